@@ -17,7 +17,7 @@ describe("docs/operations.md and docs/service-metrics.md", () => {
     served = new Set([...text.matchAll(/^# TYPE (entity_metrics_\w+)/gm)].map(([, name = ""]) => name));
   });
 
-  /** Names of metrics in a text, without what a histogram adds to its name. */
+  /** Names of metrics in a text, without the suffixes of histograms. */
   const namesIn = (text: string) =>
     new Set(
       [...text.matchAll(/entity_metrics_(?!ledger)\w+/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, "")),

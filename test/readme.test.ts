@@ -22,7 +22,7 @@ describe("The commands of README and docs", function () {
   let running: ShellService | undefined;
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-    // A folder that looks like the project's, so that what the commands write stays out of it.
+    // A copy of the project's folder by links, so that commands do not write to the project.
     for (const name of ["package.json", "scripts", "config", "dist", ".npmrc"])
       symlinkSync(join(root, name), join(dir, name));
   });

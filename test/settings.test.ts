@@ -268,7 +268,7 @@ const effects: Readonly<Record<string, Effect>> = {
     now += 2 * HOUR;
     expect(await status(path)(first)).to.equal(200);
     await first.stop({ keep: true });
-    // The service looks once a second what is open, and at every 60th look what is to be forgotten.
+    // The service checks for open requests every second, and for expired ones at every 60th check.
     const { setTimeout: pause } = timers;
     const pausesOf = (setTimeout: typeof pause) => {
       timers.setTimeout = setTimeout;

@@ -51,7 +51,7 @@ function requestOf(
 ): fc.Arbitrary<RandomRequest> {
   const inPlace = (place: string) => operation.parameters.filter((parameter) => parameter.in === place);
   const contents = Object.entries(operation.requestBody?.content ?? {});
-  // Lines of JSON hold what a JSON body is made of.
+  // NDJSON contains the elements of a JSON body.
   const json = operation.requestBody?.content["application/json"];
   return fc
     .record({
@@ -93,7 +93,7 @@ const samples: Record<string, readonly string[]> = {
   file: ["docs.js", "docs.css"],
 };
 
-/** A value in a path or query: escaped, half escaped or not at all; only what HTTP has no place for is left out. */
+/** A value in a path or query: escaped, half escaped or not at all; without characters that HTTP cannot carry. */
 const segment = fc.oneof(
   fc.string({ unit: "binary" }).map(escaped),
   fc.string({ unit: "grapheme" }).map(escaped),

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { serviceOfSuite } from "../support/service.js";
 
-/** Spellings of one identity: what is written, and what must find it. */
+/** Pairs of spellings of one identity: the stored one and the requested one. */
 const spellings: [string, string, string, unknown, string[]][] = [
   ["NFC and NFD", "user_id", "é-nfc", "\u00e9-nfc", ["\u00e9-nfc", "e\u0301-nfc"]],
   ["NFD written", "user_id", "é-nfd", "e\u0301-nfd", ["\u00e9-nfd", "e\u0301-nfd"]],

@@ -185,7 +185,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     expect(await page.getByRole("combobox", { name: "Add a series" }).inputValue()).to.equal("mob");
     expect(await page.evaluate("document.activeElement.role")).to.equal("combobox");
     expect(await page.locator("figure details").getAttribute("open")).to.equal("");
-    // A new bucket at the top may move what is in sight.
+    // A new bucket at the top may move the visible rows.
     expect(await page.evaluate("document.querySelector('.values').scrollTop")).to.be.at.least(120);
   });
 

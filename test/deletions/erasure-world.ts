@@ -28,7 +28,7 @@ export type Seen = { identities: string[]; attributes: Record<string, number>; s
 export interface Process {
   /** Runs a request now, also one that waits for its next try. */
   run(requestId: string): Promise<void>;
-  /** Runs what is due, once. */
+  /** Runs due requests once. */
   runDue(): Promise<void>;
   replay(): Promise<void>;
   collect(message: ModelMessage): Promise<void>;

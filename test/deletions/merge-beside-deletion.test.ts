@@ -32,7 +32,7 @@ describe("a message that merges two profiles, and a concurrent DELETE of one of 
     return at.collect({ identities, time: arrival, arrival, attribute: ["seen", 1], segment });
   };
 
-  /** Runs what is open until nothing is: requests may wait for each other. */
+  /** Runs open requests until none is left: requests may wait for each other. */
   async function runAll(at: Process, requestIds: readonly string[]): Promise<void> {
     let left = requestIds;
     for (let round = 0; left.length > 0 && round < 10; round += 1) {

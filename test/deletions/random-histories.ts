@@ -164,7 +164,7 @@ class Life {
     this.#model.settle(({ id }) => id === held.id);
   }
 
-  /** A piece of work; `request` when it changes what reads show, with the time of the request. */
+  /** A step of the work; `request` is the time of the request if it changes the results of reads. */
   #workOf(one: Short, process: Process): { at: number; request?: Request; run(): Promise<unknown> } | undefined {
     const at = this.#time.now();
     if (one.kind === "run") return { at, run: () => this.#runOne(one.which, process) };

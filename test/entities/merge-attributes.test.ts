@@ -28,7 +28,7 @@ const document: fc.Arbitrary<EntityDocument> = fc.record({
 const merged = (documents: readonly EntityDocument[]) =>
   documents.reduce((draft, each) => draft.merge(each), new AttributesDraft()).document();
 
-/** A document in one form, in whichever order its attributes came. */
+/** Returns a document with its attributes in a fixed order. */
 function shown({ attributes, ...rest }: EntityDocument): string {
   return JSON.stringify([[...attributes].sort(([a], [b]) => (a < b ? -1 : 1)), rest]);
 }

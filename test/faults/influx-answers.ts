@@ -11,7 +11,7 @@ import { settingsFor } from "../support/service.js";
 /** Response to a request: a status with headers and a body, or a fault. */
 export type Answer = number | FullAnswer | "never" | "reset" | "half a head" | "half a body";
 
-/** An answer, or what decides on it by the body of the request. */
+/** A response, or a function that chooses it by the body of the request. */
 export type AnswerFor = Answer | ((body: string) => Answer | Promise<Answer>);
 
 interface FullAnswer {

@@ -56,7 +56,7 @@ describe("the list of 5,000 segments", () => {
       await write(ids, 1);
       for (const query of ["sort=size&order=desc", "sort=change&range=1d"]) {
         const rounds: number[] = [];
-        // The lowest of some rounds: what else this process and the machine do raises the others.
+        // The lowest of some rounds: other work of this process and the machine only raises the values.
         for (let round = 0; round < 8; round += 1) {
           await write([`segment-${round}`], 10_000 + round);
           const ms = await cpuMs(async () => {

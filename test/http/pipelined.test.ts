@@ -8,7 +8,7 @@ import { serviceOfSuite } from "../support/service.js";
 const HOUR = 3_600_000;
 const START = Date.UTC(2024, 0, 1);
 
-/** Every response that came on a connection, in order, and what came of it in the end. */
+/** All responses of a connection in order, and how the connection ended. */
 interface Conversation {
   readonly statuses: number[];
   readonly bodies: { status: number; data: unknown; errors?: unknown[] }[];

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { DAY, HOUR, NOW, pointsStage } from "../support/points-stage.js";
 
-/** An id that holds what ends a list of series. */
+/** An id with the characters that end a list of series. */
 const AWKWARD = 'a],"ts":[';
 
 /** Bodies that begin as a block does; `series` is the text of a series. */

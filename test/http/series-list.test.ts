@@ -74,7 +74,7 @@ describe("the list of 100,000 series", () => {
       }
       const cpu = async (after: string) => {
         const rounds: number[] = [];
-        // The lowest of some rounds: what else this process and the machine do raises the others.
+        // The lowest of some rounds: other work of this process and the machine only raises the values.
         while (rounds.length < 5) {
           const ms = await cpuMs(async () => {
             for (let times = 0; times < 10; times += 1) {

@@ -8,7 +8,7 @@ import { until } from "../support/until.js";
 const HOUR = 3_600_000;
 const START = Date.UTC(2024, 0, 1);
 const SLOTS = 11_000;
-/** More than what the first chunk of a response can hold. */
+/** Bytes that exceed the first chunk of a response. */
 const FIRST_BYTES = 100_000;
 
 const stream = { dimension: "stream", dimension_id: "web", dimension_type: "size" };

@@ -193,7 +193,7 @@ function partsOf(type: string): string[] {
   return type === "conversionrate" ? ["actualreach", "potentialreach"] : [type];
 }
 
-/** The same store, which notes what is read of it. To find that a series does not exist is to read it, too. */
+/** The same store, which records all reads. Finding that a series does not exist counts as a read. */
 function noting(store: SeriesStore, read: Set<string>): SeriesStore {
   return {
     ...store,

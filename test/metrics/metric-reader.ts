@@ -82,7 +82,7 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   };
 }
 
-/** A reading that may take what it wants, of a caller who waits. */
+/** A reservation without a limit, for a caller who waits. */
 export function unboundReading(): Reservation {
   return new MemoryBudget(Number.POSITIVE_INFINITY).open(() => {});
 }

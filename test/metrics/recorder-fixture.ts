@@ -6,10 +6,10 @@ import type { Series } from "../../src/metrics/series.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf, freshEntity, keep, messageFor, newEntityId } from "../support/commits.js";
 
-/** The ports that a recorder, and what it measures, live on. */
+/** The ports of a recorder and of the data that it measures. */
 export type RecordedStores = Pick<Stores, "catalogue" | "memberships" | "entities" | "counts" | "lease" | "series">;
 
-/** A recorder over these stores, with whatever of its parts is to be another. */
+/** A recorder on these stores; `parts` replaces any of its parts. */
 export function recorderOver(
   stores: RecordedStores,
   clock: Clock,

@@ -101,7 +101,7 @@ export class SlotRace {
     return values?.[0] ?? Number.NaN;
   }
 
-  /** Lets a recorder save what is left. */
+  /** Lets a recorder save the remaining values. */
   async settle(): Promise<void> {
     for (let left = true; left; left = (await this.#unsaved()).length > 0) {
       this.#now += 2 * LEASE_MS;

@@ -71,7 +71,7 @@ export class PointHistory {
     [this.#db, this.#store] = this.#open();
   }
 
-  /** Takes a step, and compares every slot of both planes and of what readers see. */
+  /** Takes a step, and compares every slot of both planes and of the values for readers. */
   async take(step: Step): Promise<void> {
     if (step.do === "write") await this.#write(step.plane, step.stretches, step.folding);
     else if (step.do === "fold") await this.#store.fold();

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { type RawAnswer, rawRequest } from "./raw-request.js";
 import type { FetchOptions, TestService } from "./service.js";
 
-/** A string that no answer may repeat; put into whatever is sent. */
+/** A string that is part of every input and that no response may repeat. */
 export const canary = "zqcanaryqz";
 
-/** Expects the form of an error, whichever part of the service made it. */
+/** Expects the format of an error, from any part of the service. */
 export function expectError(answer: { status: number; body: unknown; text: string }, ...statuses: number[]): void {
   expect(statuses, answer.text.slice(0, 300)).to.include(answer.status);
   const body = answer.body as { status: number; message: string; data: unknown; errors: { code: string }[] };

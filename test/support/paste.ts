@@ -4,7 +4,7 @@ import type { CommandBlock } from "./readme.js";
 
 const marker = "=== block ";
 
-/** Pastes blocks into one shell in this folder, and holds each output to what its page shows. */
+/** Pastes blocks into one shell in this folder, and compares each output with its page. */
 export function paste(blocks: readonly CommandBlock[], dir: string, address: string, environment: NodeJS.ProcessEnv) {
   const script = blocks
     .map(({ script }, index) => `printf '\\n${marker}${index}\\n'\n${at(address, script)}`)

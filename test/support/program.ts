@@ -4,7 +4,7 @@ import { until } from "./until.js";
 
 /** A server program of a test's own. */
 export interface Program {
-  /** Ends it as `kill -9`, and starts it again on what it has on disk. */
+  /** Kills it like `kill -9`, and starts it again with its data. */
   restart(): Promise<void>;
   /** Ends it like `kill -9`. */
   kill(): Promise<void>;

@@ -7,11 +7,11 @@ import { startProgram } from "./program.js";
 /** A Redis of a test's own, which may be treated badly. */
 export interface RedisServer {
   readonly url: string;
-  /** Where it keeps what it keeps. */
+  /** Folder of its data. */
   readonly dir: string;
   /** Ends it like `kill -9`. */
   kill(): Promise<void>;
-  /** Starts it again on the same port, with what it had kept: nothing, unless `options` make it persist. */
+  /** Starts it again on the same port with its persisted data: none, unless `options` enable persistence. */
   start(): Promise<void>;
   /** Nothing comes in or out, and every connection stays open, until `resume`. */
   pause(): void;

@@ -48,7 +48,7 @@ export function onEmbedded(title: string, tests: (this: Mocha.Suite) => void): v
   else describe(title, () => it("not run on servers: it is about the embedded stores"));
 }
 
-/** Several test processes share the servers: what is not about time gets more of it than is usual. */
+/** Several test processes share the servers, so deadlines that no test is about are longer than usual. */
 export const PATIENT = { limits: { store_deadline_ms: 60_000 } } satisfies Overrides;
 
 /** Returns the number of repetitions in a test: on servers they take many times as long as embedded. */

@@ -47,7 +47,7 @@ export interface StartOptions {
   readonly clock?: Clock;
   /** The clock of its machine, which is compared with that of the servers. */
   readonly machine?: Clock;
-  /** Opens what an earlier one left, in the folder or on the servers. */
+  /** Opens the data of an earlier service, in the folder or on the servers. */
   readonly dir?: string;
   readonly log?: Log;
   /** Whether its data is on the three servers; by default the whole run decides. */

@@ -12,7 +12,7 @@ export interface MongoMember {
   hello(): Promise<Hello | undefined>;
   /** Runs a command past the proxy. */
   command(command: object): Promise<Document>;
-  /** Whether it takes over what the primary writes; what it has it keeps. */
+  /** Whether it replicates the writes of the primary; existing data stays. */
   replicates(does: boolean): Promise<void>;
   /** Ends it like `kill -9`. */
   kill(): Promise<void>;
@@ -35,7 +35,7 @@ interface Hello {
   readonly electionId?: { toHexString(): string };
   readonly lastWrite: {
     readonly opTime: { readonly ts: Timestamp };
-    /** A majority of the members has what was written until then. */
+    /** Writes up to this time are on a majority of the members. */
     readonly majorityOpTime: { readonly ts: Timestamp };
   };
 }

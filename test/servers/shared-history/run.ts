@@ -16,7 +16,7 @@ interface Sent {
   readonly key: string | undefined;
 }
 
-/** The requests that were made through a pair of processes, and what the model makes of their answers. */
+/** Requests to a pair of processes, and the worlds of the model after their responses. */
 export class SharedHistory {
   readonly pair: ProcessPair;
   readonly model = new ErasureModel();
