@@ -50,8 +50,9 @@ export interface StreamDocument {
 
 export const streamsOf = (db: Db): Collection<StreamDocument> => db.collection<StreamDocument>("streams");
 
-/** Maximum additions moved by one call; the next call moves more. */
-const MOVED_AT_ONCE = 5_000;
+/** Maximum additions moved by one transaction, and transactions of one call; the next call moves more. */
+const MOVED_AT_ONCE = 1_000;
+const MOVES = 10;
 
 /**
  * Counts of streams. The messages of a slot are its count plus the additions of commits, which the recorder moves into
@@ -63,10 +64,11 @@ export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): 
   const counts = streamCountsOf(db);
   const streams = streamsOf(db);
 
-  async function moveAdditions(): Promise<void> {
+  /** Returns true if more may be left. */
+  async function moveAdditions(): Promise<boolean> {
     const found = await added.find().sort({ _id: 1 }).limit(MOVED_AT_ONCE).toArray();
-    if (found.length === 0) return;
-    await unlessConflict(transact, async (session) => {
+    if (found.length === 0) return false;
+    const isMoved = await unlessConflict(transact, async (session) => {
       const { deletedCount } = await added.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, { session });
       // Another process has moved some of them.
       if (deletedCount < found.length) throw new Conflict();
@@ -84,6 +86,7 @@ export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): 
       }));
       await streams.bulkWrite(arrivals, { session });
     });
+    return isMoved && found.length === MOVED_AT_ONCE;
   }
 
   /** Sums the counts and the additions, from one snapshot; a group may be returned in two parts. */
@@ -100,7 +103,7 @@ export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): 
 
   return {
     async unsaved(before, limit) {
-      await moveAdditions();
+      for (let move = 0; move < MOVES && (await moveAdditions()); move += 1);
       const found = counts.find({ unsaved: true, slot: { $lt: before } }).sort({ slot: 1, stream: 1 });
       const all = await found.limit(limit).toArray();
       return all.map(({ stream, slot, count, saved }) => ({ stream, slot, count, token: saved }));
