@@ -53,6 +53,23 @@ export async function streamPieces(ctx: ApiContext, pieces: AsyncGenerator<strin
   });
 }
 
+/** Streams JSON lines as `streamPieces` does. The lines of a page are one piece, because each piece costs a write. */
+export async function streamJsonLines<P>(
+  ctx: ApiContext,
+  pages: AsyncIterable<P>,
+  linesOf: (page: P) => readonly object[],
+): Promise<void> {
+  async function* texts(): AsyncGenerator<string> {
+    for await (const page of pages)
+      yield linesOf(page)
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join("");
+  }
+  ctx.status = 200;
+  ctx.set({ "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" });
+  await streamPieces(ctx, texts());
+}
+
 /** Compresses a body that several responses share. */
 export function gzipFast(body: Buffer): Promise<Buffer> {
   return gzip(body, FAST);

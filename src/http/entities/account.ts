@@ -3,7 +3,7 @@ import type { Tables } from "../../entities/profile/entity-tables.js";
 import { type ExplainDependencies, explainSegments } from "../../entities/read/explain-membership.js";
 import { type ExportDependencies, type Exported, exportEntity } from "../../entities/read/export-entity.js";
 import { found } from "../../errors.js";
-import { streamPieces } from "../core/response-body.js";
+import { streamJsonLines } from "../core/response-body.js";
 import { done, success, Time, timeText } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { entityPath, IdentityInput, identityExamples, identityInBody, namedIdentity } from "./named-entity.js";
@@ -90,18 +90,11 @@ export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
       async handler({ ctx, body }) {
         const { table, identity } = identityInBody(body, tables, identityBytes);
         const pages = found(await exportAll(table, identity));
-        ctx.status = 200;
-        ctx.set({ "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" });
-        await streamPieces(ctx, texts(pages));
+        await streamJsonLines(ctx, pages, (page) => page.map(lineOf));
         return undefined;
       },
     }),
   ];
-}
-
-/** Serializes the lines; many per piece, because each piece costs a write. */
-async function* texts(pages: AsyncIterable<readonly Exported[]>): AsyncGenerator<string> {
-  for await (const page of pages) yield page.map((one) => `${JSON.stringify(lineOf(one))}\n`).join("");
 }
 
 function lineOf(one: Exported): object {

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import type { SegmentNames } from "../../entities/ports.js";
-import { type Listed, listMembers, type Member, type MembersDependencies } from "../../entities/read/list-members.js";
+import { listMembers, type Member, type MembersDependencies } from "../../entities/read/list-members.js";
 import { found } from "../../errors.js";
 import { exampleNames } from "../core/openapi.js";
-import { sendPlain, streamPieces } from "../core/response-body.js";
+import { sendPlain, streamJsonLines } from "../core/response-body.js";
 import { done, timeText } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
@@ -52,22 +52,16 @@ export function memberRoutes(parts: MemberRouteParts): readonly Route[] {
       responses: { 200: done({ "application/x-ndjson": memberLines }) },
       async handler({ ctx, params: { id }, body: { fields, ...page } }) {
         found((await parts.segments.names([id])).get(id));
-        ctx.status = 200;
-        ctx.set({ "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" });
         sendPlain(ctx);
-        await streamPieces(ctx, texts(list(id, page), fields));
+        await streamJsonLines(ctx, list(id, page), (listed) =>
+          "members" in listed
+            ? listed.members.map((member) => lineOf(member, fields))
+            : [{ type: "end", members: listed.count, next: listed.next }],
+        );
         return undefined;
       },
     }),
   ];
-}
-
-/** Serializes the lines; many per piece, because each piece costs a write. */
-async function* texts(listed: AsyncIterable<Listed>, fields: readonly string[] | undefined): AsyncGenerator<string> {
-  for await (const one of listed) {
-    if ("members" in one) yield one.members.map((member) => `${JSON.stringify(lineOf(member, fields))}\n`).join("");
-    else yield `${JSON.stringify({ type: "end", members: one.count, next: one.next })}\n`;
-  }
 }
 
 /** Names are chosen by senders, so properties are never assigned. */
