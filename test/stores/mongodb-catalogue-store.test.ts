@@ -54,6 +54,29 @@ onServers(["mongodb"], "mongodb", () => {
     });
   });
 
+  for (const at of [0, 1]) {
+    it(`an experience is stored unless a segment is reported missing, also when it is put before operation ${at}`, async () => {
+      const { catalogue } = engine.stores;
+      await catalogue.putSegment({ id: "a", name: "a", table: "user" });
+      const calls = new HeldCalls();
+      const reached = calls.hold(at);
+      const db = databaseThrough(engine.client.db(engine.name, promised), calls.around);
+      const putting = mongoCatalogueStore(db, transactions(engine.client, 10_000)).putExperience({
+        id: "x",
+        name: "X",
+        audience: "a",
+        goal: "late",
+      });
+      await Promise.race([reached, putting]);
+      await catalogue.putSegment({ id: "late", name: "late", table: "user" });
+      calls.release();
+      const { missing } = await putting;
+      const stored = await catalogue.experience("x");
+      await engine.empty();
+      expect(stored === undefined).to.equal(missing.length > 0);
+    });
+  }
+
   describe("a segment that is deleted while a commit adds a member", () => {
     const parts = () => {
       const data = engine.client.db(engine.name, promised);

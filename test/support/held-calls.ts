@@ -33,7 +33,7 @@ export function databaseThrough(db: Db, around: Around): Db {
 }
 
 const OPERATIONS =
-  /^(bulkWrite|insertMany|insertOne|deleteOne|deleteMany|updateOne|updateMany|replaceOne|findOne.*|countDocuments)$/;
+  /^(bulkWrite|insertMany|insertOne|deleteOne|deleteMany|updateOne|updateMany|replaceOne|findOne.*|countDocuments|distinct)$/;
 
 function collectionThrough(collection: Collection, around: Around): Collection {
   return replacing(collection, (name, method) => (...args) => {

@@ -4,7 +4,7 @@ import type { SegmentDeletions } from "../../entities/profile/deleted-segments.j
 import { byIds, type CollectionPlan, revisionAfter } from "./collection.js";
 import { type EntityDocument, entityCollectionsOf, formerMemberOf, memberOf } from "./entity-document.js";
 import { messagesOf } from "./history.js";
-import { Conflict, type Transact } from "./transaction.js";
+import type { Transact } from "./transaction.js";
 
 export const catalogueCollections: readonly CollectionPlan[] = [
   { name: "segments", indexes: [{ key: { table: 1, _id: 1 } }] },
@@ -81,22 +81,16 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
 
     endMemberships: voidRemoval(db),
 
-    async putExperience(experience) {
-      const { id, ...fields } = experience;
-      const named = [...new Set([experience.audience, experience.goal])];
-      try {
-        await transact(async (session) => {
-          const { matchedCount } = await segments.updateMany(byIds(named), { $inc: { named: 1 } }, { session });
-          if (matchedCount < named.length) throw new Conflict();
-          await experiences.replaceOne({ _id: id }, fields, { session, upsert: true });
-        });
+    putExperience: ({ id, ...experience }) =>
+      transact(async (session) => {
+        const named = [...new Set([experience.audience, experience.goal])];
+        const gone = await unregistered(db, named, session);
+        if (gone.length > 0)
+          return { missing: (["audience", "goal"] as const).filter((part) => gone.includes(experience[part])) };
+        await segments.updateMany(byIds(named), { $inc: { named: 1 } }, { session });
+        await experiences.replaceOne({ _id: id }, experience, { session, upsert: true });
         return { missing: [] };
-      } catch (error) {
-        if (!(error instanceof Conflict)) throw error;
-        const there = new Set(await segments.distinct("_id", byIds(named)));
-        return { missing: (["audience", "goal"] as const).filter((part) => !there.has(experience[part])) };
-      }
-    },
+      }),
 
     experience: (id) => experiences.findOne({ _id: id }).then((found) => (found ? experienceOf(found) : undefined)),
 
