@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { canary, expectAlive, head, refusedRaw } from "../support/bad-input.js";
 import { rawRequest } from "../support/raw-request.js";
+import { valuesOf } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
 describe("bad framing", () => {
@@ -9,29 +10,18 @@ describe("bad framing", () => {
 
   const json = "Content-Type: application/json";
   const series = { dimension: "stream", dimension_id: "framing", dimension_type: "size" };
+  const post = (header: string, body = "{}", path = "/api/metric") =>
+    `${head("POST", path, service, [json, ...header.split("\n")])}${body}`;
   const refusals: [string, () => string | Buffer, number[]][] = [
     ["a header of 20 KB", () => head("GET", "/health", service, [`X-A: ${canary.repeat(2000)}`]), [431]],
     ["a thousand headers", () => head("GET", "/health", service, Array(1000).fill(`X-${canary}: ${canary}`)), [431]],
     ["a URL over 8 KiB", () => head("GET", `/health?a=${canary.repeat(900)}`, service), [414]],
     ["a URL of 20 KB", () => head("GET", `/health?a=${canary.repeat(2000)}`, service), [414]],
     ["a URL of 100 KB", () => head("GET", `/health?a=${canary.repeat(10_000)}`, service), [414]],
-    [
-      "a length and chunks at once",
-      () =>
-        `${head("POST", "/api/metric", service, [json, "Content-Length: 2", "Transfer-Encoding: chunked"])}0\r\n\r\n`,
-      [400],
-    ],
-    [
-      "two lengths",
-      () => `${head("POST", "/api/metric", service, [json, "Content-Length: 2", "Content-Length: 3"])}{}`,
-      [400],
-    ],
-    ["a negative length", () => `${head("POST", "/api/metric", service, [json, "Content-Length: -2"])}{}`, [400]],
-    [
-      "a length that is no number",
-      () => `${head("POST", "/api/metric", service, [json, `Content-Length: ${canary}`])}{}`,
-      [400],
-    ],
+    ["a length and chunks at once", () => post("Content-Length: 2\nTransfer-Encoding: chunked", "0\r\n\r\n"), [400]],
+    ["two lengths", () => post("Content-Length: 2\nContent-Length: 3"), [400]],
+    ["a negative length", () => post("Content-Length: -2"), [400]],
+    ["a length that is no number", () => post(`Content-Length: ${canary}`), [400]],
     ["a bare line feed after a header", () => `GET /health HTTP/1.1\nHost: a\nX-A: ${canary}\n\n`, [400]],
     ["NUL in a header", () => `GET /health HTTP/1.1\r\nHost: a\r\nX-A: ${canary}\0\r\n\r\n`, [400]],
     ["a header without a colon", () => `GET /health HTTP/1.1\r\nHost: a\r\n${canary}\r\n\r\n`, [400]],
@@ -40,16 +30,8 @@ describe("bad framing", () => {
     ["two Host headers", () => head("GET", "/health", service, [`Host: ${canary}`]), [400]],
     ["two content types", () => head("POST", "/api/metric", service, [json, `Content-Type: ${canary}`]), [400]],
     ["a folded header", () => `GET /health HTTP/1.1\r\nHost: a\r\nX-A: a\r\n ${canary}\r\n\r\n`, [400]],
-    [
-      "an endless chunk extension",
-      () => `${head("POST", "/api/metric", service, [json, "Transfer-Encoding: chunked"])}5;${canary.repeat(2000)}\r\n`,
-      [400],
-    ],
-    [
-      "a chunk of a size beyond numbers",
-      () => `${head("POST", "/api/metric", service, [json, "Transfer-Encoding: chunked"])}${"f".repeat(18)}\r\na`,
-      [400],
-    ],
+    ["an endless chunk extension", () => post("Transfer-Encoding: chunked", `5;${canary.repeat(2000)}\r\n`), [400]],
+    ["a chunk of a size beyond numbers", () => post("Transfer-Encoding: chunked", `${"f".repeat(18)}\r\na`), [400]],
     ["HTTP/2", () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", [400]],
     ["a method that is none", () => `${canary} /health HTTP/1.1\r\nHost: a\r\n\r\n`, [400]],
     ["a version that is none", () => `GET /health HTTP/9.9\r\nHost: a\r\n\r\n`, [400]],
@@ -60,24 +42,15 @@ describe("bad framing", () => {
       [400],
     ],
     ["a target that is no path", () => `GET ${canary} HTTP/1.1\r\nHost: a\r\n\r\n`, [400]],
-    [
-      "a chunk size that is none",
-      () => `${head("POST", "/api/metric", service, [json, "Transfer-Encoding: chunked"])}zz\r\n`,
-      [400],
-    ],
-    [
-      "another transfer encoding",
-      () => `${head("POST", "/api/metric", service, [json, "Transfer-Encoding: gzip"])}{}`,
-      [400, 501],
-    ],
+    ["a chunk size that is none", () => post("Transfer-Encoding: chunked", "zz\r\n"), [400]],
+    ["another transfer encoding", () => post("Transfer-Encoding: gzip"), [400, 501]],
     ...["gzip, chunked", "identity, chunked", "chunked, chunked", "xchunked", `${canary}, chunked`].map(
       (coding): [string, () => string, number[]] => [
         `the transfer encoding ${coding}`,
         () => {
           const body = JSON.stringify([{ ...series, value: 1, ts: 1767225600000 }]);
-          const headers = [json, `Transfer-Encoding: ${coding}`];
           const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-          return `${head("POST", "/api/metric/points", service, headers)}${chunk}`;
+          return post(`Transfer-Encoding: ${coding}`, chunk, "/api/metric/points");
         },
         [400],
       ],
@@ -112,30 +85,17 @@ describe("bad framing", () => {
   }
 
   it("nothing of a body in another transfer encoding is kept", async () => {
-    const response = await service.fetch("/api/metric", {
-      method: "POST",
-      json: { ...series, startdate: 1767225600000, enddate: 1767232800000 },
-    });
-    const { data } = (await response.json()) as { data: { values: unknown[] }[] };
-    expect(data[0]?.values).to.deep.equal([]);
+    expect(await valuesOf(service, { ...series, startdate: 1767225600000, enddate: 1767232800000 })).to.deep.equal([]);
   });
 
   it("a body that ends too early is 400, or nothing", async () => {
-    const answer = await rawRequest(
-      service.port,
-      `${head("POST", "/api/metric", service, [json, "Content-Length: 5"])}{}`,
-      300,
-    ).catch(() => undefined);
+    const answer = await rawRequest(service.port, post("Content-Length: 5"), 300).catch(() => undefined);
     expect(answer?.status ?? 0).to.be.oneOf([0, 400]);
   });
 
   it("a second request inside a body is not served", async () => {
     const inner = "DELETE /api/entity/user/email/a HTTP/1.1\r\nHost: a\r\n\r\n";
-    const answer = await refusedRaw(
-      service,
-      `${head("POST", "/api/metric", service, [json, `Content-Length: ${inner.length}`])}${inner}`,
-      400,
-    );
+    const answer = await refusedRaw(service, post(`Content-Length: ${inner.length}`, inner), 400);
     expect(answer.text.match(/HTTP\/1\.1/g)).to.equal(null);
   });
 

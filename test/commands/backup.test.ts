@@ -86,73 +86,37 @@ describe("npm run backup", function () {
     expect((await service.fetch("/api/me/email/person-1%40example.com")).status).to.equal(404);
   });
 
-  const links: [string, () => { args: string[]; dataDir?: string }][] = [
-    [
-      "a link to the folder of the data",
-      () => {
-        symlinkSync(service.dir, join(copies, "link"));
-        return { args: [join(copies, "link")] };
-      },
-    ],
-    [
-      "a link to the folder of the data for the ledger alone",
-      () => {
-        symlinkSync(service.dir, join(copies, "link"));
-        return { args: [join(copies, "data"), "--ledger", join(copies, "link")] };
-      },
-    ],
-    [
-      "a folder in that of the data, through a link",
-      () => {
-        mkdirSync(join(service.dir, "deep"));
-        symlinkSync(join(service.dir, "deep"), join(copies, "link"));
-        return { args: [join(copies, "link", "copies")] };
-      },
-    ],
-    [
-      "the folder that a linked DATA_DIR leads to",
-      () => {
-        symlinkSync(service.dir, join(copies, "link"));
-        return { args: [service.dir], dataDir: join(copies, "link") };
-      },
-    ],
-    [
-      "a folder in which a copy would take the place of a linked live file",
-      () => {
-        const link = join(copies, "data");
-        mkdirSync(link);
-        for (const name of ["entities.db", "ledger.db", "metrics.db"])
-          symlinkSync(join(service.dir, name), join(link, name));
-        return { args: [service.dir], dataDir: link };
-      },
-    ],
-    [
-      "a folder with a hard link to a live file",
-      () => {
-        linkSync(join(service.dir, "ledger.db"), join(copies, "ledger.db"));
-        return { args: [copies] };
-      },
-    ],
-    [
-      "a folder with a link to a live file",
-      () => {
-        symlinkSync(join(service.dir, "metrics.db"), join(copies, "metrics.db"));
-        return { args: [copies] };
-      },
-    ],
-  ];
-  for (const [what, make] of links) {
-    it(`refuses ${what}, and leaves the live files in their place`, async () => {
-      await collect(1);
-      const live = ["entities.db", "ledger.db", "metrics.db"].map((name) => join(service.dir, name));
-      const before = live.map((file) => statSync(file).ino);
-      const { args, dataDir = service.dir } = make();
+  it("refuses folders that lead to the live files through links, and leaves the live files in their place", async () => {
+    await collect(1);
+    const data = service.dir;
+    const files = ["entities.db", "ledger.db", "metrics.db"];
+    const at = (...names: readonly string[]) => join(copies, ...names);
+    symlinkSync(data, at("link"));
+    mkdirSync(join(data, "deep"));
+    symlinkSync(join(data, "deep"), at("deep"));
+    for (const folder of ["linked", "hard", "soft"]) mkdirSync(at(folder));
+    for (const name of files) symlinkSync(join(data, name), at("linked", name));
+    linkSync(join(data, "ledger.db"), at("hard", "ledger.db"));
+    symlinkSync(join(data, "metrics.db"), at("soft", "metrics.db"));
+
+    const inodes = () => files.map((name) => statSync(join(data, name)).ino);
+    const before = inodes();
+    const cases: [args: string[], dataDir?: string][] = [
+      [[at("link")]],
+      [[at("copies"), "--ledger", at("link")]],
+      [[at("deep", "copies")]],
+      [[data], at("link")],
+      [[data], at("linked")],
+      [[at("hard")]],
+      [[at("soft")]],
+    ];
+    for (const [args, dataDir = data] of cases) {
       const { code, err } = await runToEnd("backup", args, { DATA_DIR: dataDir });
-      expect(live.map((file) => statSync(file).ino)).to.deep.equal(before);
+      expect(inodes(), `${args} of ${dataDir}`).to.deep.equal(before);
       expect(code, err).to.equal(1);
       expect(err).to.match(/outside the data folder|is a file of the running data/);
-    });
-  }
+    }
+  });
 
   /** Enough data for a copy in several steps. */
   async function stopWithLargeLedger(): Promise<void> {
@@ -211,26 +175,22 @@ describe("npm run backup", function () {
     expect(readdirSync(copies).sort()).to.deep.equal(["entities.db", "ledger.db", "metrics.db"]);
   });
 
-  const wrong: [string, () => string[], number, RegExp][] = [
-    ["no folder", () => [], 2, /missing required argument/],
-    ["a folder without a name", () => [""], 2, /has an empty name/],
-    ["a folder of the ledger without a name", () => [copies, "--ledger", ""], 2, /has an empty name/],
-    ["the folder of the data itself", () => [service.dir], 1, /outside the data folder/],
-    ["a folder in that of the data", () => [join(service.dir, "copies")], 1, /outside the data folder/],
-    [
-      "a folder of the ledger deep in that of the data",
-      () => [copies, "--ledger", join(service.dir, "a", "b")],
-      1,
-      /outside/,
-    ],
-    ["a folder that cannot be made", () => ["/dev/null/copies"], 1, /cannot be made/],
-  ];
-  for (const [what, args, code, words] of wrong) {
-    it(`refuses ${what} with exit code ${code}`, async () => {
-      const answer = await backUp(...args());
-      expect(answer.code).to.equal(code);
-      expect(answer.err).to.match(words);
-      expect(existsSync(join(service.dir, "copies")) || existsSync(join(service.dir, "a"))).to.equal(false);
-    });
-  }
+  it("ends with 2 for wrong arguments and with 1 for wrong folders, and makes no folder", async () => {
+    const data = service.dir;
+    const cases: [args: string[], code: number, message: RegExp][] = [
+      [[], 2, /missing required argument/],
+      [[""], 2, /has an empty name/],
+      [[copies, "--ledger", ""], 2, /has an empty name/],
+      [[data], 1, /outside the data folder/],
+      [[join(data, "copies")], 1, /outside the data folder/],
+      [[copies, "--ledger", join(data, "a", "b")], 1, /outside/],
+      [["/dev/null/copies"], 1, /cannot be made/],
+    ];
+    for (const [args, code, message] of cases) {
+      const answer = await backUp(...args);
+      expect(answer.code, args.join(" ")).to.equal(code);
+      expect(answer.err).to.match(message);
+    }
+    expect(existsSync(join(data, "copies")) || existsSync(join(data, "a"))).to.equal(false);
+  });
 });

@@ -71,12 +71,6 @@ describe("made-up data", function () {
     expect(series.data.map(({ dimension }) => dimension)).to.deep.equal(["stream", "stream", "stream"]);
   });
 
-  it("includes the slot of now, as the recorder samples it while the data is being written", () => {
-    const now = Date.UTC(2026, 0, 1, 12, 34);
-    const newest = madeUpSeries(1, now).map(({ ts }) => ts.at(-1));
-    expect(newest).to.deep.equal([12, 12, 12, 12].map((hour) => Date.UTC(2026, 0, 1, hour)));
-  });
-
   it("has 40 days, a gap of a stream in each week, a segment that grows and one that falls", () => {
     const now = Date.UTC(2026, 0, 1, 12, 34);
     const blocks = madeUpSeries(6, now);
@@ -115,13 +109,6 @@ describe("made-up data", function () {
   });
   const hasNull = (values: readonly (readonly (number | null)[])[], at: number) =>
     values.some((row) => row[at] === null);
-
-  it("of real size is 5,000 segments, 500 streams and 300 experiences with names of up to 96 characters", () => {
-    const { segments, streams, experiences } = largeSet();
-    const lengths = [segments, streams, experiences].map((all) => new Set(all.map(({ id }) => id)).size);
-    expect(lengths).to.deep.equal([5_000, 500, 300]);
-    expect(Math.max(...segments.map(({ name }) => name.length))).to.equal(96);
-  });
 
   it("of real size is counted by the lists, and saved sizes end at the number of members", async () => {
     await run(madeUpRequests(client(), 1, Date.now(), largeSet()));
