@@ -80,7 +80,7 @@ interface ListedId {
 /** Ids of a list read at once; other requests run in between. */
 const AT_ONCE = 2_000;
 
-/** Maximum cached counts of ids; they are valid until a series is added or removed. */
+/** Maximum cached counts of ids. A count is valid until a series is added or removed. */
 const COUNTS = 100;
 
 /** Upper bound of all ids, by length and in the order of UTF-8 bytes. */
@@ -97,7 +97,6 @@ export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<
   const countBetween = db.prepare(`SELECT count(DISTINCT dimension_id) AS count FROM series
     WHERE dimension = ? AND dimension_id BETWEEN ? AND ?`);
   const counts = new Map<string, number>();
-  let countedAt = -1;
 
   const list: SeriesStore["list"] = async (dimension, { prefix, contains = "", after, limit, descending: isDown }) => {
     const found: { id: string; types: readonly string[] }[] = [];
@@ -131,15 +130,12 @@ export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<
     list,
 
     async count(dimension, among) {
-      const at = ids.changes();
-      const key = JSON.stringify([dimension.name, among.prefix, among.contains]);
-      if (countedAt !== at) counts.clear();
-      countedAt = at;
+      const key = JSON.stringify([ids.changes(), dimension.name, among.prefix, among.contains]);
       const known = counts.get(key);
       if (known !== undefined) return known;
       const count = await countIds(dimension, among);
       if (counts.size >= COUNTS) counts.clear();
-      if (ids.changes() === at && countedAt === at) counts.set(key, count);
+      counts.set(key, count);
       return count;
     },
   };
