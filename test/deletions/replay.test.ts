@@ -2,7 +2,6 @@ import { expect } from "chai";
 import type { DeletionSubject } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ServiceError } from "../../src/errors.js";
-import { amount } from "../support/servers.js";
 import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";
 import { place } from "./place.js";
 
@@ -20,7 +19,7 @@ describe("P25: the replay of the ledger over entity data", () => {
     stage = undefined;
   });
 
-  const REQUESTS = amount(220, 20);
+  const REQUESTS = 220;
   it("asks each target of our own for what the ledger keeps of each request, completed or open, and verifies it twice", async () => {
     const own = place("cache", false);
     const at = await open({ more: [own.target] });

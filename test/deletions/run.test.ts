@@ -5,7 +5,6 @@ import type { Identity } from "../../src/entities/profile/identity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { noScope } from "../contracts/ledger.contract.js";
 import { HeldCalls, portThrough } from "../support/held-calls.js";
-import { amount } from "../support/servers.js";
 import { until } from "../support/until.js";
 import { type ErasureStage, erasureStage, noObserver, type StageOptions } from "./erasure-stage.js";
 import { place } from "./place.js";
@@ -359,7 +358,7 @@ describe("running a deletion", () => {
     expect(crm.erased.at(-1)).to.deep.include({ requestId: second, identities: [ann], cutOff });
   });
 
-  const doubles = amount(200, 20);
+  const doubles = 200;
   it(`P8: run twice at once, ${doubles} times, it ends as one run does`, async () => {
     let taken = 0;
     let onTaken = () => {};

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { amount, storesOnServers } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 import { type Change, ExportWorld, type Seen } from "./export-world.js";
 
@@ -30,22 +29,19 @@ describe("an export, and the reasons of segments, during messages, merges and er
   });
   after(() => service?.stop());
 
-  for (const seed of [1, 2, 3]) {
-    it(`hold what the profile is made of alone, and all that was acknowledged before; nothing comes once its erasure is completed (seed ${seed})`, async () => {
-      const seen: Seen = { whole: 0, ended: 0, kept: 0 };
-      const property = fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
-        const world = new ExportWorld(service, () => (now += 1_000), seen);
-        for (const one of steps) {
-          if ("change" in one) await world.change(one.change, one.exportsGoOn);
-          else if ("startExport" in one) await world.startExport(one.startExport);
-          else if ("goOn" in one) await world.goOn(one.goOn);
-          else await world.askWhy(one.askWhy);
-        }
-        await world.finish();
-      });
-      await fc.assert(property, { seed, numRuns: amount(12, 2), endOnFailure: true });
-      // The few runs on servers may contain none of one kind.
-      if (!storesOnServers) expect(Math.min(seen.whole, seen.ended, seen.kept), JSON.stringify(seen)).to.be.above(0);
+  it("hold only data of the profile, and all that was acknowledged before; nothing comes after its deletion", async () => {
+    const seen: Seen = { whole: 0, ended: 0, kept: 0 };
+    const property = fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
+      const world = new ExportWorld(service, () => (now += 1_000), seen);
+      for (const one of steps) {
+        if ("change" in one) await world.change(one.change, one.exportsGoOn);
+        else if ("startExport" in one) await world.startExport(one.startExport);
+        else if ("goOn" in one) await world.goOn(one.goOn);
+        else await world.askWhy(one.askWhy);
+      }
+      await world.finish();
     });
-  }
+    await fc.assert(property, { seed: 1, numRuns: 20, endOnFailure: true });
+    expect(Math.min(seen.whole, seen.ended, seen.kept), JSON.stringify(seen)).to.be.above(0);
+  });
 });

@@ -4,13 +4,12 @@ import { enforceRetention } from "../../src/entities/retention.js";
 import { openLog } from "../../src/log.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { commitOf, messageFor, newEntityId } from "../support/commits.js";
-import { onEmbedded } from "../support/servers.js";
 import { type OpenStores, openTemporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
 
 const DAY_MS = 24 * 3_600_000;
 
-onEmbedded("history maintenance", () => {
+describe("history maintenance", () => {
   let open: OpenStores;
   beforeEach(async () => {
     open = await openTemporaryStores();

@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { expect } from "chai";
 import { type ProcessSet, processSet } from "../support/process-set.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
-import { onEmbedded, onServers } from "../support/servers.js";
+import { onServers } from "../support/servers.js";
 import { adminKey } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -33,7 +33,7 @@ async function repeat(service: RealService): Promise<{ status: number; taken: nu
   return { status: response.status, taken: data?.message_count };
 }
 
-onEmbedded("a request with an Idempotency-Key whose process was killed", function () {
+describe("a request with an Idempotency-Key whose process was killed", function () {
   this.timeout(60_000);
 
   it("is processed when it is sent again at once, and each message is counted once", async () => {

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { type ChildService, startChild } from "../support/child-service.js";
-import { onEmbedded } from "../support/servers.js";
 import { adminKey } from "../support/service.js";
 import { mountSmallDisk, type SmallDisk } from "../support/small-disk.js";
 
@@ -12,7 +11,7 @@ const DEGRADED = { ready: true, degraded: true };
 /** Series of one write, so that a commit needs more pages than the log of a small store has room for. */
 const SERIES = 500;
 
-onEmbedded("P24: an embedded service whose disk is full", function () {
+describe("P24: an embedded service whose disk is full", function () {
   this.timeout(60_000);
   let disk: SmallDisk | undefined;
   let service: ChildService | undefined;

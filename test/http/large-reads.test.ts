@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import type { SeriesStore } from "../../src/metrics/ports.js";
 import { gaugeOf, writePoints } from "../support/requests.js";
-import { onEmbedded } from "../support/servers.js";
 import { serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -95,7 +94,7 @@ describe("P28: large reads", () => {
     expect(answered).to.be.at.least(5);
   });
 
-  onEmbedded("of series that are not there", () => {
+  describe("of series that are not there", () => {
     it("read nothing, and take no memory that others could need", async () => {
       hold();
       const first = post(largest("s").map((item) => ({ ...item, range: "1990d" })));

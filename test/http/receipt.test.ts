@@ -6,7 +6,6 @@ import { compactVerify, createLocalJWKSet, decodeProtectedHeader } from "jose";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { findBytes } from "../support/files.js";
 import { removeThrough } from "../support/requests.js";
-import { onEmbedded } from "../support/servers.js";
 import { serviceOfSuite, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -74,7 +73,7 @@ describe("the receipt of a deletion", () => {
     expect((await service.fetch(`/api/deletion/${"0".repeat(20)}-1/receipt`)).status).to.equal(404);
   });
 
-  onEmbedded("embedded", () => {
+  describe("embedded", () => {
     it("stays valid with restored data, and no file contains its private key unencrypted", async () => {
       let own = await startService();
       const { dir } = own;

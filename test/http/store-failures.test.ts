@@ -5,12 +5,11 @@ import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import type { Log } from "../../src/log.js";
 import { DatabaseSync, sqliteServiceError } from "../../src/stores/sqlite/connection.js";
-import { onEmbedded } from "../support/servers.js";
 import { startService } from "../support/service.js";
 
 const quiet = { debug: () => {}, info: () => {}, warn: () => {} };
 
-onEmbedded("an embedded store that cannot", () => {
+describe("an embedded store that cannot", () => {
   it("is 503 with Retry-After for writers while reads succeed, and writes succeed after the lock is released", async () => {
     const service = await startService();
     const intruder = new DatabaseSync(join(service.dir, "metrics.db"));

@@ -4,10 +4,10 @@ import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { statusOf } from "../support/requests.js";
-import { mongodbUrl, nameOf, onEmbedded, onServers } from "../support/servers.js";
+import { mongodbUrl, nameOf, onServers } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
-onEmbedded("API keys beside restored data, embedded", () => {
+describe("API keys beside restored data, embedded", () => {
   it("a key that was revoked after the copy was made stays revoked, and one made since works", async () => {
     let service = await startService();
     const { dir } = service;

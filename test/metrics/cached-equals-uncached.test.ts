@@ -5,13 +5,12 @@ import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
 import type { AskedSeries } from "../../src/metrics/query/request.js";
 import type { Series } from "../../src/metrics/series.js";
-import { amount } from "../support/servers.js";
 import { cacheSizes, compareHistory } from "./cache-history.js";
 import { openMetricReader, valuesOf } from "./metric-reader.js";
 
 const begin = Date.parse("2024-03-01T00:00:00Z");
 
-const STEPS = amount(1_250, 400);
+const STEPS = 1_250;
 
 describe("what is cached", function () {
   this.timeout(60_000);

@@ -3,7 +3,6 @@ import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import { HOUR } from "../../src/metrics/dimensions.js";
 import type { Recorder } from "../../src/metrics/recorder/recorder.js";
 import type { Stores } from "../../src/stores/stores.js";
-import { onEmbedded } from "../support/servers.js";
 import { temporaryStores } from "../support/stores.js";
 import { join, receive, recorderOver, savedHours, seriesOf, tickAll } from "./recorder-fixture.js";
 
@@ -170,7 +169,7 @@ describe("the recorder", () => {
   });
 
   // In InfluxDB the retention of the bucket does this, by the clock of the server.
-  onEmbedded("with a limit to how long slots are kept", () => {
+  describe("with a limit to how long slots are kept", () => {
     it("forgets slots that are older than is kept", async () => {
       const keeping = recorderOver(stores, () => now, "one", { keep: 30 * 24 * HOUR });
       await receive(stores, "views", START, 7);

@@ -31,7 +31,7 @@ export async function removeThrough(service: AskedService, path: string): Promis
   return requestId;
 }
 
-/** The request id of an acknowledged DELETE of `field/value`; undefined if the process was killed before its response. */
+/** The request id of an acknowledged DELETE of `field/value`; undefined if the process was killed before. */
 export async function removeUnlessKilled(service: AskedService, path: string): Promise<string | undefined> {
   return removeThrough(service, path).catch((error: unknown) => {
     if (error instanceof TypeError) return undefined;

@@ -42,12 +42,6 @@ export function onServers(engines: readonly ServerEngine[], title: string, tests
 /** Whether a whole service under test keeps its data on the servers instead of in files. */
 export const storesOnServers = process.env.TEST_STORES === "servers";
 
-/** Describes tests of the embedded stores alone: where whole services use servers, the output names them. */
-export function onEmbedded(title: string, tests: (this: Mocha.Suite) => void): void {
-  if (!storesOnServers) describe(title, tests);
-  else describe(title, () => it("not run on servers: it is about the embedded stores"));
-}
-
 /** Several test processes share the servers, so deadlines that no test is about are longer than usual. */
 export const PATIENT = { limits: { store_deadline_ms: 60_000 } } satisfies Overrides;
 
