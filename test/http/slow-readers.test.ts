@@ -34,17 +34,17 @@ describe("callers who do not read", () => {
     await writePoints(service, json);
   }
 
-  const asked = (body: string) => {
+  const asked = (body: string, path: string) => {
     const headers = `Host: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json`;
-    return `POST /api/metric HTTP/1.1\r\n${headers}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    return `POST ${path} HTTP/1.1\r\n${headers}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   };
 
   /** Sends `times` requests on one connection, and reads only the beginning of the response. */
-  async function askAndWait({ times = 1, body = question } = {}): Promise<Socket> {
+  async function askAndWait({ times = 1, body = question, path = "/api/metric" } = {}): Promise<Socket> {
     const socket = await openSocket(service.port);
     open.push(socket);
     socket.on("error", () => {});
-    socket.write(asked(body).repeat(times));
+    socket.write(asked(body, path).repeat(times));
     const first = await new Promise<Buffer>((resolve) => socket.once("data", resolve));
     socket.pause();
     expect(first.subarray(0, 15).toString()).to.equal("HTTP/1.1 200 OK");
@@ -127,6 +127,22 @@ describe("callers who do not read", () => {
     expect(await status()).to.equal(200);
     for (const socket of open.splice(0)) socket.destroy();
     await until("there is room", async () => (await large()).status === 200);
+  });
+
+  it("have memory reserved for CSV whose series are in memory, until it is taken", async () => {
+    await start({});
+    const reserved = async () => {
+      const text = await (await service.fetch("/metrics")).text();
+      return Number(/^entity_metrics_metric_read_bytes (\d+)$/m.exec(text)?.[1]);
+    };
+    const path = "/api/metric?format=csv";
+    const answer = await service.fetch(path, { method: "POST", json: JSON.parse(question) });
+    expect((await answer.arrayBuffer()).byteLength).to.be.greaterThan(6_000_000);
+    await until("the memory is free", async () => (await reserved()) === 0);
+    const socket = await askAndWait({ path });
+    expect(await reserved()).to.be.greaterThan(5_000_000);
+    socket.destroy();
+    await until("the memory is free again", async () => (await reserved()) === 0);
   });
 
   it("a single answer may be larger than that", async () => {

@@ -70,10 +70,11 @@ export function metricRoutes({
       },
       async handler({ ctx, query: { format, ...asked } }) {
         if (wantsCsv(ctx, format)) {
-          const { series } = await fetch([readMetricQuery(asked)], clock(), reservationOf(ctx, bodies));
+          const memory = reservationOf(ctx, bodies);
+          const { series } = await fetch([readMetricQuery(asked)], clock(), memory);
           setTag(ctx, metricTag(series, "csv"));
           if (isNotModified(ctx)) ctx.status = 304;
-          else sendCsv(ctx, series);
+          else sendCsv(ctx, series, memory);
           return;
         }
         const request = { text: `${QUERY}${ctx.querystring}`, tagged: true };
@@ -110,7 +111,7 @@ export function metricRoutes({
         reserveParsed(body);
         const items = () => readMetricBody(bytes.toString(), limits);
         if (wantsCsv(ctx, format)) {
-          sendCsv(ctx, (await fetch(items(), clock(), memory)).series);
+          sendCsv(ctx, (await fetch(items(), clock(), memory)).series, memory);
           return;
         }
         // The cache is keyed by the bytes of the body, which is parsed only on a miss.
