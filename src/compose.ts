@@ -223,7 +223,7 @@ function composeProfiles(
 ) {
   const { limits } = settings;
   const hashIdentity = identityHashing(stores.pepper);
-  const parts = {
+  const collectDependencies = {
     entities: countTaken(
       stores.entities,
       meters.counter("messages_taken_total", "Messages that were taken in, each once however often it is sent."),
@@ -242,8 +242,8 @@ function composeProfiles(
     arrivalClock,
     idempotency: stores.idempotency,
     hashRequest: requestHashing(stores.pepper),
-    collect: collectMessages(parts, limits.entity_segments),
-    check: checkMessages(parts, limits.entity_segments),
+    collect: collectMessages(collectDependencies, limits.entity_segments),
+    check: checkMessages(collectDependencies, limits.entity_segments),
   };
   const reading = {
     entities: stores.entities,

@@ -27,43 +27,43 @@ export interface AppDependencies extends RunDependencies {
 type App = Koa<ApiState, Koa.DefaultContextExtends>;
 
 /** Creates the application; middleware is listed in the order of execution. */
-export function createApp(parts: AppDependencies): App {
-  const { routes, settings } = parts;
+export function createApp(dependencies: AppDependencies): App {
+  const { routes, settings } = dependencies;
   const app: App = new Koa({ proxy: settings.http.trust_proxy });
   app.silent = true;
-  app.use(answerAll(parts));
+  app.use(answerAll(dependencies));
   if (settings.http.cors.origins.length > 0) app.use(corsHeaders(settings.http.cors.origins));
   app.use((ctx, next) => {
     ctx.path = canonicalPath(ctx.req, settings.limits.url_bytes);
-    if (isLimited(ctx.path) && ctx.method !== "OPTIONS") parts.requestLimits.enter(ctx.res);
+    if (isLimited(ctx.path) && ctx.method !== "OPTIONS") dependencies.requestLimits.enter(ctx.res);
     return next();
   });
   app.use(compressed);
-  app.use(routerOf(routes, (route) => runRoute(route, parts, settings.limits)));
+  app.use(routerOf(routes, (route) => runRoute(route, dependencies, settings.limits)));
   return app;
 }
 
 /** Gives every response a request id, converts errors to the error envelope, and logs and counts each response. */
-function answerAll(parts: AppDependencies): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
+function answerAll(dependencies: AppDependencies): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
   return async (ctx, next) => {
     const context = ctx as unknown as ApiContext;
     const began = performance.now();
     ctx.state.requestId = randomUUID();
     ctx.res.setHeader("X-Request-Id", ctx.state.requestId);
     ctx.res.setHeader("X-Content-Type-Options", "nosniff");
-    ctx.res.once("finish", () => noteAnswer(context, began, parts));
+    ctx.res.once("finish", () => noteAnswer(context, began, dependencies));
     ctx.onerror = (error) => {
       if (!error) return;
       // A stream error is reported twice: by the stream and by the response that ends with it.
       ctx.onerror = () => {};
-      answerLateError(context, error, parts);
+      answerLateError(context, error, dependencies);
     };
     try {
       await next();
     } catch (error) {
-      answerError(context, error, parts);
+      answerError(context, error, dependencies);
     }
-    if (parts.stopping()) ctx.set("Connection", "close");
+    if (dependencies.stopping()) ctx.set("Connection", "close");
   };
 }
 
@@ -99,14 +99,14 @@ const CALLER_GONE: readonly unknown[] = [...BROKEN_OFF, "EPIPE"];
  * Handles an error after Koa has started to respond: sends the error response if no bytes were sent, otherwise closes
  * the connection.
  */
-function answerLateError(ctx: ApiContext, error: Error, parts: AppDependencies): void {
+function answerLateError(ctx: ApiContext, error: Error, dependencies: AppDependencies): void {
   if (ctx.headerSent || !ctx.writable) {
     const isGone = "code" in error && CALLER_GONE.includes(error.code);
-    if (!isGone) parts.log.error(describeError(ctx, error, ctx.status), "a response was aborted");
+    if (!isGone) dependencies.log.error(describeError(ctx, error, ctx.status), "a response was aborted");
     ctx.res.destroy();
     return;
   }
-  answerError(ctx, error, parts);
+  answerError(ctx, error, dependencies);
   ctx.res.end(JSON.stringify(ctx.body));
 }
 

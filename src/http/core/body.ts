@@ -75,8 +75,8 @@ export interface WholeBody {
 }
 
 /** Reads a complete UTF-8 body as `readBytes` does, without its byte order mark. */
-export async function readBody(ctx: ApiContext, limit: number, parts: BodyDependencies): Promise<WholeBody> {
-  const { bytes, memory } = await readBytes(ctx, limit, parts);
+export async function readBody(ctx: ApiContext, limit: number, dependencies: BodyDependencies): Promise<WholeBody> {
+  const { bytes, memory } = await readBytes(ctx, limit, dependencies);
   return { bytes: utf8Of(bytes), memory };
 }
 
@@ -84,14 +84,14 @@ export async function readBody(ctx: ApiContext, limit: number, parts: BodyDepend
  * Reads a complete body, plain or gzip, of at most `limit` bytes after inflation. Throws `unavailable` when memory is
  * short. A large body resolves when it may be parsed: one per round of the event loop.
  */
-export async function readBytes(ctx: ApiContext, limit: number, parts: BodyDependencies): Promise<WholeBody> {
-  const memory = reservationOf(ctx, parts);
+export async function readBytes(ctx: ApiContext, limit: number, dependencies: BodyDependencies): Promise<WholeBody> {
+  const memory = reservationOf(ctx, dependencies);
   const arrived = arrivedBytes(ctx, limit);
   if (arrived !== undefined) return { bytes: arrived, memory };
   const chunks: Buffer[] = [];
   let bytes = 0;
   let reserved = 0;
-  for await (const chunk of bodyChunks(ctx, parts.inflation)) {
+  for await (const chunk of bodyChunks(ctx, dependencies.inflation)) {
     bytes += chunk.length;
     if (bytes > limit) throw tooLarge(limit);
     if (bytes > UNCOUNTED_BYTES) {
@@ -101,7 +101,7 @@ export async function readBytes(ctx: ApiContext, limit: number, parts: BodyDepen
     }
     chunks.push(chunk);
   }
-  if (reserved > 0) await parts.parsing.next();
+  if (reserved > 0) await dependencies.parsing.next();
   const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
   memory.release(reserved / 2);
   return { bytes: whole, memory };

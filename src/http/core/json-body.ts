@@ -26,7 +26,7 @@ import type { ApiContext } from "./route.js";
  */
 export function jsonBody(
   { body_bytes, nesting }: Pick<Limits, "body_bytes" | "nesting">,
-  parts: BodyDependencies,
+  dependencies: BodyDependencies,
 ): (ctx: ApiContext, next: Koa.Next) => Promise<void> {
   // Reads bodies as bytes: the parser would replace invalid UTF-8.
   const parser = bodyParser({
@@ -40,8 +40,8 @@ export function jsonBody(
   return (ctx, next) => {
     const { req, request } = ctx;
     writeHeadersPlainly(ctx);
-    const memory = reservationOf(ctx, parts);
-    const most = mostBytes(req, body_bytes, parts.inflation);
+    const memory = reservationOf(ctx, dependencies);
+    const most = mostBytes(req, body_bytes, dependencies.inflation);
     if (most > UNCOUNTED_BYTES) memory.reserve(most);
     let received = 0;
     req.on("data", (chunk: Buffer) => {
@@ -51,9 +51,9 @@ export function jsonBody(
     const broken = new Promise<never>((_, reject) => req.once("error", (error) => reject(bodyError(error))));
     const read = parser(ctx, async () => {
       const inflated = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-      refuseInflated(inflated.length, received, parts.inflation);
+      refuseInflated(inflated.length, received, dependencies.inflation);
       const bytes = utf8Of(inflated);
-      if (bytes.length > UNCOUNTED_BYTES) await parts.parsing.next();
+      if (bytes.length > UNCOUNTED_BYTES) await dependencies.parsing.next();
       reserveParsed({ bytes, memory });
       request.body = parseJson(bytes.toString(), nesting) as object;
       return next();

@@ -10,7 +10,7 @@ import { answerKept, type KeptBody, keepBody, madeOnce } from "../core/response-
 import { done, errorWith, json, oneOf, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
-export interface OperationParts {
+export interface OperationDependencies {
   readonly probes: readonly Probe[];
   readonly meters: Meters;
   /** Version of this package. */
@@ -62,7 +62,14 @@ export const Readiness = Type.Object(
 );
 
 /** Routes for operators: liveness, readiness, metrics and the OpenAPI document. */
-export function operationRoutes({ probes, meters, version, roles, clock, routes }: OperationParts): readonly Route[] {
+export function operationRoutes({
+  probes,
+  meters,
+  version,
+  roles,
+  clock,
+  routes,
+}: OperationDependencies): readonly Route[] {
   const checkAll = singleFlight(() => Promise.all(probes.map(stateOf)));
   meters.gauge("build_info", "1, with the version of the service.", () => [{ labels: { version }, value: 1 }], [
     "version",
