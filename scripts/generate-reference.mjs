@@ -1,11 +1,11 @@
 // Writes the reference pages in docs below their marker line: settings from config/schema.json, routes from the OpenAPI
 // document, commands from --help of the built service. `--print settings` (routes, commands) prints a page instead.
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { startServer } from "./bench/server.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const MARKER = "<!-- Generated below this line by node scripts/generate-reference.mjs -->\n";
@@ -92,22 +92,12 @@ function routeText({
 
 async function openApiDocument() {
   const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-  const env = { PATH: process.env.PATH, DATA_DIR: dir, PORT: "0", LOG_LEVEL: "error" };
-  const service = spawn(process.execPath, [join(root, "dist/main.js")], { env, stdio: ["ignore", "pipe", "inherit"] });
-  try {
-    let output = "";
-    for await (const chunk of service.stdout) {
-      output += chunk;
-      const [, address] = /listens on (http\S+)\n/.exec(output) ?? [];
-      if (address !== undefined) return await (await fetch(`${address}/openapi.json`)).json();
-    }
-    throw new Error(`the service did not start: ${output}`);
-  } finally {
-    const ended = service.exitCode === null ? once(service, "exit") : undefined;
-    service.kill();
-    await ended;
-    rmSync(dir, { recursive: true, force: true });
-  }
+  const environment = { DATA_DIR: dir, PORT: "0", LOG_LEVEL: "error" };
+  const service = await startServer([join(root, "dist/main.js")], environment);
+  const document = await (await fetch(new URL("/openapi.json", service.address))).json();
+  await service.stop();
+  rmSync(dir, { recursive: true, force: true });
+  return document;
 }
 
 function commands() {

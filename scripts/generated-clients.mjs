@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { startServer } from "./bench/server.mjs";
 import { root, setUp } from "./set-up.mjs";
 
 /** hey-api is the newest version for Node 20; both generators work with this version of TypeScript. */
@@ -29,14 +30,12 @@ const key = "em_clients_0123456789abcdef0123456789abcdef";
 setUp();
 const out = mkdtempSync(join(tmpdir(), "entity-metrics-clients-"));
 const document = join(out, "openapi.json");
-const service = startService();
-process.once("exit", () => {
-  service.child.kill("SIGKILL");
-  rmSync(out, { recursive: true, force: true });
-});
+process.once("exit", () => rmSync(out, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
-const url = await service.listens;
+const settings = { HOST: "127.0.0.1", PORT: "0", DATA_DIR: join(out, "data"), ADMIN_KEY: key, LOG_LEVEL: "error" };
+const service = await startServer([join(root, "dist/main.js")], settings);
+const url = service.address.origin;
 const environment = { ENTITY_METRICS_URL: url, ENTITY_METRICS_KEY: key };
 writeFileSync(document, await (await fetch(`${url}/openapi.json`)).text());
 const groups = [
@@ -44,6 +43,7 @@ const groups = [
   { folder: python, packages: PYTHON_PACKAGES, install: installPython, checks: pythonChecks() },
 ];
 const passed = await Promise.all(groups.map(checkGroup));
+await service.stop();
 process.exit(passed.flat().every(Boolean) ? 0 : 1);
 
 /** Installs the packages unless they are cached, and runs their checks. Resolves with whether each check passed. */
@@ -178,24 +178,4 @@ function run(command, args, { env = {}, cwd = root } = {}) {
 
 function reason({ message }) {
   return message.split("\n").find((line) => /^(?:npm )?error/i.test(line)) ?? message;
-}
-
-/** Starts a service on a free port with its own data; `listens` resolves with its address. */
-function startService() {
-  const settings = { HOST: "127.0.0.1", PORT: "0", DATA_DIR: join(out, "data"), ADMIN_KEY: key, LOG_LEVEL: "error" };
-  const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [join(root, "dist/main.js")], {
-    env: { PATH, HOME, ...settings },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let output = "";
-  const listens = new Promise((resolve, reject) => {
-    child.stdout.on("data", (chunk) => {
-      output += chunk;
-      const address = /listens on (\S+)\n/.exec(output)?.[1];
-      if (address !== undefined) resolve(address);
-    });
-    child.once("close", () => reject(new Error(`The service ended: ${output}`)));
-  });
-  return { child, listens };
 }

@@ -49,7 +49,7 @@ function packageJson() {
 }
 
 /** Ends the process if this Node is older than package.json requires. */
-export function checkNode() {
+function checkNode() {
   const { engines } = packageJson();
   const wanted = engines.node.replace(/[^\d.]/g, "");
   const [major = 0, minor = 0] = wanted.split(".").map(Number);
@@ -63,7 +63,7 @@ function dependenciesAreStale() {
   return !existsSync(installed) || statSync(installed).mtimeMs < statSync(join(root, "package-lock.json")).mtimeMs;
 }
 
-export function install() {
+function install() {
   const args = ["ci", "--include=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
   step("Installing dependencies (npm ci)", () => runNpm(args));
 }
