@@ -80,8 +80,7 @@ export async function planBatch(
       continue;
     }
     const at = named[0] ?? start(message);
-    for (const other of named.slice(1)) at.merge(other);
-    at.take(message, document);
+    at.take(message, document, named.slice(1));
     for (const hash of message.hashes) holders.set(hash, at);
     messages.push({ message, at });
   }

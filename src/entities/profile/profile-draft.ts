@@ -35,8 +35,6 @@ export class ProfileDraft {
   readonly #memberships: MembershipDraft;
   #draft = new AttributesDraft();
   #changes = 0;
-  /** Whether a message that is not applied yet merged another profile into this one. */
-  #isUnited = false;
   #parent: ProfileDraft | undefined;
 
   private constructor(entity: Omit<StoredEntity, "sealed">, order: number) {
@@ -99,29 +97,14 @@ export class ProfileDraft {
     return this.#draft.document();
   }
 
-  merge(other: ProfileDraft): void {
-    other.#parent = this;
-    this.#isUnited = true;
-    this.#draft.merge(other.#draft.document());
-    this.#memberships.merge(other.#memberships.memberships());
-    for (const [hash, since] of other.#bindings) this.#bind(hash, since);
-    for (const id of other.#mergedIds) this.#mergedIds.add(id);
-    this.#mergedFrom.push(...other.#mergedFrom);
-    if (!other.isNew) {
-      this.#mergedIds.add(other.id);
-      this.#mergedFrom.push({ id: other.id, revision: other.revision });
-    }
-    this.#changes += 1;
-  }
-
-  /** Applies a message. */
-  take({ hashes, version, message }: BatchMessage, document: EntityDocument): void {
+  /** Merges the other profiles of a message into this one and applies the message. */
+  take({ hashes, version, message }: BatchMessage, document: EntityDocument, others: readonly ProfileDraft[]): void {
+    for (const other of others) this.#merge(other);
     const before = this.#draft.changes + this.#memberships.moves;
     this.#draft.merge(document);
     if (message.segments !== undefined) this.#memberships.apply(message.segments, version);
-    const isChanged = this.#isUnited || this.#draft.changes + this.#memberships.moves > before;
+    const isChanged = others.length > 0 || this.#draft.changes + this.#memberships.moves > before;
     if (isChanged) this.#draft.noteChange(version.arrival);
-    this.#isUnited = false;
     for (const hash of hashes) this.#bind(hash, version.time);
     this.#changes += 1;
   }
@@ -134,6 +117,19 @@ export class ProfileDraft {
     const memberships = this.#memberships.memberships();
     const entity = { id, table, revision, born, bindings, mergedIds: [...this.#mergedIds], memberships, sealed };
     return { entity, changedSegments: this.#memberships.changed, changedBindings, mergedFrom: this.#mergedFrom };
+  }
+
+  #merge(other: ProfileDraft): void {
+    other.#parent = this;
+    this.#draft.merge(other.#draft.document());
+    this.#memberships.merge(other.#memberships.memberships());
+    for (const [hash, since] of other.#bindings) this.#bind(hash, since);
+    for (const id of other.#mergedIds) this.#mergedIds.add(id);
+    this.#mergedFrom.push(...other.#mergedFrom);
+    if (!other.isNew) {
+      this.#mergedIds.add(other.id);
+      this.#mergedFrom.push({ id: other.id, revision: other.revision });
+    }
   }
 
   #bind(hash: IdentityHash, since: number): void {
