@@ -24,7 +24,7 @@ try {
 async function serve(settings: Settings): Promise<void> {
   const log = openLog(settings.log.level);
   for (const { name, nearest } of similarNames(process.env)) {
-    log.warn({ name, nearest }, "a name in the environment is not known, and nearly one that is");
+    log.warn({ name, nearest }, `unknown environment variable ${name}; did you mean ${nearest}?`);
   }
   const asked = stopAsked();
   let isServing = false;

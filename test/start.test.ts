@@ -77,7 +77,12 @@ describe("starting the service", () => {
     const service = start({ LOG_LEVEL: "warn", METRIC_KEEP: "zqcanaryqz" });
     await service.listening;
     const [line = "{}"] = service.err().split("\n");
-    expect(JSON.parse(line)).to.include({ level: 40, name: "METRIC_KEEP", nearest: "METRICS_KEEP" });
+    expect(JSON.parse(line)).to.include({
+      level: 40,
+      name: "METRIC_KEEP",
+      nearest: "METRICS_KEEP",
+      msg: "unknown environment variable METRIC_KEEP; did you mean METRICS_KEEP?",
+    });
     expect(service.err()).to.not.contain("zqcanaryqz");
     expect(await stop(service)).to.equal(0);
   });

@@ -72,7 +72,7 @@ export class WritableSeries {
       return issueOf("dimension_id", id, "bad_dimension_id", `${dimensionIdRule} is expected`);
     }
     if (dimension.reservedIds.includes(id)) {
-      return issueOf("dimension_id", id, "reserved_id", "This id stands for every one when series are read");
+      return issueOf("dimension_id", id, "reserved_id", "This id is reserved for reads of all ids");
     }
     const stored = dimension.storedTypes.find((one) => one === type);
     if (stored === undefined) return typeIssue(dimension, type);
