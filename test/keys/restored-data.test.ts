@@ -7,7 +7,7 @@ import { statusOf } from "../support/requests.js";
 import { mongodbUrl, nameOf, onServers } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
-describe("API keys beside restored data, embedded", () => {
+describe("API keys and restored data, embedded", () => {
   it("a key that was revoked after the copy was made stays revoked, and one made since works", async () => {
     let service = await startService();
     const { dir } = service;
