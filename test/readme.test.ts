@@ -90,15 +90,14 @@ describe("The commands of README and docs", function () {
     });
   }
 
-  it("README: the benchmark measures the parts that the table names", () => {
-    const sizes = `--series 5 --days 3 --secs 0.03 --people 200 --history ${join(dir, "history.jsonl")}`;
-    const script = blockOf("bench").replace(/\n$/, ` ${sizes}\n`);
-    const env = { ...environment(), TMPDIR: dir };
-    const { status, stdout, stderr } = spawnSync("sh", ["-ec", script], { cwd: dir, env, encoding: "utf8" });
-    expect(status, stderr).to.equal(0);
-    for (const part of ["reads", "writes", "entities"]) {
+  // The benchmark itself runs in bench-script.test.ts.
+  it("README: the benchmark has the parts that the command and the table name", () => {
+    const help = spawnSync("sh", ["-ec", `${blockOf("bench").trim()} --help`], { cwd: dir, encoding: "utf8" }).stdout;
+    const parts = /--only (\S+)/.exec(blockOf("bench"))?.[1]?.split(",") ?? [];
+    expect(parts).to.deep.equal(["reads", "writes", "entities"]);
+    for (const part of parts) {
       expect(pageText("README.md")).to.contain(`| \`${part}\` |`);
-      expect(stdout).to.contain(`| ${part} `);
+      expect(help).to.match(new RegExp(`[(,]${part}[,)]`));
     }
   });
 
