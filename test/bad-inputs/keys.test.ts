@@ -1,8 +1,7 @@
 import { expect } from "chai";
-import { mintKey } from "../../src/keys/verify-key.js";
 import { expectAlive, head, refused, refusedRaw } from "../support/bad-input.js";
 import { rawRequest } from "../support/raw-request.js";
-import { serviceOfSuite } from "../support/service.js";
+import { newKey, serviceOfSuite } from "../support/service.js";
 
 describe("bad keys", () => {
   const service = serviceOfSuite();
@@ -14,8 +13,7 @@ describe("bad keys", () => {
   });
 
   it("the error for a key that lacks a scope names the scope, or the ones of which one is needed", async () => {
-    const { key, kept } = mintKey("a test", ["metric:write"], Date.now());
-    await service.service.stores.keys.add(kept);
+    const { key } = await newKey(service, ["metric:write"]);
     const errorsOf = async (method: string, path: string) => {
       const { body } = await refusedRaw(service, head(method, path, { ...service, key }), 403);
       return [body?.message, ...(body?.errors ?? [])];

@@ -1,11 +1,10 @@
 import { Agent, request } from "node:http";
 import { expect } from "chai";
 import fc from "fast-check";
-import { mintKey } from "../../src/keys/verify-key.js";
 import { cpuMs } from "../support/cpu-time.js";
 import { dereferenced } from "../support/openapi-walk.js";
 import { amount } from "../support/servers.js";
-import { serviceOfSuite } from "../support/service.js";
+import { newKey, serviceOfSuite } from "../support/service.js";
 import { type OpenApi, type RandomRequest, randomRequests } from "./random-requests.js";
 
 /** Number of requests; the long run sends more. */
@@ -31,9 +30,7 @@ describe("P20: no input makes a 5xx, a hang or a crash", () => {
   before(async () => {
     const text = await (await service.fetch("/openapi.json", { key: null })).text();
     document = dereferenced(JSON.parse(text)) as OpenApi;
-    const { key, kept } = mintKey("reader", ["metric:read", "entity:read"], Date.now());
-    await service.service.stores.keys.add(kept);
-    reader = key;
+    reader = (await newKey(service, ["metric:read", "entity:read"])).key;
   });
   after(() => agent.destroy());
 

@@ -4,10 +4,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { mintKey } from "../../src/keys/verify-key.js";
 import { folderOfSuite } from "../support/files.js";
 import { runToEnd } from "../support/run-command.js";
-import { adminKey, serviceOfSuite } from "../support/service.js";
+import { adminKey, newKey, serviceOfSuite } from "../support/service.js";
 import { root } from "../support/source-tree.js";
 
 describe("the export command", function () {
@@ -86,8 +85,7 @@ describe("the export command", function () {
   });
 
   it("names the scope that the key lacks", async () => {
-    const { key, kept } = mintKey("reader", ["entity:read"], Date.now());
-    await service.service.stores.keys.add(kept);
+    const { key } = await newKey(service, ["entity:read"]);
     const args = [...of("ada@example.com"), "--url", service.url];
     const result = await runToEnd("export", args, { ENTITY_METRICS_KEY: key });
     const err = "ENTITY_METRICS_KEY: The key lacks the scope entity:export\n";

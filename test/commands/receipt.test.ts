@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import { mintKey } from "../../src/keys/verify-key.js";
 import { folderOfSuite } from "../support/files.js";
 import { removeThrough } from "../support/requests.js";
 import { runToEnd } from "../support/run-command.js";
-import { serviceOfSuite } from "../support/service.js";
+import { newKey, serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
 describe("the receipt command", () => {
@@ -46,8 +45,7 @@ describe("the receipt command", () => {
   });
 
   it("reports a missing scope as the other commands do", async () => {
-    const { key, kept } = mintKey("reader", ["entity:read"], Date.now());
-    await service.service.stores.keys.add(kept);
+    const { key } = await newKey(service, ["entity:read"]);
     const { code, err } = await run(["get", completed], { ENTITY_METRICS_KEY: key });
     expect({ code, err }).to.deep.equal({
       code: 1,

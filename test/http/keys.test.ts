@@ -1,19 +1,11 @@
 import { expect } from "chai";
-import type { Scope } from "../../src/keys/api-key.js";
-import { mintKey } from "../../src/keys/verify-key.js";
 import { rawRequest } from "../support/raw-request.js";
-import { serviceOfSuite, startService } from "../support/service.js";
+import { newKey, serviceOfSuite, startService } from "../support/service.js";
 
 describe("keys", () => {
   const now = Date.now();
 
   const service = serviceOfSuite({ limits: { wrong_keys_per_minute: 1000 } }, { clock: () => now });
-
-  async function newKey(...wanted: Scope[]): Promise<{ key: string; id: string }> {
-    const { key, kept } = mintKey("a test", wanted, now);
-    await service.service.stores.keys.add(kept);
-    return { key, id: kept.id };
-  }
 
   const status = async (path: string, key: string | null) => (await service.fetch(path, { key })).status;
 
@@ -25,7 +17,7 @@ describe("keys", () => {
   ];
   for (const [name, form] of forms) {
     it(`are accepted ${name}`, async () => {
-      const { key } = await newKey("metric:read");
+      const { key } = await newKey(service, ["metric:read"], now);
       expect(await status("/metrics", form(key))).to.equal(200);
     });
   }
@@ -61,8 +53,8 @@ describe("keys", () => {
   }
 
   it("that are wrong or revoked are refused with one text, which calls the key not valid", async () => {
-    const { key } = await newKey("metric:read");
-    const revoked = await newKey("metric:read");
+    const { key } = await newKey(service, ["metric:read"], now);
+    const revoked = await newKey(service, ["metric:read"], now);
     await service.service.stores.keys.revoke(revoked.id, now);
     const presented = wrong.map(([name, make]) => [name, make(key)] as const);
     const text = await refusal([...presented, ["a revoked one", revoked.key]]);

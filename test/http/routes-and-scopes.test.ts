@@ -1,9 +1,8 @@
 import { expect } from "chai";
 import type { Route } from "../../src/http/core/route.js";
 import { type Scope, scopes } from "../../src/keys/api-key.js";
-import { mintKey } from "../../src/keys/verify-key.js";
 import { rawRequest } from "../support/raw-request.js";
-import { serviceOfSuite } from "../support/service.js";
+import { newKey, serviceOfSuite } from "../support/service.js";
 
 /** Scopes of all routes, so that a changed scope fails the test. */
 const expected: Record<string, readonly Scope[] | "keyless"> = {
@@ -58,9 +57,7 @@ describe("routes and scopes", () => {
   before(async () => {
     routes = service.service.routes;
     for (const scope of scopes) {
-      const { key, kept } = mintKey(scope, [scope], Date.now());
-      await service.service.stores.keys.add(kept);
-      keys.set(scope, key);
+      keys.set(scope, (await newKey(service, [scope])).key);
     }
   });
 
@@ -89,8 +86,7 @@ describe("routes and scopes", () => {
     const both = routes.filter(({ alsoScope }) => alsoScope !== undefined);
     expect(both).to.not.deep.equal([]);
     for (const { path, method, scopes, alsoScope } of both) {
-      const { key, kept } = mintKey("both", [...(scopes as Scope[]), alsoScope as Scope], Date.now());
-      await service.service.stores.keys.add(kept);
+      const { key } = await newKey(service, [...(scopes as Scope[]), alsoScope as Scope]);
       const { status } = await service.fetch(path.replaceAll(/:\w+/g, "x"), { method, key });
       expect(status, path).to.not.be.oneOf([401, 403, 405]);
     }

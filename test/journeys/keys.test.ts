@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { type Scope, scopes } from "../../src/keys/api-key.js";
-import { mintKey } from "../../src/keys/verify-key.js";
-import { startService, type TestService } from "../support/service.js";
+import { newKey, startService, type TestService } from "../support/service.js";
 
 describe("Keys", () => {
   let service: TestService;
@@ -12,16 +11,10 @@ describe("Keys", () => {
   });
   after(() => service.stop());
 
-  async function newKey(...wanted: Scope[]): Promise<{ key: string; id: string }> {
-    const { key, kept } = mintKey("a test", wanted, now);
-    await service.service.stores.keys.add(kept);
-    return { key, id: kept.id };
-  }
-
   const status = async (path: string, key: string | null) => (await service.fetch(path, { key })).status;
 
   it("end within five seconds of being revoked", async () => {
-    const { key, id } = await newKey("metric:read");
+    const { key, id } = await newKey(service, ["metric:read"], now);
     expect(await status("/metrics", key)).to.equal(200);
     await service.service.stores.keys.revoke(id, now);
     now += 5000;
@@ -30,7 +23,7 @@ describe("Keys", () => {
 
   it("learn their name and scopes from GET /api/key, whatever their scopes are", async () => {
     for (const wanted of [["entity:write"], ["metric:read", "admin"], [...scopes]] as Scope[][]) {
-      const { key, id } = await newKey(...wanted);
+      const { key, id } = await newKey(service, wanted, now);
       const response = await service.fetch("/api/key", { key });
       expect(response.status).to.equal(200);
       expect(response.headers.get("cache-control")).to.equal("no-store");
@@ -42,7 +35,10 @@ describe("Keys", () => {
   });
 
   it("are those of before after a restart, the revoked ones too", async () => {
-    const [lasting, revoked] = [await newKey("metric:read"), await newKey("metric:read")];
+    const [lasting, revoked] = [
+      await newKey(service, ["metric:read"], now),
+      await newKey(service, ["metric:read"], now),
+    ];
     await service.service.stores.keys.revoke(revoked.id, now);
     await service.stop({ keep: true });
     service = await startService({ roles: ["api"] }, { clock: () => now, dir: service.dir });

@@ -4,6 +4,8 @@ import { compose, type Service } from "../../src/compose.js";
 import { defaultSettings } from "../../src/config/schema.js";
 import type { Settings } from "../../src/config/settings.js";
 import { noFailpoint } from "../../src/failpoint.js";
+import type { Scope } from "../../src/keys/api-key.js";
+import { mintKey } from "../../src/keys/verify-key.js";
 import { type Log, openLog } from "../../src/log.js";
 import { dataFolder } from "./data-folder.js";
 import { dropFromServers } from "./drop-from-servers.js";
@@ -106,6 +108,13 @@ export function serviceOfEachTest(overrides: Overrides = {}, options: StartOptio
   });
   afterEach(() => running.stop());
   return new Proxy({} as TestService, { get: (_, name) => Reflect.get(running, name) });
+}
+
+/** Stores a new API key with these scopes; returns it with its id. */
+export async function newKey({ service }: TestService, wanted: readonly Scope[], now = Date.now()) {
+  const { key, kept } = mintKey("a test", wanted, now);
+  await service.stores.keys.add(kept);
+  return { key, id: kept.id };
 }
 
 /** The shipped settings on a free port of this machine, with data in `dir`. */
