@@ -161,7 +161,7 @@ export function composeSeries(
   const shared = sharedInvalidation({ sharedEpochs, exclusive: exclusive.metrics }, deadlineMs);
   const epochs = new Epochs(stores.series.chunkSlots, { exclusive: exclusive.metrics, shared });
   stores.onReplaced?.(() => epochs.endAll());
-  const record = writePoints({ store: stores.series, epochs, failpoint });
+  const write = writePoints({ store: stores.series, epochs, failpoint });
   const keepSetting = keepMs(settings.metrics.keep);
   const keep = () => shorterOf(keepSetting, stores.retentionMs());
   meters.gauge(
@@ -170,7 +170,7 @@ export function composeSeries(
     () => bodies.memory.reserved,
   );
   const count = seriesCounters(meters);
-  const taken = meters.counter("points_taken_total", "Points that clients wrote.");
+  const countPoints = meters.counter("points_taken_total", "Points that clients wrote.");
   const budget = bodies.parsing;
   const store = stores.series;
   const slots = new SlotCache({ store, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
@@ -192,10 +192,18 @@ export function composeSeries(
       lease: stores.lease,
       series: { read: stores.series.read, expire: expirePoints({ store: stores.series, epochs }) },
       missed: countMissed(dimensions, meters),
-      write: (columns) => record("recorder", keptColumns(columns, clock(), keep())),
+      write: (columns) => write("recorder", keptColumns(columns, clock(), keep())),
     }),
     routes: [
-      ...pointRoutes({ version, record: (columns) => record("clients", columns), taken, limits, bodies, keep, clock }),
+      ...pointRoutes({
+        version,
+        write: (columns) => write("clients", columns),
+        countPoints,
+        limits,
+        bodies,
+        keep,
+        clock,
+      }),
       ...listingRoutes({
         series: stores.series,
         counts: stores.counts,

@@ -16,9 +16,9 @@ export interface PointDependencies {
   /** Version of this package. */
   readonly version: string;
   /** Stores slots written by clients; resolves when they are durable and visible. */
-  record(columns: readonly SlotColumn[]): Promise<void>;
+  write(columns: readonly SlotColumn[]): Promise<void>;
   /** Counts stored points. */
-  taken(points: number): void;
+  countPoints(points: number): void;
   readonly limits: WriteLimits;
   readonly bodies: BodyDependencies;
   /** Returns the retention of points, ms; undefined: unlimited. */
@@ -38,8 +38,8 @@ const precision = oneOf(precisions, {
  */
 export function pointRoutes({
   version,
-  record,
-  taken,
+  write,
+  countPoints,
   limits,
   bodies,
   keep,
@@ -74,8 +74,8 @@ export function pointRoutes({
       responses: { 200: success("PointsAnswer", PointTally) },
       async handler({ ctx }) {
         const { count, columns } = await readJsonPoints(ctx, readerOf(writeWindow(clock(), keep())), limits, bodies);
-        await record(columns);
-        taken(count);
+        await write(columns);
+        countPoints(count);
         return { data: { point_count: count } };
       },
     }),
@@ -106,8 +106,8 @@ export function pointRoutes({
         const now = clock();
         const reader = readerOf(writeWindow(now, keep()));
         const { count, columns } = await readLinePoints(ctx, { now, precision }, reader, limits, bodies);
-        await record(columns);
-        taken(count);
+        await write(columns);
+        countPoints(count);
         ctx.status = 204;
       },
     }),
