@@ -32,7 +32,7 @@ describe("API keys and restored data, embedded", () => {
   });
 });
 
-onServers(["mongodb", "influxdb", "bullmq"], "API keys beside restored data, on servers", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "API keys and restored data, on servers", function () {
   this.timeout(60_000);
   let service: TestService;
   let client: MongoClient;
