@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { withTimeLimit } from "../../src/async/time-limit.js";
+import { Deadline, withTimeLimit } from "../../src/async/time-limit.js";
 
 describe("a time limit", () => {
   it("settles as the work does", async () => {
@@ -63,6 +63,25 @@ describe("a time limit", () => {
       client?.destroy();
       server.close();
     }
+  });
+});
+
+describe("A deadline", () => {
+  it("aborts its signal when it passes, whether the signal is used before or only afterwards", async () => {
+    for (const isUsedBefore of [true, false]) {
+      const deadline = new Deadline(1, (cause) => cause);
+      const before = isUsedBefore ? deadline.signal : undefined;
+      const reason = await reasonOf(deadline.limit(() => never(() => {})));
+      expect(reason).to.have.property("name", "TimeoutError");
+      expect((before ?? deadline.signal).reason).to.equal(reason);
+    }
+  });
+
+  it("is not restarted once it has passed", async () => {
+    const deadline = new Deadline(1, (cause) => cause);
+    expect(deadline.restart()).to.equal(true);
+    await reasonOf(deadline.limit(() => never(() => {})));
+    expect(deadline.restart()).to.equal(false);
   });
 });
 
