@@ -2,8 +2,9 @@ import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { readSettings } from "../config/settings.js";
 import { type Failpoint, failpointFrom } from "../failpoint.js";
-import { copyDatabase, refuseLiveFiles, removePart } from "../stores/sqlite/backup.js";
+import { copyDatabase, removePart } from "../stores/sqlite/backup.js";
 import { foldersOf, makeFolder } from "../stores/sqlite/folder.js";
+import { refuseLiveFiles } from "./live-files.js";
 import { Progress } from "./progress.js";
 import { INTERRUPTED, onInterrupt, runCommand, UsageError } from "./run-command.js";
 

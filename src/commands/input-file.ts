@@ -18,6 +18,12 @@ export function inputBytes(files: readonly string[]): number | undefined {
   }, 0);
 }
 
+/** Returns whether two paths, which may be links, lead to one existing file or folder. */
+export function isSameFile(a: string, b: string): boolean {
+  const [one, other] = [a, b].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
+}
+
 /**
  * Yields the lines of a file, or of stdin for `-`, in batches and constant memory; inflates gzip. `onBytes` receives
  * the bytes read so far, before inflation.

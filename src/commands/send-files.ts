@@ -1,7 +1,7 @@
-import { closeSync, openSync, statSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
 import type { Client } from "../client/client.js";
 import { StartError } from "../errors.js";
-import { inputBytes } from "./input-file.js";
+import { inputBytes, isSameFile } from "./input-file.js";
 import { type Progress, type ProgressOptions, withProgress } from "./progress.js";
 import { InterruptedError, inWords, onInterrupt, REJECTED, UsageError } from "./run-command.js";
 import { requireKey, serviceClient, serviceUrl } from "./running-service.js";
@@ -126,9 +126,4 @@ function openForWriting(path: string): number {
   } catch (error) {
     throw new StartError(`${path} cannot be written (${(error as NodeJS.ErrnoException).code})`, { cause: error });
   }
-}
-
-function isSameFile(a: string, b: string): boolean {
-  const [one, other] = [a, b].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
-  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
 }

@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Folding, folded, type Slot, SlotTable, seriesOfKey, slotKey } from "./slot-table.js";
@@ -130,7 +130,6 @@ class SlotRuns {
 
   close(): void {
     if (this.#file === undefined) return;
-    ftruncateSync(this.#file);
     closeSync(this.#file);
     this.#file = undefined;
   }

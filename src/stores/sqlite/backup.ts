@@ -1,8 +1,7 @@
-import { closeSync, existsSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { StartError } from "../../errors.js";
 import { backup, DatabaseSync, reasonOf } from "./connection.js";
-import type { Folders } from "./folder.js";
 
 /** Pages copied before other work runs. */
 const PAGES_A_STEP = 1000;
@@ -74,46 +73,4 @@ function sync(path: string): void {
   const handle = openSync(path, "r");
   fsyncSync(handle);
   closeSync(handle);
-}
-
-/** A file to be written: its folder and its name. */
-interface Destination {
-  readonly dir: string;
-  readonly name: string;
-}
-
-/**
- * Refuses destinations that are files of the running data, or are anywhere in its folders. Files and folders are
- * compared by device and inode, so links are detected. A folder need not exist yet.
- */
-export function refuseLiveFiles({ data, entities, metrics }: Folders, destinations: readonly Destination[]): void {
-  const folders = [data, entities, metrics];
-  const files = [join(entities, "entities.db"), join(entities, "ledger.db"), join(metrics, "metrics.db")];
-  for (const { dir, name } of destinations) {
-    const around = withParents(dir);
-    if (folders.some((folder) => around.some((one) => isSame(folder, one)))) {
-      throw new StartError("The folder for the copies must be outside the data folder");
-    }
-    const path = join(dir, name);
-    if (existsSync(path) && files.some((file) => isSame(file, path))) {
-      throw new StartError(`${path} is a file of the running data: name another folder for the copies`);
-    }
-  }
-}
-
-/** Returns the folder and its parents; for a missing folder, its existing parents. */
-function withParents(dir: string): string[] {
-  const up = dirname(dir);
-  if (existsSync(dir)) return pathsUp(realpathSync(dir));
-  return up === dir ? [] : withParents(up);
-}
-
-function pathsUp(path: string): string[] {
-  const up = dirname(path);
-  return up === path ? [path] : [path, ...pathsUp(up)];
-}
-
-function isSame(a: string, b: string): boolean {
-  const [one, other] = [a, b].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
-  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
 }
