@@ -55,8 +55,8 @@ const shownElsewhere: Readonly<Record<string, string>> = {
   "limits.store_deadline_ms": "faults/deadline",
   "limits.entity_segments": "http/entity-limits",
   "limits.read_bytes": "http/large-reads",
-  "limits.requests_per_key": "http/limits",
-  "limits.requests": "http/limits",
+  "limits.requests_per_key": "http/load-refusals",
+  "limits.requests": "http/load-refusals",
   "limits.wrong_keys_per_minute": "http/limits",
   "limits.rate_per_key": "http/limits",
 };
