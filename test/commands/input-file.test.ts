@@ -8,7 +8,7 @@ import { folderOfSuite } from "../support/files.js";
 describe("a file whose first byte comes alone, as it may from a pipe", () => {
   const { at } = folderOfSuite();
 
-  /** The bytes that are read of a pipe into which the first of `bytes` is written, and the others once it was read. */
+  /** Reads `bytes` from a pipe; the rest is written after the first byte was read. */
   async function readThroughPipe(path: string, bytes: Buffer): Promise<string> {
     execFileSync("mkfifo", [path]);
     let wasRead = () => {};

@@ -79,7 +79,7 @@ describe("writing points", () => {
     expect(await saved("stream", `t${on.stream}`)).to.deep.equal({ 0: 10, 1: 11, 2: 12 });
   });
 
-  // Each is sent twice, as the second may be read otherwise, and a third time with a space before it.
+  // Each is sent twice, because a repeated list of series is parsed differently, and a third time after a space.
   for (const [name, make] of unusualBlocks) {
     it(`answers ${name} the same however often it comes`, async () => {
       const body = make(JSON.stringify(names()));

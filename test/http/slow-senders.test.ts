@@ -13,7 +13,7 @@ describe("slow senders", () => {
     limits: { requests_per_key: 1000, requests: 2000 },
   });
 
-  /** Sends `first` at once and then a byte every so often, for as long as it may. */
+  /** Sends `first` at once and then single bytes at intervals, until the connection closes. */
   async function trickle(first: string, byte: string): Promise<RawAnswer & { lasted: number }> {
     const socket = await openSocket(service.port);
     socket.on("error", () => {});

@@ -9,13 +9,13 @@ export interface ProcessSet {
   readonly name: string;
   /** Settings that each of them starts with. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Starts one; `role` as ROLES has it. */
+  /** Starts one process; `role` is the value of ROLES. */
   start(role: "api" | "worker" | "api,worker", environment?: Record<string, string>): Promise<RealService>;
   /** Kills the processes that still run, and removes their data. */
   close(): Promise<void>;
 }
 
-/** None of them runs yet. */
+/** Returns the set without starting a process. */
 export async function processSet(settings: Record<string, string> = {}): Promise<ProcessSet> {
   const name = ownName();
   const folder = temporaryFolder();

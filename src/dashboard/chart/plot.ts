@@ -157,7 +157,7 @@ function isolated(values: Values): number[] {
   );
 }
 
-/** Each series on top of those after it, the highest first, so that each is drawn over the ones above. */
+/** Stacks the series and returns the highest sum first, so that lower ones are drawn over it. */
 function cumulative(series: readonly Series[]): { one: Series; values: Values }[] {
   const sums: (number | null)[] = (series[0]?.values ?? []).map(() => null);
   return series

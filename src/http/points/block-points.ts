@@ -52,7 +52,7 @@ export function parseBody(text: string, series: WritableSeries): ParsedBody {
     const known = series.listNamed(list);
     try {
       const rest = JSON.parse(`{${text.slice(end + 2)}`) as object;
-      // Accept no second list of series: of two, the later counts.
+      // A body with a second list of series is parsed below: there the later list counts.
       if (Object.keys(rest).join() === "ts,values")
         return { body: { series: known ?? JSON.parse(list), ...rest }, list, known };
     } catch {
