@@ -1,4 +1,5 @@
-import { createWriteStream, renameSync, rmSync, statSync } from "node:fs";
+import { renameSync, rmSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { Command } from "commander";
@@ -58,8 +59,10 @@ async function writeWhole(file: string, lines: AsyncIterable<string>): Promise<v
     throw new StartError(`${file} exists and is not a regular file`);
   }
   const part = `${file}.part`;
+  // Opened before the lines are read: a file that is still being opened when they fail would be left behind.
+  const opened = await open(part, "w", 0o600);
   try {
-    await pipeline(lines, createWriteStream(part, { mode: 0o600 }));
+    await pipeline(lines, opened.createWriteStream());
     renameSync(part, file);
   } finally {
     rmSync(part, { force: true });
