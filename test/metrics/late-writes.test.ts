@@ -2,11 +2,9 @@ import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
 import type { Stores } from "../../src/stores/stores.js";
-import { newEntityId } from "../support/commits.js";
 import { temporaryStores } from "../support/stores.js";
 import { type ComposedSeries, openSeriesService } from "./cache-history.js";
 import { largeCaches } from "./metric-reader.js";
-import { join } from "./recorder-fixture.js";
 
 const NOW = Date.UTC(2024, 2, 1, 12, 30);
 const series = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
@@ -17,18 +15,18 @@ describe("a write that the store completes after it was rejected", () => {
   let stores: Stores;
   let late: LateStore;
   let service: ComposedSeries;
+  beforeEach(async () => {
+    stores = await temporaryStores();
+    late = lateStore(stores.series);
+    const over = { ...stores, series: late.store, exclusive: { ...stores.exclusive, metrics: false } };
+    service = await openSeriesService(over, largeCaches, null, () => NOW);
+  });
+
   afterEach(async () => {
     performance.now = now;
     await service.stop();
     await stores.close();
   });
-
-  async function open({ exclusive }: { exclusive: boolean }): Promise<void> {
-    stores = await temporaryStores();
-    late = lateStore(stores.series);
-    const over = { ...stores, series: late.store, exclusive: { ...stores.exclusive, metrics: exclusive } };
-    service = await openSeriesService(over, largeCaches, null, () => NOW);
-  }
 
   async function values(): Promise<number[]> {
     const { data } = JSON.parse((await service.ask([{ ...series, ...window }])).body.replaceAll("…", "null"));
@@ -36,23 +34,11 @@ describe("a write that the store completes after it was rejected", () => {
   }
 
   it("is read after 10 s, if the process does not own the store exclusively", async () => {
-    await open({ exclusive: false });
     expect((await service.post("/api/metric/points", [{ ...series, value: 7, ts: NOW }])).status).to.equal(503);
     expect(await values()).to.deep.equal([]);
     await late.complete();
     performance.now = () => now.call(performance) + 10_001;
     expect(await values()).to.deep.equal([7]);
-  });
-
-  it("is read at once when the recorder has repeated it", async () => {
-    await open({ exclusive: true });
-    await stores.catalogue.putSegment({ id: "a", name: "A", table: "user" });
-    await join(stores, "a", [newEntityId()]);
-    expect(await service.recorder.tick().catch((error: unknown) => error)).to.be.an("error");
-    expect(await values()).to.deep.equal([]);
-    await late.complete();
-    await service.recorder.tick();
-    expect(await values()).to.deep.equal([1]);
   });
 });
 

@@ -107,11 +107,7 @@ async function writeEmpty(
   if ((await lease()) === "refused") return false;
   const windows = samples.map(({ series, slot }) => ({ series, from: slot, to: slot + series.dimension.slotMs }));
   const saved = await store.read(windows);
-  const unsaved = samples.filter(({ value }, i) => {
-    const slot = saved[i]?.[0] ?? Number.NaN;
-    // A sample may be saved by an earlier attempt that was rejected: only a write that resolves invalidates caches.
-    return Number.isNaN(slot) || slot === value;
-  });
+  const unsaved = samples.filter((_, i) => Number.isNaN(saved[i]?.[0] ?? Number.NaN));
   if ((await lease()) !== "renewed") return false;
   await write(unsaved.map(({ series, slot, value }) => ({ series, from: slot, values: Float64Array.of(value) })));
   return true;
