@@ -1,0 +1,74 @@
+import { expect } from "chai";
+import { ServiceError } from "../../src/errors.js";
+import { parseDuration } from "../../src/formats/duration.js";
+import { type AskedWindow, bucketGrid, timeWindow } from "../../src/metrics/query/time-window.js";
+
+const now = Date.parse("2024-02-29T10:17:03.123Z");
+
+describe("a time window", () => {
+  const cases: [AskedWindow, string, string, string, string][] = [
+    [{}, "2h", "2024-02-27T10:00:00.000Z", "2024-02-29T10:17:03.123Z", "2d"],
+    [{ range: "6h" }, "2h", "2024-02-29T04:00:00.000Z", "2024-02-29T10:17:03.123Z", "6h"],
+    [{ range: "now-90m" }, "1h", "2024-02-29T08:00:00.000Z", "2024-02-29T10:17:03.123Z", "90m"],
+    [{ range: "1d" }, "1w", "2024-02-26T00:00:00.000Z", "2024-02-29T10:17:03.123Z", "1d"],
+    [{ start: "now-3w" }, "1d", "2024-02-08T00:00:00.000Z", "2024-02-29T10:17:03.123Z", "3w"],
+    [{ start: "now-1d", end: "now" }, "1d", "2024-02-28T00:00:00.000Z", "2024-02-29T10:17:03.123Z", "2058m"],
+    [{ start: "2024-02-28" }, "1d", "2024-02-28T00:00:00.000Z", "2024-02-29T10:17:03.123Z", "2058m"],
+    [
+      { start: "2024-02-28T01:23:45Z", end: "2024-02-29" },
+      "1d",
+      "2024-02-28T01:23:45.000Z",
+      "2024-02-29T00:00:00.000Z",
+      "1357m",
+    ],
+    [{ start: "2024-02-01", end: "2024-02-29" }, "2h", "2024-02-01T00:00:00.000Z", "2024-02-29T00:00:00.000Z", "28d"],
+    [{ end: "2024-02-20T01:00:00Z" }, "2h", "2024-02-18T00:00:00.000Z", "2024-02-20T01:00:00.000Z", "49h"],
+    [{ end: "now-1d" }, "2h", "2024-02-26T10:00:00.000Z", "2024-02-28T10:17:03.123Z", "2898m"],
+    [{ start: "now", end: "now" }, "2h", "2024-02-29T10:17:03.123Z", "2024-02-29T10:17:03.123Z", "0d"],
+    [{ start: "2024-02-28", end: "2024-02-28" }, "2h", "2024-02-28T00:00:00.000Z", "2024-02-28T00:00:00.000Z", "0d"],
+    [{ start: "2030-01-01", end: "2030-01-02" }, "2h", "2030-01-01T00:00:00.000Z", "2030-01-02T00:00:00.000Z", "1d"],
+  ];
+  for (const [asked, interval, from, to, range] of cases) {
+    it(`${JSON.stringify(asked)} in buckets of ${interval} is ${from} to ${to}, ${range}`, () => {
+      const window = timeWindow(asked, gridOf(interval), now);
+      expect([new Date(window.from).toISOString(), new Date(window.to).toISOString(), window.range]).to.deep.equal([
+        from,
+        to,
+        range,
+      ]);
+    });
+  }
+
+  for (const [asked, code, path] of [
+    [{ range: "2d", start: "now-1d" }, "range_with_date", "range"],
+    [{ range: "2d", end: "now" }, "range_with_date", "range"],
+    [{ range: "2024-01-01" }, "bad_range", "range"],
+    [{ range: "now-2x" }, "bad_range", "range"],
+    [{ range: "now" }, "bad_range", "range"],
+    [{ start: "yesterday" }, "bad_date", "startdate"],
+    [{ end: "now+1d" }, "bad_date", "enddate"],
+    [{ start: "now-1d", end: "now-2d" }, "end_before_start", "enddate"],
+    [{ start: "2024-02-29T10:30:00Z" }, "end_before_start", "enddate"],
+  ] as const) {
+    it(`${JSON.stringify(asked)} is refused as ${code}`, () => {
+      const refusal = refusalOf(() => timeWindow(asked, gridOf("2h"), now));
+      expect(refusal?.issues[0]).to.include({ code, path });
+    });
+  }
+});
+
+function gridOf(interval: string) {
+  const duration = parseDuration(interval);
+  if (duration === undefined) throw new Error(interval);
+  return bucketGrid(duration);
+}
+
+function refusalOf(work: () => unknown): ServiceError | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+}
