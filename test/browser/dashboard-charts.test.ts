@@ -205,11 +205,13 @@ describe("Charts of the dashboard in Chromium", function () {
 
   it("A tap on a phone shows the tooltip", async () => {
     const { page } = await on.open("?view=explore&series=stream.web.size&range=24h&interval=1h", {
-      prepare: unseen,
+      prepare: async (opened) => {
+        await unseen(opened);
+        await opened.setViewportSize({ width: 390, height: 900 });
+      },
       hasTouch: true,
     });
     await state(page, "ready");
-    await page.setViewportSize({ width: 390, height: 900 });
     const box = await page.locator(".u-over").boundingBox();
     if (box === null) throw new Error("there is no chart");
     for (const [share, label] of [
