@@ -182,13 +182,13 @@ export interface Suppression {
   erased(ids: readonly EntityId[]): Promise<Set<EntityId>>;
 }
 
-/** A request with an `Idempotency-Key`. Neither the key nor the messages can be recovered from it. */
+/** A request with an `Idempotency-Key`. Neither the key nor the items can be recovered from it. */
 export interface IdempotentRequest {
   /** Keyed hash (HMAC with the pepper) of the API key id, path, query and idempotency key, hex. */
   readonly id: string;
   /** First arrival, Unix ms. Messages without an event time keep it when the request is repeated. */
   readonly arrival: number;
-  /** Keyed hash of the first messages of the body while `tally` is empty, later of all of them; hex. */
+  /** Keyed hash of the first items of the body while `tally` is empty, later of all of them; hex. */
   readonly digest: string;
   /**
    * Counts, and issues by position, of the response; empty until the whole request is processed. JSON without any input

@@ -83,7 +83,7 @@ describe("the messages of a JSON array", () => {
     for (const query of ["", "?dryrun=true"]) {
       const answers = await Promise.all([2, 3, 4, 10_000].map((count) => collect(array(count), json, query)));
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 413, 413]);
-      expect(answers[2]?.text).to.contain("More than 3 messages in an array; send them as NDJSON");
+      expect(answers[2]?.text).to.contain("More than 3 items in an array; send them as NDJSON");
     }
     const lines = JSON.parse(array(4)).map((one: object) => JSON.stringify(one));
     expect((await collect(lines.join("\n"), ndjson)).status).to.equal(200);

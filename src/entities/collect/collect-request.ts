@@ -1,34 +1,17 @@
 import type { Clock } from "../../clock.js";
-import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
+import { invalid, type ValidationIssue } from "../../errors.js";
 import { clusteredIds } from "../../ids.js";
-import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 import type { Table } from "../profile/entity-tables.js";
+import { batchesOf, type RequestItem, type RequestItems } from "./batches.js";
 import { type CollectMessages, MAX_BATCH_WEIGHT, weightOf } from "./collect-messages.js";
 import { type IdempotencyDependencies, RepeatableRun } from "./idempotency.js";
 import type { NewMessage } from "./message.js";
 import { aheadIssue, type ParsedMessage } from "./parse-message.js";
 
-/** One unparsed message of a request. */
-export interface RequestItem {
-  /** The text as sent, or a replacement for it: equal texts mean equal messages. */
-  readonly text: string;
-  /** Estimated memory of the parsed message, bytes. */
-  readonly bytes: number;
-  /** Parses the message, with the same result in each call. Throws `invalid` with one issue. */
-  parse(): ParsedMessage;
-  /** Returns the position of an issue of this message in the request. */
-  place(path: string): string;
-}
-
-export interface CollectRequest {
+/** Messages for one stream and table. */
+export interface CollectRequest extends RequestItems<ParsedMessage> {
   readonly stream: string;
   readonly table: Table;
-  /** Messages as they arrive. */
-  readonly items: AsyncIterable<readonly RequestItem[]>;
-  /** Awaited before each message is parsed, so that other requests can run. */
-  pause(): Promise<void> | undefined;
-  /** Reserves memory for each batch while it is in progress. */
-  readonly memory: Reservation;
   /** Aborts when the request is abandoned. */
   readonly late: AbortSignal;
   /** Identifies a request that may be repeated; undefined for other requests. */
@@ -55,9 +38,6 @@ export interface CollectRequestDependencies extends IdempotencyDependencies {
 
 const NAMED_ERRORS = 100;
 
-/** Copies of a message in memory while its batch is in progress: the parsed one and the stored one. */
-const COPIES = 2;
-
 const newMessageId = clusteredIds();
 
 /**
@@ -83,7 +63,8 @@ async function collectBatches(
   const take = dryRun ? parts.check : parts.collect;
   const tally: CollectTally = { taken: 0, rejected: 0, errors: [] };
   let position = 0;
-  for await (const batch of batchesOf(request, parts.clock)) {
+  const batches = batchesOf(request, MAX_BATCH_WEIGHT, ({ item, value }) => weightOf(item.bytes, value));
+  for await (const batch of batches) {
     const first = position;
     position += batch.length;
     const ids = await run?.meet(batch.map(({ item }) => item.text));
@@ -93,8 +74,10 @@ async function collectBatches(
     }
     const arrival = run?.arrival ?? parts.arrivalClock();
     const isRepeat = run?.isRepeat === true;
-    const messages = batch.map(({ item, message, issue }, i): NewMessage | undefined => {
-      if (message === undefined || issue !== undefined) return undefined;
+    const now = parts.clock();
+    const issues = batch.map(({ value, issue }) => (value === undefined ? issue : aheadIssue(value, now)));
+    const messages = batch.map(({ item, value: message }, i): NewMessage | undefined => {
+      if (message === undefined || issues[i] !== undefined) return undefined;
       const version = { time: message.time ?? arrival, arrival, position: first + i };
       return { id: ids?.[i] ?? newMessageId(), isRepeat, version, bytes: item.bytes, message };
     });
@@ -104,9 +87,9 @@ async function collectBatches(
       messages.filter((message) => message !== undefined),
       late,
     );
-    for (const [i, message] of messages.entries()) {
-      const { item, issue } = batch[i] as ReadItem;
-      note(tally, item, message === undefined ? issue : refused.get(message));
+    for (const [i, { item }] of batch.entries()) {
+      const message = messages[i];
+      note(tally, item, message === undefined ? issues[i] : refused.get(message));
     }
     memory.progressed();
   }
@@ -114,60 +97,10 @@ async function collectBatches(
   return tally;
 }
 
-/** A parsed item; with an issue it is rejected. */
-interface ReadItem {
-  readonly item: RequestItem;
-  readonly message?: ParsedMessage;
-  readonly issue?: ValidationIssue | undefined;
-}
-
-/**
- * Splits the messages into batches that bound a commit (see `weightOf`). Each batch but the last is full; its last
- * message may exceed the weight. The same body is always split in the same places, so a repeat can be compared batch by
- * batch.
- */
-async function* batchesOf({ items, pause, memory }: CollectRequest, clock: Clock): AsyncGenerator<readonly ReadItem[]> {
-  let batch: ReadItem[] = [];
-  let weight = 0;
-  let bytes = 0;
-  let reserved = 0;
-  for await (const arrived of items) {
-    for (const item of arrived) {
-      await pause();
-      bytes += item.bytes;
-      if (bytes > UNCOUNTED_BYTES) {
-        memory.reserve(COPIES * bytes - reserved);
-        reserved = COPIES * bytes;
-      }
-      const read = readItem(item, clock());
-      batch.push(read);
-      weight += weightOf(item.bytes, read.message);
-      if (weight < MAX_BATCH_WEIGHT) continue;
-      yield batch;
-      memory.release(reserved);
-      batch = [];
-      weight = bytes = reserved = 0;
-    }
-  }
-  if (batch.length > 0) yield batch;
-}
-
-/** Parses an item. Errors that concern more than this message are rethrown. */
-function readItem(item: RequestItem, now: number): ReadItem {
-  try {
-    const message = item.parse();
-    return { item, message, issue: aheadIssue(message, now) };
-  } catch (error) {
-    const issue = error instanceof ServiceError && error.kind === "invalid" ? error.issues[0] : undefined;
-    if (issue === undefined) throw error;
-    return { item, issue };
-  }
-}
-
 /** Counts a message as rejected when it has an issue, otherwise as accepted. */
 function note(
   tally: CollectTally,
-  item: RequestItem,
+  item: RequestItem<ParsedMessage>,
   issue: (Omit<ValidationIssue, "path"> & { path?: string }) | undefined,
 ): void {
   if (issue === undefined) {

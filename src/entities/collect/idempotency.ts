@@ -8,7 +8,7 @@ import type { Idempotency, IdempotentRequest } from "../ports.js";
 /** Returns the keyed hash of a text in hex. Without the key a guess of the text cannot be confirmed. */
 export type HashRequest = (text: string) => string;
 
-/** Returns the hash of requests and their messages in a store with this pepper. */
+/** Returns the hash of requests and their items in a store with this pepper. */
 export function requestHashing(pepper: Uint8Array): HashRequest {
   return (text) => createHmac("sha256", pepper).update("repeatable request\n").update(text).digest("hex");
 }
@@ -21,9 +21,9 @@ export interface IdempotencyDependencies {
 }
 
 /**
- * One run of a request that may be repeated. Its messages have the same ids in each run, so the history drops messages
- * that an earlier or concurrent run has stored. Runs need neither a lease nor a record of progress, so a crashed run
- * does not delay others.
+ * One run of a request that may be repeated. Its items have the same ids in each run, so the store drops items that an
+ * earlier or concurrent run has stored. Runs need neither a lease nor a record of progress, so a crashed run does not
+ * delay others.
  */
 export class RepeatableRun {
   readonly #parts: IdempotencyDependencies;
@@ -42,7 +42,7 @@ export class RepeatableRun {
   }
 
   /**
-   * Hashes the next messages of the body, at most one commit, and returns an id for each: the same in each run, and
+   * Hashes the next items of the body, at most one commit, and returns an id for each: the same in each run, and
    * unique. Ids of one request share a prefix, like those of `clusteredIds`. Throws if an earlier run is known to have
    * had another body.
    */
@@ -68,7 +68,7 @@ export class RepeatableRun {
     return this.#stored?.arrival;
   }
 
-  /** Whether an earlier or concurrent run may have stored messages. */
+  /** Whether an earlier or concurrent run may have stored items. */
   get isRepeat(): boolean {
     return this.#isRepeat;
   }
@@ -97,6 +97,6 @@ export class RepeatableRun {
   }
 }
 
-function anotherBody(): ServiceError {
+export function anotherBody(): ServiceError {
   return new ServiceError("unprocessable", "This Idempotency-Key was used with another body");
 }

@@ -2,7 +2,13 @@ import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import type { Limits } from "../../config/settings.js";
 import type { CollectRequest, CollectTally as Tally } from "../../entities/collect/collect-request.js";
-import { type MessageRules, MOST_SEGMENTS } from "../../entities/collect/parse-message.js";
+import {
+  MESSAGE_MEMORY_BYTES,
+  type MessageRules,
+  MOST_SEGMENTS,
+  type ParsedMessage,
+  parseMessage,
+} from "../../entities/collect/parse-message.js";
 import { type Table, type Tables, tableNamed } from "../../entities/profile/entity-tables.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { instantForms, parseInstant } from "../../formats/instant.js";
@@ -10,15 +16,16 @@ import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
 import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
 import type { BodyDependencies } from "../core/body.js";
+import { idempotencyKey, repeatNameOf } from "../core/idempotency-key.js";
 import { exampleNames } from "../core/openapi.js";
+import { type ItemLimits, type ItemRules, readItems } from "../core/read-items.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
-import { type ApiContext, type Route, route } from "../core/route.js";
-import { type MessageLimits, readMessages } from "./read-messages.js";
+import { type Route, route } from "../core/route.js";
 
 export interface CollectRouteParts {
   collect(request: CollectRequest): Promise<Tally>;
   readonly tables: Tables;
-  readonly limits: MessageLimits & Pick<Limits, "identity_bytes" | "nesting">;
+  readonly limits: ItemLimits & Pick<Limits, "batch_messages" | "identity_bytes" | "nesting">;
   readonly bodies: BodyDependencies;
   readonly clock: Clock;
 }
@@ -125,15 +132,7 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
         stream: streamName,
       },
       query: collectQuery,
-      headers: {
-        "Idempotency-Key": Type.String({
-          minLength: 1,
-          maxLength: 256,
-          pattern: "^[ -~]*$",
-          description:
-            "Makes the request safe to repeat for 24 hours: messages that were applied are skipped, the others are processed.",
-        }),
-      },
+      headers: idempotencyKey("messages that were applied are skipped, the others are processed."),
       stream: {
         "application/json": { schema: MessagesBody, examples: () => messageExamples },
         "application/x-ndjson": {
@@ -146,7 +145,7 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
         const table = tableNamed(tables, name);
         const rules = rulesOf(table, timestamp_field, limits, clock());
         const repeatName = repeatNameOf(ctx);
-        const { single, ...messages } = await readMessages(ctx, rules, limits, bodies);
+        const { single, ...messages } = await readItems(ctx, itemRules(rules, limits.batch_messages), limits, bodies);
         const { signal: late } = ctx.state.deadline;
         const tally = await collect({ stream, table, ...messages, late, repeatName, dryRun });
         if (single && tally.rejected > 0) {
@@ -183,16 +182,14 @@ function rulesOf(
   };
 }
 
-const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,256}$/;
-
-/** Returns the identity of this request; undefined without an Idempotency-Key. */
-function repeatNameOf(ctx: ApiContext): string | undefined {
-  const key = ctx.headers["idempotency-key"];
-  if (key === undefined) return undefined;
-  if (typeof key !== "string" || !IDEMPOTENCY_KEY.test(key)) {
-    throw invalid("invalid_idempotency_key", "Idempotency-Key", "Must be 1 to 256 printable characters");
-  }
-  return JSON.stringify([ctx.state.keyId, ctx.path, ctx.querystring, key]);
+function itemRules(rules: MessageRules, most: number): ItemRules<ParsedMessage> {
+  return {
+    parse: (json) => parseMessage(json, rules),
+    wirePath: (path) => (path === "timestampField" ? "timestamp_field" : path),
+    most,
+    itemBytes: MESSAGE_MEMORY_BYTES,
+    tooLarge: { code: "entity_too_large", message: "The message has too many values" },
+  };
 }
 
 const { field, value, defaultValue, audience, goal, spare } = exampleNames;

@@ -1,131 +1,136 @@
 import { createHash } from "node:crypto";
 import type { Limits } from "../../config/settings.js";
-import type { RequestItem } from "../../entities/collect/collect-request.js";
-import { MESSAGE_MEMORY_BYTES, type MessageRules, parseMessage } from "../../entities/collect/parse-message.js";
+import type { RequestItem, RequestItems } from "../../entities/collect/batches.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
 import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
 import { parsedBytes } from "../../formats/json-size.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
-import type { Reservation } from "../../memory-budget.js";
-import { type BodyDependencies, isJsonLines, readBody, readLines, reservationOf } from "../core/body.js";
-import { notJson } from "../core/json-body.js";
-import type { ApiContext } from "../core/route.js";
+import { type BodyDependencies, isJsonLines, readBody, readLines, reservationOf } from "./body.js";
+import { notJson } from "./json-body.js";
+import type { ApiContext } from "./route.js";
 
-/** Messages of a body as they arrive. */
-export interface MessageBody {
+/** Items of a body as they arrive. */
+export interface ItemBody<T> extends RequestItems<T> {
   /** Whether the body is a single object; then one issue refuses the whole request. */
   readonly single: boolean;
-  readonly items: AsyncIterable<readonly RequestItem[]>;
-  /** Reservation of the messages' memory. */
-  readonly memory: Reservation;
-  /** See `CollectRequest`. */
-  pause(): Promise<void> | undefined;
 }
 
-export type MessageLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "inflation" | "batch_messages">;
+export type ItemLimits = Pick<Limits, "write_body_bytes" | "line_bytes">;
+
+/** Rules for the items of a body. */
+export interface ItemRules<T> {
+  /** Parses an item. Throws `invalid` with one issue. */
+  parse(json: unknown): T;
+  /** Returns the path of an issue of an item as it is called in the request. */
+  wirePath(path: string): string;
+  /** Maximum items of an array. */
+  readonly most: number;
+  /** Maximum estimated memory of a parsed item of an array, bytes. A larger item has the issue `tooLarge`. */
+  readonly itemBytes: number;
+  readonly tooLarge: { readonly code: string; readonly message: string };
+}
 
 /** Opens a body. JSON is read completely and validated; JSON lines are read one by one. */
-export async function readMessages(
+export async function readItems<T>(
   ctx: ApiContext,
-  rules: MessageRules,
-  limits: MessageLimits,
+  rules: ItemRules<T>,
+  limits: ItemLimits,
   bodies: BodyDependencies,
-): Promise<MessageBody> {
+): Promise<ItemBody<T>> {
   const pause = bodies.parsing.pauses(PAUSE_MS);
   if (isJsonLines(ctx)) {
     const items = linesOf(ctx, rules, limits.line_bytes, bodies);
     return { single: false, items, memory: reservationOf(ctx, bodies), pause };
   }
   const { bytes, memory } = await readBody(ctx, limits.write_body_bytes, bodies);
-  const array = splitArray(bytes, limits.batch_messages);
-  if (array !== undefined && array.ends.length > limits.batch_messages) {
-    const limit = `More than ${limits.batch_messages} messages in an array`;
+  const array = splitArray(bytes, rules.most);
+  if (array !== undefined && array.ends.length > rules.most) {
+    const limit = `More than ${rules.most} items in an array`;
     throw new ServiceError("too-large", `${limit}; send them as NDJSON (application/x-ndjson), of any number`);
   }
-  const messages = array ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
-  const sizes = await checkedSizes(messages, pause);
-  return { single: array === undefined, items: itemsOf(messages, sizes, rules), memory, pause };
+  const elements = array ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
+  const sizes = await checkedSizes(elements, rules.itemBytes, pause);
+  return { single: array === undefined, items: elementsOf(elements, sizes, rules), memory, pause };
 }
 
-/** Ms of work on messages before other requests run. */
+/** Ms of work on items before other requests run. */
 const PAUSE_MS = 10;
 
 /**
- * Checks that every message is JSON, so that nothing of an invalid body is stored. Resolves with the memory of each
- * parsed message, bytes.
+ * Checks that every element is JSON, so that nothing of an invalid body is processed. Resolves with the memory of each
+ * parsed element, bytes.
  */
-async function checkedSizes(messages: JsonArray, pause: MessageBody["pause"]): Promise<number[]> {
-  const { bytes, ends, brokenAt } = messages;
+async function checkedSizes(
+  elements: JsonArray,
+  itemBytes: number,
+  pause: RequestItems<unknown>["pause"],
+): Promise<number[]> {
+  const { bytes, ends, brokenAt } = elements;
   const sizes: number[] = [];
   for (let index = 0; index < ends.length; index += 1) {
     await pause();
-    const text = textAt(messages, index);
+    const text = textAt(elements, index);
     const size = parsedBytes(text);
     sizes.push(size);
-    if (size <= MESSAGE_MEMORY_BYTES) checkJson(text, messages, index);
+    if (size <= itemBytes) checkJson(text, elements, index);
   }
   if (brokenAt !== undefined) throw notJson(bytes.toString("utf8", 0, brokenAt));
   return sizes;
 }
 
-function checkJson(text: string, messages: JsonArray, index: number): void {
+function checkJson(text: string, elements: JsonArray, index: number): void {
   try {
     JSON.parse(text);
   } catch {
-    throw notJson(messages.bytes.toString("utf8", 0, startOf(messages, index)) + text.slice(0, jsonErrorAt(text)));
+    throw notJson(elements.bytes.toString("utf8", 0, startOf(elements, index)) + text.slice(0, jsonErrorAt(text)));
   }
 }
 
-function textAt(messages: JsonArray, index: number): string {
-  return messages.bytes.toString("utf8", startOf(messages, index), messages.ends[index]);
+function textAt(elements: JsonArray, index: number): string {
+  return elements.bytes.toString("utf8", startOf(elements, index), elements.ends[index]);
 }
 
-async function* itemsOf(
-  messages: JsonArray,
+async function* elementsOf<T>(
+  elements: JsonArray,
   sizes: readonly number[],
-  rules: MessageRules,
-): AsyncGenerator<readonly RequestItem[]> {
+  { parse, wirePath, itemBytes, tooLarge }: ItemRules<T>,
+): AsyncGenerator<readonly RequestItem<T>[]> {
   // The first element of an array comes after its bracket.
-  const single = messages.start === 0;
-  const digest = createHash("sha256").update(messages.bytes).digest("hex");
+  const single = elements.start === 0;
+  const digest = createHash("sha256").update(elements.bytes).digest("hex");
   yield sizes.map(
-    (size, index): RequestItem => ({
+    (size, index): RequestItem<T> => ({
       text: `${digest} ${index}`,
-      bytes: size > MESSAGE_MEMORY_BYTES ? 0 : size,
+      bytes: size > itemBytes ? 0 : size,
       parse() {
-        if (size > MESSAGE_MEMORY_BYTES) throw invalid("entity_too_large", "", "The message has too many values");
-        return parseMessage(parseExactly(textAt(messages, index)), rules);
+        if (size > itemBytes) throw invalid(tooLarge.code, "", tooLarge.message);
+        return parse(parseExactly(textAt(elements, index)));
       },
       place: (path) => (single ? wirePath(path) : `[${index}]${path === "" ? "" : `.${wirePath(path)}`}`),
     }),
   );
 }
 
-async function* linesOf(
+async function* linesOf<T>(
   ctx: ApiContext,
-  rules: MessageRules,
+  rules: ItemRules<T>,
   lineBytes: number,
   bodies: BodyDependencies,
-): AsyncGenerator<readonly RequestItem[]> {
+): AsyncGenerator<readonly RequestItem<T>[]> {
   for await (const lines of readLines(ctx, lineBytes, bodies)) yield lines.map((line) => itemOf(line, rules));
 }
 
-function itemOf({ number, text, issue }: Line, rules: MessageRules): RequestItem {
+function itemOf<T>({ number, text, issue }: Line, { parse, wirePath }: ItemRules<T>): RequestItem<T> {
   return {
     text: issue ?? text,
     bytes: parsedBytes(text),
     parse() {
       if (issue !== undefined) throw invalid(issue, "", lineIssues[issue]);
-      return parseMessage(parseLine(text), rules);
+      return parse(parseLine(text));
     },
     place: (path) => `line ${number}${path === "" ? "" : `, ${wirePath(path)}`}`,
   };
-}
-
-/** Returns the path of an issue on the wire: an identity field as sent, or a parameter of the request. */
-function wirePath(path: string): string {
-  return path === "timestampField" ? "timestamp_field" : path;
 }
 
 function parseLine(text: string): unknown {
