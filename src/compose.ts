@@ -14,7 +14,7 @@ import { receipts } from "./deletions/receipt.js";
 import { downstreamTargets } from "./deletions/targets/index.js";
 import { checkMessages, collectMessages, countTaken } from "./entities/collect/collect-messages.js";
 import { collectRequest } from "./entities/collect/collect-request.js";
-import { requestHashing } from "./entities/collect/idempotency.js";
+import { type HashRequest, requestHashing } from "./entities/collect/idempotency.js";
 import { type Tables, tablesOf } from "./entities/profile/entity-tables.js";
 import { type HashIdentity, identityHashing } from "./entities/profile/identity.js";
 import { enforceRetention } from "./entities/retention.js";
@@ -98,7 +98,7 @@ export async function compose(
   const bodies = { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(), inflation };
   const series = composeSeries(surroundings, bodies);
   const profiles = composeProfiles(surroundings, bodies);
-  const deletions = composeDeletions(surroundings, profiles, now);
+  const deletions = composeDeletions(surroundings, profiles, now, bodies);
   const served = [
     ...series.routes,
     ...catalogueRoutes({
@@ -231,6 +231,7 @@ function composeProfiles(
 ) {
   const { limits } = settings;
   const hashIdentity = identityHashing(stores.pepper);
+  const hashRequest = requestHashing(stores.pepper);
   const collectDependencies = {
     entities: countTaken(
       stores.entities,
@@ -249,7 +250,7 @@ function composeProfiles(
     clock,
     arrivalClock,
     idempotency: stores.idempotency,
-    hashRequest: requestHashing(stores.pepper),
+    hashRequest,
     collect: collectMessages(collectDependencies, limits.entity_segments),
     check: checkMessages(collectDependencies, limits.entity_segments),
   };
@@ -265,6 +266,7 @@ function composeProfiles(
 
   return {
     hashIdentity,
+    hashRequest,
     routes: [
       ...entityRoutes({ ...reading, tables, identityBytes: limits.identity_bytes }),
       ...collectRoutes({ collect: (request) => collectRequest(collecting, request), tables, limits, bodies, clock }),
@@ -277,9 +279,10 @@ function composeProfiles(
  * targets.
  */
 function composeDeletions(
-  { settings, stores, clock, tables, meters, log, failpoint }: Surroundings,
-  { hashIdentity }: { readonly hashIdentity: HashIdentity },
+  { settings, stores, clock, arrivalClock, tables, meters, log, failpoint }: Surroundings,
+  { hashIdentity, hashRequest }: { readonly hashIdentity: HashIdentity; readonly hashRequest: HashRequest },
   now: () => Promise<number>,
+  bodies: BodyDependencies,
 ) {
   const stopping = new AbortController();
   const targets = downstreamTargets({
@@ -298,6 +301,9 @@ function composeDeletions(
     wakeUp: stores.wakeUp,
     targets,
     hashIdentity,
+    hashRequest,
+    idempotency: stores.idempotency,
+    arrivalClock,
     clock,
     now,
     log,
@@ -313,9 +319,11 @@ function composeDeletions(
     routes: deletionRoutes({
       ledger: stores.ledger,
       tables,
-      identityBytes: settings.limits.identity_bytes,
+      limits: settings.limits,
+      bodies,
       clock,
       acceptDeletion: service.accept,
+      acceptMany: service.acceptMany,
       preview: service.preview,
       receipts: receipts({ ledger: stores.ledger, pepper: stores.pepper, version }),
       hint: stores.wakeUp.hint,

@@ -2,11 +2,16 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import type * as catalogue from "../http/catalogue/schemas.js";
 import type { CollectTally as CollectTallySchema } from "../http/collect/index.js";
 import type { ResponseSpec } from "../http/core/route.js";
-import type { DeletionRequest as DeletionRequestSchema, Preview as PreviewSchema } from "../http/deletions/index.js";
+import type { Preview as PreviewSchema } from "../http/deletions/index.js";
 import type {
   DeletionState as DeletionStateSchema,
   ListedDeletion as ListedDeletionSchema,
 } from "../http/deletions/list.js";
+import type {
+  DeletionInput as DeletionInputSchema,
+  DeletionRequest as DeletionRequestSchema,
+  ReceivedDeletion as ReceivedDeletionSchema,
+} from "../http/deletions/many.js";
 import type { PublicKeys as PublicKeysSchema } from "../http/deletions/receipts.js";
 import type { ExplainedSegment } from "../http/entities/account.js";
 import type { entityAnswer } from "../http/entities/index.js";
@@ -56,6 +61,10 @@ export type EntityAnswer = Omit<Answer<typeof entityAnswer>, "status" | "message
 export type CollectTally = Static<typeof CollectTallySchema>;
 export type PublicKeys = Static<typeof PublicKeysSchema>;
 export type DeletionRequest = Static<typeof DeletionRequestSchema>;
+/** An entity to delete, by one of its identities. */
+export type DeletionInput = Static<typeof DeletionInputSchema>;
+/** The deletion request of an item, or the errors of an item that is rejected. */
+export type ReceivedDeletion = Static<typeof ReceivedDeletionSchema>;
 export type ListedDeletion = Static<typeof ListedDeletionSchema>;
 export type DeletionState = Static<typeof DeletionStateSchema>;
 export type DeletionPreview = Static<typeof PreviewSchema>;
@@ -86,12 +95,16 @@ export type Points =
     };
 export type PointTally = Static<typeof PointTallySchema>;
 
-type Values = Iterable<unknown> | AsyncIterable<unknown>;
+type Values<T = unknown> = Iterable<T> | AsyncIterable<T>;
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Maximum messages and approximate characters of a request to `/collect/json`. */
 const MESSAGES = 500;
 const MESSAGES_LENGTH = 4_000_000;
+
+/** Maximum items and approximate characters of a request for deletions. */
+const DELETIONS = 1_000;
+const DELETIONS_LENGTH = 4_000_000;
 
 /**
  * Typed client of the service for browsers and Node. Every call is safe to repeat and is retried while the service is
@@ -115,6 +128,12 @@ export function createClient(options: ClientOptions) {
     const path = `/collect/json${at(stream)}${text(query)}`;
     const headers = { "idempotency-key": idempotencyKey };
     return read<CollectTally>({ method: "POST", path, type: "application/x-ndjson", body, headers }, options);
+  };
+  const deleteLines = async (body: string, idempotencyKey: string, options?: CallOptions) => {
+    const headers = { "idempotency-key": idempotencyKey };
+    const type = "application/x-ndjson";
+    const sent = { method: "POST", path: "/api/deletion", type, body, headers, accept: type } as const;
+    return readReceived(await send(sent, options));
   };
 
   return {
@@ -279,10 +298,51 @@ export function createClient(options: ClientOptions) {
     requestDeletion: (table: string, field: string, value: string, options?: CallOptions) =>
       read<DeletionRequest>({ method: "DELETE", path: `/api/entity${at(table, field, value)}` }, options),
 
+    /**
+     * Requests the deletion of up to 1,000 entities in one request; returns a result for each of them, in order. Under
+     * the same `idempotencyKey` (up to 256 characters) it returns the same requests within 24 hours. Rejects with
+     * `ApiError` 400 when every item is rejected. Scope `entity:delete`, as for those below.
+     */
+    requestDeletions: (items: readonly DeletionInput[], idempotencyKey: string, options?: CallOptions) =>
+      read<ReceivedDeletion[]>(
+        { method: "POST", path: "/api/deletion", ...json(items), headers: { "idempotency-key": idempotencyKey } },
+        options,
+      ),
+
+    /**
+     * Requests the deletion of any number of entities in requests of up to 1,000; each is requested once, even if
+     * repeated. Yields a result for each of them, in order.
+     */
+    async *deleteEntities(items: Values<DeletionInput>, options?: CallOptions) {
+      for await (const { body } of linesOf(items, DELETIONS, DELETIONS_LENGTH)) {
+        yield* await deleteLines(body, crypto.randomUUID(), options);
+      }
+    },
+
+    /**
+     * Sends NDJSON as one request for deletions; returns a result for each line, in order. Under the same
+     * `idempotencyKey` (up to 256 characters) it returns the same requests within 24 hours.
+     */
+    deleteLines,
+
     /** Returns whether a deletion is completed. The scope `entity:read` is enough. */
     deletionStatus: (requestId: string, options?: CallOptions) =>
       read<DeletionRequest>({ method: "GET", path: `/api/entity/deletestatus${at(requestId)}` }, options),
   };
+}
+
+/** A line of the response to a request for deletions. */
+type ReceivedLine = ReceivedDeletion | { readonly type: "end" } | { readonly type: "error"; readonly status: number };
+
+/** Returns the results of a complete response. Rejects with the error in its last line, and with `NotReached`. */
+async function readReceived(response: Response): Promise<ReceivedDeletion[]> {
+  const received: ReceivedDeletion[] = [];
+  for await (const line of readLines<ReceivedLine>(response)) {
+    if (!("type" in line)) received.push(line);
+    else if (line.type === "end") return received;
+    else throw new ApiError(line.status, response.headers, line);
+  }
+  throw new NotReached("The response broke off");
 }
 
 export type Client = ReturnType<typeof createClient>;

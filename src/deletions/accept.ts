@@ -20,9 +20,9 @@ export interface AcceptDependencies extends ScopeDependencies {
  * Accepts the deletion of the profile that has this identity and resolves with its request id. From then on the request
  * survives a crash and no read returns the profile by any of its identities. A write brings it back only when it is
  * newer than `now` (Unix ms, later than every arrival so far by this process's clock) and than every message of the
- * profile. An identity without a profile is accepted in the same way. Rejects with `unavailable` when writers keep
- * changing the profile. Once `late` has aborted, nothing is sent to the ledger; a request sent before may still be
- * accepted.
+ * profile. An identity without a profile is accepted in the same way. A request whose id is stored already is not
+ * stored again. Rejects with `unavailable` when writers keep changing the profile. Once `late` has aborted, nothing is
+ * sent to the ledger; a request sent before may still be accepted.
  */
 export async function acceptDeletion(
   dependencies: AcceptDependencies,
@@ -30,6 +30,7 @@ export async function acceptDeletion(
   identity: Identity,
   now: number,
   late?: AbortSignal,
+  requestId = newRequestId(randomBytes(REQUEST_ID_DIGITS / 2).toString("hex"), now),
 ): Promise<string> {
   const hash = dependencies.hashIdentity(table, identity);
   const { ledger, history, targets, failpoint } = dependencies;
@@ -38,7 +39,6 @@ export async function acceptDeletion(
     const entities = [...new Set(profiles.flatMap(idsOf))];
     // A process whose clock is ahead may have collected a message of the profile.
     const cutOff = Math.max(now, (await history.newestArrival(entities)) ?? now);
-    const requestId = `${randomBytes(10).toString("hex")}-${Math.floor(now / 1000)}`;
     late?.throwIfAborted();
     failpoint("deletion-planned");
     const sequence = await ledger.accept(
@@ -67,4 +67,11 @@ export async function acceptDeletion(
     failpoint("deletion-accepted");
     return sequence === undefined ? undefined : requestId;
   }, late);
+}
+
+const REQUEST_ID_DIGITS = 20;
+
+/** Returns the id of a request that arrived at `arrival` (Unix ms), with the last of these unique hex digits. */
+export function newRequestId(digits: string, arrival: number): string {
+  return `${digits.slice(-REQUEST_ID_DIGITS)}-${Math.floor(arrival / 1000)}`;
 }

@@ -1,10 +1,12 @@
 import type { Background } from "../async/retry.js";
 import type { Clock } from "../clock.js";
+import type { IdempotencyDependencies } from "../entities/collect/idempotency.js";
 import type { EntityKeys, EntityStore, History } from "../entities/ports.js";
 import type { HashIdentity, Identity } from "../entities/profile/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import { acceptDeletion } from "./accept.js";
+import { type Acceptance, acceptMany, type ManyDeletions } from "./accept-many.js";
 import { maintainLedger } from "./maintain-ledger.js";
 import type { DeletionObserver } from "./observe.js";
 import type { DeletionWatermark, DownstreamTarget, Ledger, WakeUp } from "./ports.js";
@@ -13,7 +15,7 @@ import { replayLedger } from "./replay.js";
 import { runDeletion } from "./run.js";
 import { scheduler } from "./scheduler.js";
 
-export interface DeletionDependencies {
+export interface DeletionDependencies extends IdempotencyDependencies {
   readonly ledger: Ledger;
   readonly entities: EntityStore;
   readonly entityKeys: EntityKeys;
@@ -38,7 +40,9 @@ export interface DeletionDependencies {
 /** Accepts, previews and runs deletions. */
 export interface DeletionService {
   /** See `acceptDeletion`. */
-  accept(table: string, identity: Identity, late?: AbortSignal): Promise<string>;
+  accept(table: string, identity: Identity, late?: AbortSignal, requestId?: string): Promise<string>;
+  /** See `acceptMany`. */
+  acceptMany(request: ManyDeletions): AsyncGenerator<readonly Acceptance[]>;
   /** See `previewDeletion`. */
   preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
   /** See `Scheduler`. */
@@ -61,11 +65,12 @@ export function openDeletions(dependencies: DeletionDependencies): DeletionServi
   });
   let maintenance: Background | undefined;
 
+  const accept: DeletionService["accept"] = async (table, identity, late, requestId) =>
+    acceptDeletion(dependencies, table, identity, await dependencies.now(), late, requestId);
+
   return {
-    async accept(table, identity, late) {
-      const now = await dependencies.now();
-      return acceptDeletion(dependencies, table, identity, now, late);
-    },
+    accept,
+    acceptMany: (request) => acceptMany({ ...dependencies, accept }, request),
     preview: async (table, identity) => previewDeletion(dependencies, table, identity, await dependencies.now()),
     run: runs.run,
     replay: () => replayLedger(dependencies),

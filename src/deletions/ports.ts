@@ -25,11 +25,12 @@ export type ListedState = "open" | "completed" | "all";
  */
 export interface Ledger {
   /**
-   * Stores the request durably and resolves with its sequence number. Resolves with undefined, and stores nothing, when
-   * a profile of the scope or the owner of an identity has changed. From acceptance on, `Suppression` returns the
-   * request, `EntityStore.load` returns none of its profiles, and the store refuses every commit that was planned
-   * before and concerns one of its identities. The entity data notes the number, so the next start refuses a ledger
-   * that lacks it. Once `late` has aborted, nothing is sent and the call rejects.
+   * Stores the request durably and resolves with its sequence number. A request whose id is stored already is not
+   * stored again. Resolves with undefined, and stores nothing, when a profile of the scope or the owner of an identity
+   * has changed. From acceptance on, `Suppression` returns the request, `EntityStore.load` returns none of its
+   * profiles, and the store refuses every commit that was planned before and concerns one of its identities. The entity
+   * data notes the number, so the next start refuses a ledger that lacks it. Once `late` has aborted, nothing is sent
+   * and the call rejects.
    */
   accept(deletion: Deletion, scope: ScopeSnapshot, late?: AbortSignal): Promise<number | undefined>;
   /** Returns the request, or undefined. */

@@ -8,6 +8,7 @@ import {
 import type { DeletionObserver } from "../../src/deletions/observe.js";
 import type { DownstreamTarget, Ledger } from "../../src/deletions/ports.js";
 import { downstreamTargets } from "../../src/deletions/targets/index.js";
+import { requestHashing } from "../../src/entities/collect/idempotency.js";
 import { newKeys, seal } from "../../src/entities/profile/encryption.js";
 import type { EntityId } from "../../src/entities/profile/entity.js";
 import { encodeDocument } from "../../src/entities/profile/entity-document.js";
@@ -80,6 +81,8 @@ export function deletionsOver(
     ...stores,
     targets: downstreamTargets({ ...stores, remote: [], failpoint: own.failpoint ?? noFailpoint }),
     hashIdentity: identityHashing(stores.pepper),
+    hashRequest: requestHashing(stores.pepper),
+    arrivalClock: own.clock,
     log: openLog("silent"),
     observer: noObserver,
     failpoint: noFailpoint,

@@ -98,7 +98,7 @@ async function expectSuccess(service: TestService, request: Request): Promise<vo
   // A deletion may be completed, or not yet.
   const success = /\/(retry|receipt)$/.test(title) ? [200, 409] : [200, 204];
   expect(response.status, `${title}: ${text.slice(0, 500)}`).to.be.oneOf(success);
-  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+  const isJson = /^application\/json/.test(response.headers.get("content-type") ?? "");
   if (request.answer !== undefined && response.status === 200 && isJson) {
     const matches = new Ajv2020({ strict: false, validateFormats: false }).compile(request.answer);
     expect(matches(JSON.parse(text)), `${title}: ${JSON.stringify(matches.errors)}`).to.equal(true);

@@ -31,6 +31,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "POST /api/deletion/:request_id/retry": ["admin"],
   "GET /api/deletion/:request_id/receipt": ["entity:delete"],
   "GET /.well-known/jwks.json": "keyless",
+  "POST /api/deletion": ["entity:delete"],
   "POST /api/deletion/preview": ["entity:delete"],
   "POST /api/entity/export": ["entity:export"],
   "POST /api/segment/:id/members": ["entity:export"],

@@ -26,25 +26,25 @@ export function parameterCheck(name: string, schema: TSchema): ((value: unknown)
 
 type Fields = Readonly<Record<string, TSchema>>;
 
-/** Creates the check of a JSON object body. It throws, or returns the fields that are not null. */
-export function bodyCheck(schema: TSchema): (json: unknown) => object {
+/** Creates the check of a JSON object, such as a body. It throws, or returns the fields that are not null. */
+export function bodyCheck<S extends TSchema>(schema: S, what = "The body"): (json: unknown) => Static<S> {
   const isValid = compile(schema);
   const fields: Fields = schema.properties;
   return (json) => {
     if (typeof json !== "object" || json === null || Array.isArray(json)) {
-      throw invalid("not_an_object", "", "The body must be a JSON object");
+      throw invalid("not_an_object", "", `${what} must be a JSON object`);
     }
     const issues = new Issues();
     unknownFields(json, Object.keys(fields), "", issues);
-    issues.throwIfAny("The body has unknown fields");
+    issues.throwIfAny(`${what} has unknown fields`);
     const given: object = Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
-    if (!isValid(given)) throw bodyError(isValid.errors?.[0], fields);
-    return given;
+    if (!isValid(given)) throw bodyError(isValid.errors?.[0], fields, what);
+    return given as Static<S>;
   };
 }
 
 /** Converts the first schema error to a `ServiceError`. */
-function bodyError(error: ErrorObject | undefined, fields: Fields): ServiceError {
+function bodyError(error: ErrorObject | undefined, fields: Fields, what: string): ServiceError {
   if (error?.keyword === "required") {
     const field = String(error.params.missingProperty);
     return invalid("required", field, `${field} is required`);
@@ -52,7 +52,7 @@ function bodyError(error: ErrorObject | undefined, fields: Fields): ServiceError
   const [field = ""] = error?.instancePath.slice(1).split("/") ?? [];
   const schema = fields[field];
   const expected = typeWords[schema?.type] ?? "Another value";
-  const rule = schema?.description ?? "The body is invalid";
+  const rule = schema?.description ?? `${what} is invalid`;
   return invalid(error?.keyword === "type" ? "bad_type" : "bad_value", field, `${expected} is expected. ${rule}`);
 }
 

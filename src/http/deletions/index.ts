@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import type { DeletionPreview } from "../../deletions/preview.js";
-import type { Tables } from "../../entities/profile/entity-tables.js";
 import type { Identity } from "../../entities/profile/identity.js";
 import { found } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
@@ -15,13 +14,14 @@ import {
   namedIdentity,
 } from "../entities/named-entity.js";
 import { type DeletionListDependencies, deletionListRoutes, foundDeletion, RequestId } from "./list.js";
+import { DeletionRequest, deletionReceived, type ManyDeletionsDependencies, manyDeletionsRoute } from "./many.js";
 import { type ReceiptRouteDependencies, receiptRoutes } from "./receipts.js";
 
-export interface DeletionRouteDependencies extends DeletionListDependencies, ReceiptRouteDependencies {
+export interface DeletionRouteDependencies
+  extends DeletionListDependencies,
+    ReceiptRouteDependencies,
+    ManyDeletionsDependencies {
   readonly ledger: DeletionListDependencies["ledger"];
-  readonly tables: Tables;
-  /** `limits.identity_bytes`. */
-  readonly identityBytes: number;
   /** Accepts the deletion of the entity with this identity and resolves with the request id. */
   acceptDeletion(table: string, identity: Identity, late: AbortSignal): Promise<string>;
   /** Returns counts of what a deletion would erase; undefined without a live profile. */
@@ -29,28 +29,11 @@ export interface DeletionRouteDependencies extends DeletionListDependencies, Rec
   readonly failpoint: Failpoint;
 }
 
-/** `data` of the responses to DELETE of an entity and to its status. */
-export const DeletionRequest = Type.Object(
-  {
-    request_id: RequestId,
-    completed: Type.Boolean({ description: "Whether the profile is erased everywhere." }),
-  },
-  {
-    title: "DeletionRequest",
-    description:
-      "A deletion request. `completed` covers the live profile and all downstream targets; once true, it stays true.",
-    additionalProperties: false,
-  },
-);
-
-/** Identical for every entity, whether it exists or not, and at every stage of its deletion. */
-const message = "Delete request received";
-
 const deletionAnswer = success("DeletionAnswer", DeletionRequest);
 
 /** Routes that delete entities. */
 export function deletionRoutes(dependencies: DeletionRouteDependencies): readonly Route[] {
-  const { ledger, tables, identityBytes, acceptDeletion, hint, failpoint } = dependencies;
+  const { ledger, tables, limits, acceptDeletion, hint, failpoint } = dependencies;
   return [
     route({
       method: "GET",
@@ -68,7 +51,7 @@ export function deletionRoutes(dependencies: DeletionRouteDependencies): readonl
       async handler({ params: { request_id } }) {
         const deletion = await foundDeletion(ledger, request_id);
         const completed = deletion.completedAt !== undefined;
-        return { data: { request_id: deletion.requestId, completed }, message };
+        return { data: { request_id: deletion.requestId, completed }, message: deletionReceived };
       },
     }),
     route({
@@ -85,16 +68,17 @@ export function deletionRoutes(dependencies: DeletionRouteDependencies): readonl
       params: entityPath,
       responses: { 200: deletionAnswer, 507: errorEnvelope },
       async handler({ ctx, params }) {
-        const { table, identity } = namedIdentity(params, tables, identityBytes);
+        const { table, identity } = namedIdentity(params, tables, limits.identity_bytes);
         const requestId = await acceptDeletion(table.name, identity, ctx.state.deadline.signal);
         onResponseClosed(ctx.res, () => {
           failpoint("deletion-answered");
           hint(requestId);
           failpoint("deletion-hinted");
         });
-        return { data: { request_id: requestId, completed: false }, message };
+        return { data: { request_id: requestId, completed: false }, message: deletionReceived };
       },
     }),
+    manyDeletionsRoute(dependencies),
     ...deletionListRoutes(dependencies),
     ...receiptRoutes(dependencies),
     previewRoute(dependencies),
@@ -116,7 +100,7 @@ export const Preview = Type.Object(
 );
 
 /** Route that previews a deletion. */
-function previewRoute({ tables, identityBytes, preview }: DeletionRouteDependencies): Route {
+function previewRoute({ tables, limits, preview }: DeletionRouteDependencies): Route {
   return route({
     method: "POST",
     path: "/api/deletion/preview",
@@ -132,7 +116,7 @@ function previewRoute({ tables, identityBytes, preview }: DeletionRouteDependenc
     body: { schema: IdentityInput, examples: identityExamples },
     responses: { 200: success("DeletionPreviewAnswer", Preview) },
     async handler({ body }) {
-      const { table, identity } = identityInBody(body, tables, identityBytes);
+      const { table, identity } = identityInBody(body, tables, limits.identity_bytes);
       const counted = found(await preview(table.name, identity));
       const { profiles, identities, messages, segments, targets } = counted;
       return {

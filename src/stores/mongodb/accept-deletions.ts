@@ -46,8 +46,8 @@ export async function newestSequence(db: Db, inside: InSession = {}): Promise<nu
 }
 
 /**
- * Returns the number of each accepted request. A late request gets none; a request that becomes late during the
- * transaction aborts it.
+ * Returns the number of each request that is accepted, or is stored already. A late request gets none; a request that
+ * becomes late during the transaction aborts it.
  */
 async function acceptAll(
   parts: StoreParts,
@@ -56,9 +56,13 @@ async function acceptAll(
 ): Promise<Map<string, number>> {
   const { data, ledger, wrapping } = parts;
   const { entities, identities } = entityCollectionsOf(data);
+  const numbers = await storedNumbers(ledger, requests, session);
   const isAsFound = await scopeCheck(parts, requests, session);
-  const accepted = requests.filter((request) => !request.late?.aborted && isAsFound(request));
-  if (accepted.length === 0) return new Map();
+  const fresh = new Map(requests.map((request) => [request.deletion.requestId, request]));
+  const accepted = [...fresh.values()].filter(
+    (request) => !numbers.has(request.deletion.requestId) && !request.late?.aborted && isAsFound(request),
+  );
+  if (accepted.length === 0) return numbers;
   const named = accepted.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
   if (named.length > 0)
     await entities.updateMany(byIds(named), { $set: { erased: true }, $inc: { revision: 1 } }, { session });
@@ -81,7 +85,17 @@ async function acceptAll(
   await addErasedIdentities(ledger, numbered, session);
   await raiseTo(data, ACCEPTED, first + accepted.length - 1, { session });
   for (const { late } of accepted) late?.throwIfAborted();
-  return new Map(numbered.map(({ deletion, sequence }) => [deletion.requestId, sequence]));
+  for (const { deletion, sequence } of numbered) numbers.set(deletion.requestId, sequence);
+  return numbers;
+}
+
+/** Returns the numbers of the requests that are stored already. */
+async function storedNumbers(ledger: Db, requests: readonly Request[], session: ClientSession) {
+  const ids = requests.map(({ deletion }) => deletion.requestId);
+  const stored = await deletionsOf(ledger)
+    .find(byIds(ids), { session, projection: { sequence: 1 } })
+    .toArray();
+  return new Map(stored.map(({ _id, sequence }) => [_id, sequence]));
 }
 
 /**

@@ -53,8 +53,10 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     readonly scope: ScopeSnapshot;
   }
 
-  /** Stores the request, inside the caller's transaction; undefined if its scope has changed. */
+  /** Stores the request unless it is stored, inside the caller's transaction; undefined if its scope has changed. */
   function accept({ deletion, scope: { profiles, free } }: Request): number | undefined {
+    const stored = sql.sequence.get(deletion.requestId) as { sequence: number } | undefined;
+    if (stored !== undefined) return stored.sequence;
     if (!isAsFound(profiles, free) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
       return undefined;
     const { encryptedIdentities, cutOff } = deletion;
@@ -244,6 +246,7 @@ function statements(db: Database) {
       db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, identities,
       targets, done, times, attempts, not_before) VALUES (:requestId, :table, :identity, :acceptedAt, :cutOff, :entities, :hashes, :identities,
       :targets, :done, :times, :attempts, :notBefore)`),
+    sequence: db.prepare("SELECT sequence FROM deletion WHERE request_id = ?"),
     addKey: db.prepare("INSERT INTO deletion_key (sequence, key) VALUES (?, ?)"),
     overwriteKey: db.prepare(`UPDATE deletion_key SET key = zeroblob(32)
       WHERE sequence = (SELECT sequence FROM deletion WHERE request_id = ?)`),

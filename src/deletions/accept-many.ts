@@ -1,0 +1,76 @@
+import { setMaxListeners } from "node:events";
+import { batchesOf, type RequestItems } from "../entities/collect/batches.js";
+import { anotherBody, type IdempotencyDependencies, RepeatableRun } from "../entities/collect/idempotency.js";
+import type { Identity } from "../entities/profile/identity.js";
+import type { ValidationIssue } from "../errors.js";
+import { newRequestId } from "./accept.js";
+import type { Ledger } from "./ports.js";
+
+export interface AcceptManyDependencies extends IdempotencyDependencies {
+  readonly ledger: Pick<Ledger, "find">;
+  /** See `acceptDeletion`. */
+  accept(table: string, identity: Identity, late: AbortSignal, requestId?: string): Promise<string>;
+}
+
+/** Identities of one request, each of which requests a deletion. */
+export interface ManyDeletions extends RequestItems<{ readonly table: string; readonly identity: Identity }> {
+  /** Aborts when the request is abandoned. */
+  readonly late: AbortSignal;
+  /** Identifies a request that may be repeated; undefined for other requests. */
+  readonly repeatName: string | undefined;
+}
+
+/** An accepted deletion, or the issue of a rejected item. */
+export type Acceptance =
+  | { readonly requestId: string; readonly completed: boolean }
+  | { readonly issue: ValidationIssue };
+
+/** Deletions accepted together: they share commits, and other requests run between two batches. */
+const MAX_BATCH = 200;
+
+/** Bytes of a full batch, by estimate. */
+const MAX_BATCH_BYTES = 1_048_576;
+
+/**
+ * Accepts any number of deletions, batch by batch. Yields the results of a batch, in order, when its requests are
+ * durable. In a repeated request each item has the request id of the first run. Throws when an earlier run had another
+ * body.
+ */
+export async function* acceptMany(
+  dependencies: AcceptManyDependencies,
+  request: ManyDeletions,
+): AsyncGenerator<readonly Acceptance[]> {
+  const { ledger, accept } = dependencies;
+  const { repeatName, late, memory } = request;
+  const run = repeatName === undefined ? undefined : new RepeatableRun(dependencies, repeatName);
+  // Without this, Node warns when many items wait with one signal.
+  setMaxListeners(0, late);
+  const tally = { accepted: 0, rejected: 0 };
+
+  async function acceptOne(table: string, identity: Identity, requestId: string | undefined): Promise<Acceptance> {
+    const stored = requestId === undefined || !run?.isRepeat ? undefined : await ledger.find(requestId);
+    if (stored !== undefined) return { requestId: stored.requestId, completed: stored.completedAt !== undefined };
+    if (run?.isFinished) throw anotherBody();
+    return { requestId: await accept(table, identity, late, requestId), completed: false };
+  }
+
+  const weightOf = (bytes: number) => Math.max(1, (bytes / MAX_BATCH_BYTES) * MAX_BATCH);
+  for await (const batch of batchesOf(request, MAX_BATCH, ({ item }) => weightOf(item.bytes))) {
+    const ids = await run?.meet(batch.map(({ item }) => item.text));
+    const arrival = run?.arrival;
+    const results = await Promise.all(
+      batch.map(({ item, value, issue }, index): Acceptance | Promise<Acceptance> => {
+        if (value === undefined) return { issue: { ...issue, path: item.place(issue.path) } };
+        const digits = ids?.[index];
+        const requestId = digits === undefined || arrival === undefined ? undefined : newRequestId(digits, arrival);
+        return acceptOne(value.table, value.identity, requestId);
+      }),
+    );
+    const rejected = results.filter((result) => "issue" in result).length;
+    tally.accepted += results.length - rejected;
+    tally.rejected += rejected;
+    memory.progressed();
+    yield results;
+  }
+  await run?.finish(JSON.stringify(tally));
+}
