@@ -95,6 +95,8 @@ export function sender({
     for (let tried = 1; ; tried++) {
       const held = typeof key === "function" ? key() : key;
       if (/[^\t -~\u0080-\u00ff]/.test(held ?? "")) throw new TypeError("The key holds a character that no header has");
+      // `fetch` adds a listener that only garbage collection removes: a signal of many calls would have thousands.
+      const own = signal === undefined ? {} : { signal: AbortSignal.any([signal]) };
       const init: RequestInit = {
         method,
         headers: {
@@ -105,7 +107,7 @@ export function sender({
         },
         redirect: "error",
         ...(body === undefined ? {} : { body: body as NonNullable<RequestInit["body"]> }),
-        ...(signal === undefined ? {} : { signal }),
+        ...own,
       };
       const outcome = await ask(`${base}${path}`, init)
         .then((response) => accepted(response, stream === true))

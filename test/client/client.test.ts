@@ -173,6 +173,18 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(3);
   });
 
+  it("A signal of thousands of calls collects no listeners, of which Node would warn", async () => {
+    answer = ready;
+    const warnings: string[] = [];
+    const warn = ({ message }: Error) => warnings.push(message);
+    process.on("warning", warn);
+    const { signal } = new AbortController();
+    const client = createClient({ url });
+    for (let calls = 0; calls < 2_000; calls++) await client.metrics([], { signal });
+    process.off("warning", warn);
+    expect(warnings).to.deep.equal([]);
+  }).timeout(60_000);
+
   it("asks again when the response breaks off in the middle", async () => {
     answer = (request, response) => {
       if (asked > 1) return ready(request, response);
