@@ -50,7 +50,7 @@ function settings() {
 }
 
 function settingsOf(part, path) {
-  if (part.properties === undefined) return [{ path, setting: part }];
+  if (part.properties === undefined || part.default !== undefined) return [{ path, setting: part }];
   return Object.entries(part.properties).flatMap(([name, child]) => settingsOf(child, [...path, name]));
 }
 

@@ -12,6 +12,7 @@ import { openDeletions } from "./deletions/deletion-service.js";
 import { observeDeletions } from "./deletions/observe.js";
 import { receipts } from "./deletions/receipt.js";
 import { downstreamTargets } from "./deletions/targets/index.js";
+import { webhookAt } from "./deletions/webhook.js";
 import { checkMessages, collectMessages, countTaken } from "./entities/collect/collect-messages.js";
 import { collectRequest } from "./entities/collect/collect-request.js";
 import { type HashRequest, requestHashing } from "./entities/collect/idempotency.js";
@@ -25,6 +26,7 @@ import { collectRoutes } from "./http/collect/index.js";
 import type { BodyDependencies } from "./http/core/body.js";
 import type { Route } from "./http/core/route.js";
 import { deletionRoutes } from "./http/deletions/index.js";
+import { deletionWebhook } from "./http/deletions/webhook.js";
 import { openServer } from "./http/edge/server.js";
 import { entityRoutes } from "./http/entities/index.js";
 import { metricRoutes } from "./http/metrics/index.js";
@@ -118,7 +120,9 @@ export async function compose(
   // A worker process serves only its health and metrics.
   const routes: Route[] = roles.includes("api") ? served : [];
   const probes = stores.serverTime === undefined ? stores.probes : stores.probes.concat(probe);
-  routes.push(...operationRoutes({ probes, meters, version, roles, clock, routes: () => routes }));
+  routes.push(
+    ...operationRoutes({ probes, meters, version, roles, clock, routes: () => routes, webhooks: [deletionWebhook] }),
+  );
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
   const { history, idempotency, catalogue, serviceErrorOf } = stores;
   const port = openServer({ routes, settings, bodies, verify, log, meters, serviceErrorOf });
@@ -292,6 +296,8 @@ function composeDeletions(
     failpoint,
     stopping: stopping.signal,
   });
+  const signed = receipts({ ledger: stores.ledger, pepper: stores.pepper, version });
+  const { webhook } = settings.deletions;
   const service = openDeletions({
     ledger: stores.ledger,
     entities: stores.entities,
@@ -300,6 +306,7 @@ function composeDeletions(
     history: stores.history,
     wakeUp: stores.wakeUp,
     targets,
+    webhook: webhook === null ? undefined : webhookAt(webhook, signed, { stopping: stopping.signal }),
     hashIdentity,
     hashRequest,
     idempotency: stores.idempotency,
@@ -325,7 +332,7 @@ function composeDeletions(
       acceptDeletion: service.accept,
       acceptMany: service.acceptMany,
       preview: service.preview,
-      receipts: receipts({ ledger: stores.ledger, pepper: stores.pepper, version }),
+      receipts: signed,
       hint: stores.wakeUp.hint,
       failpoint,
     }),

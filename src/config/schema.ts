@@ -6,11 +6,13 @@ import type schema from "../../config/schema.json";
  * setting has the type of its default. Without a default, or with null, it is a number if it has a minimum, otherwise a
  * string.
  */
-type ValueOf<Part> = Part extends { readonly properties: infer Parts }
+type ValueOf<Part> = PlainValueOf<Part> | (Part extends { readonly type: readonly string[] } ? null : never);
+
+type PlainValueOf<Part> = Part extends { readonly properties: infer Parts }
   ? { readonly [Name in keyof Parts]: ValueOf<Parts[Name]> }
   : Part extends { readonly items: infer Item }
     ? readonly ValueOf<Item>[]
-    : ScalarOf<Part> | (Part extends { readonly type: readonly string[] } ? null : never);
+    : ScalarOf<Part>;
 
 type ScalarOf<Part> = Part extends { readonly default: infer Value extends string | number | boolean }
   ? Value
@@ -59,8 +61,9 @@ export const settingsSchema = JSON.parse(
 /** All settings in the order of the schema. */
 export const settingList: readonly Setting[] = leavesOf(settingsSchema, []);
 
+/** An object with a default is one setting. */
 function leavesOf(schema: SettingSchema, path: readonly string[]): Setting[] {
-  if (schema.properties !== undefined)
+  if (schema.properties !== undefined && schema.default === undefined)
     return Object.entries(schema.properties).flatMap(([name, child]) => leavesOf(child, [...path, name]));
   return [{ path, name: path.join("."), environment: schema.environment ?? path.join("_").toUpperCase(), schema }];
 }
@@ -94,6 +97,7 @@ export function allowedWords(schema: SettingSchema): string {
 function typeWords(type: string, schema: SettingSchema): string {
   if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
   if (type === "boolean") return "true or false";
+  if (type === "object") return "an object";
   if (type === "array")
     return schema.items?.enum === undefined ? "a list" : `a list of one or more of ${schema.items.enum.join(", ")}`;
   if (type === "string")

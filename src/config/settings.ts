@@ -126,8 +126,8 @@ function unknownWords(path: readonly string[], name: string): string {
 }
 
 /**
- * Returns the settings in the environment, to merge over the others. Lists of words are separated by commas, lists of
- * objects are JSON, and an empty value of a nullable setting is null.
+ * Returns the settings in the environment, to merge over the others. Lists of words are separated by commas, objects
+ * and lists of them are JSON, and an empty value of a nullable setting is null.
  */
 function fromEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
   return settingTree(
@@ -144,7 +144,8 @@ function parsed(setting: Setting, text: string): unknown {
   if (types.includes("null") && (text === "" || text === "null")) return null;
   if (types.includes("integer")) return /^\d{1,15}$/.test(text) ? Number(text) : refuse(setting);
   if (types.includes("boolean")) return text === "true" ? true : text === "false" ? false : refuse(setting);
-  if (types.includes("array")) return schema.items?.type === "object" ? listOf(setting, text) : wordsOf(text);
+  if (types.includes("object") || schema.items?.type === "object") return jsonOf(setting, text);
+  if (types.includes("array")) return wordsOf(text);
   return text;
 }
 
@@ -155,7 +156,7 @@ function wordsOf(text: string): string[] {
     .filter((word) => word !== "");
 }
 
-function listOf(setting: Setting, text: string): unknown {
+function jsonOf(setting: Setting, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -5,7 +5,7 @@ import { idsOf } from "../entities/profile/entity.js";
 import type { Identity } from "../entities/profile/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import { encryptIdentities } from "./identity-list.js";
-import type { DownstreamTarget, Ledger } from "./ports.js";
+import type { DownstreamTarget, Ledger, Webhook } from "./ports.js";
 import { expandScope, type ScopeDependencies } from "./scope.js";
 
 export interface AcceptDependencies extends ScopeDependencies {
@@ -13,6 +13,8 @@ export interface AcceptDependencies extends ScopeDependencies {
   readonly history: Pick<History, "newestArrival">;
   /** Targets of a request that is accepted now. */
   readonly targets: readonly DownstreamTarget[];
+  /** Notified of the completion of a request that is accepted now; undefined: none. */
+  readonly webhook: Webhook | undefined;
   readonly failpoint: Failpoint;
 }
 
@@ -60,6 +62,7 @@ export async function acceptDeletion(
         problem: undefined,
         notBefore: 0,
         completedAt: undefined,
+        notify: dependencies.webhook !== undefined,
       },
       { profiles: profiles.map(({ id, revision }) => ({ id, revision })), free },
       late,

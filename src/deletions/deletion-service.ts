@@ -7,9 +7,11 @@ import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import { acceptDeletion } from "./accept.js";
 import { type Acceptance, acceptMany, type ManyDeletions } from "./accept-many.js";
+import { isCompleted, NOTIFICATION } from "./deletion.js";
 import { maintainLedger } from "./maintain-ledger.js";
+import { runNotification } from "./notify.js";
 import type { DeletionObserver } from "./observe.js";
-import type { DeletionWatermark, DownstreamTarget, Ledger, WakeUp } from "./ports.js";
+import type { DeletionWatermark, DownstreamTarget, Ledger, WakeUp, Webhook } from "./ports.js";
 import { type DeletionPreview, previewDeletion } from "./preview.js";
 import { replayLedger } from "./replay.js";
 import { runDeletion } from "./run.js";
@@ -24,6 +26,8 @@ export interface DeletionDependencies extends IdempotencyDependencies {
   readonly wakeUp: WakeUp;
   /** In the order in which a request is erased from them. */
   readonly targets: readonly DownstreamTarget[];
+  /** Undefined without the setting: pending notifications wait for its return. */
+  readonly webhook: Webhook | undefined;
   readonly hashIdentity: HashIdentity;
   readonly clock: Clock;
   /** Returns Unix ms later than every arrival so far in this process, by the clock that processes share. */
@@ -56,12 +60,16 @@ export interface DeletionService {
 }
 
 export function openDeletions(dependencies: DeletionDependencies): DeletionService {
-  const { wakeUp, targets } = dependencies;
+  const { wakeUp, targets, webhook } = dependencies;
   const remoteTargets = targets.filter(({ remote }) => remote).map(({ name }) => name);
   const runs = scheduler({
     ...dependencies,
-    remoteTargets,
-    run: (leased) => runDeletion(dependencies, leased),
+    targets: webhook === undefined ? remoteTargets : [...remoteTargets, NOTIFICATION],
+    run(leased) {
+      const { deletion } = leased;
+      if (isCompleted(deletion)) return runNotification(dependencies, { ...leased, deletion });
+      return runDeletion(dependencies, leased);
+    },
   });
   let maintenance: Background | undefined;
 

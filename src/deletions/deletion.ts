@@ -23,16 +23,24 @@ export interface Deletion {
   readonly done: readonly string[];
   /** When each target was last erased and verified, by name. */
   readonly times: Readonly<Record<string, StageTimes>>;
-  /** Failed attempts since a stage was last completed for the first time. */
+  /** Failed attempts since a stage was last completed for the first time; of a completed one, of its notification. */
   readonly attempts: number;
   /** Cause of the last failure, or the reason for waiting. Contains no personal data. */
   readonly problem: string | undefined;
   /** No process runs the request before this time (Unix ms): its retry time, or the end of its lease. */
   readonly notBefore: number;
   readonly completedAt: number | undefined;
+  /** Whether the webhook is notified of the completion; false once it was. */
+  readonly notify: boolean;
 }
 
-/** Maximum wait of an open request, ms. No `notBefore` is further ahead, unless the clock was set back since. */
+export type CompletedDeletion = Deletion & { readonly completedAt: number };
+
+export function isCompleted(deletion: Deletion): deletion is CompletedDeletion {
+  return deletion.completedAt !== undefined;
+}
+
+/** Maximum wait of a request, ms. No `notBefore` is further ahead, unless the clock was set back since. */
 export const LONGEST_WAIT_MS = 15 * 60_000;
 
 /** Identities as written, encrypted under a random key used only here. */
@@ -56,8 +64,11 @@ export const VERIFIED = "verified";
 export const KEY = "key";
 const COMPLETE = "complete";
 
-/** Stage names that no target can have. */
-export const ownStages: readonly string[] = [PROFILE, VERIFIED, KEY, COMPLETE];
+/** The `nextTarget` of a completed request whose notification is pending. */
+export const NOTIFICATION = "notification";
+
+/** Names that no target can have. */
+export const ownStages: readonly string[] = [PROFILE, VERIFIED, KEY, COMPLETE, NOTIFICATION];
 
 /** Returns the next stage; after a failure, the stage that failed. */
 export function stageOf({

@@ -1,13 +1,15 @@
 import { type Background, inBackground } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
-import type { DeletionWatermark, Ledger } from "./ports.js";
+import { NOTIFICATION } from "./deletion.js";
+import type { DeletionWatermark, Ledger, Webhook } from "./ports.js";
 import { advanceWatermark } from "./replay.js";
 
 export interface MaintenanceDependencies {
   readonly ledger: Pick<Ledger, "settledSequence" | "expire" | "clearOtherTargets">;
   /** Names of the configured remote targets. */
   readonly remoteTargets: readonly string[];
+  readonly webhook: Webhook | undefined;
   readonly watermark: DeletionWatermark;
   readonly clock: Clock;
   readonly log: Log;
@@ -22,11 +24,12 @@ const EVERY_MS = 10_000;
  * requests fail whose remote target is no longer configured.
  */
 export function maintainLedger(dependencies: MaintenanceDependencies): Background {
-  const { ledger, remoteTargets, watermark, clock, log, keepMs } = dependencies;
+  const { ledger, remoteTargets, webhook, watermark, clock, log, keepMs } = dependencies;
   const maintain = async () => {
-    await ledger.clearOtherTargets(remoteTargets);
+    await ledger.clearOtherTargets([...remoteTargets, NOTIFICATION]);
     await advanceWatermark(dependencies);
-    if (keepMs !== undefined) await ledger.expire(clock() - keepMs, watermark.noteForgotten);
+    // Without a webhook, a pending notification waits for its return no longer than its request is kept.
+    if (keepMs !== undefined) await ledger.expire(clock() - keepMs, webhook !== undefined, watermark.noteForgotten);
   };
   return inBackground(
     async () => {

@@ -6,7 +6,7 @@ import type { Ledger } from "./ports.js";
 export interface DeletionObserver {
   /** A request was completed `tookMs` ms after its acceptance. */
   completed(tookMs: number): void;
-  /** An attempt failed. The stage is `profile`, `verified`, `key` or the name of a target. */
+  /** An attempt failed. The stage is `profile`, `verified`, `key`, `notification` or the name of a target. */
   failed(stage: string): void;
 }
 
@@ -18,6 +18,9 @@ export function observeDeletions(
 ): DeletionObserver {
   meters.gauge("deletions_open", "Deletion requests that are not complete.", () => ledger.count("open"));
   meters.gauge("deletions_stuck", "Open deletion requests that keep failing.", () => ledger.count("stuck"));
+  meters.gauge("deletion_notifications_pending", "Completed deletions whose notification is not delivered.", () =>
+    ledger.count("notifying"),
+  );
   meters.gauge(
     "deletions_oldest_open_seconds",
     "Age of the oldest deletion request that is not complete; 0 without one.",
@@ -33,7 +36,7 @@ export function observeDeletions(
   );
   const failed = meters.counter(
     "deletion_failures_total",
-    "Failed attempts of deletion requests, by stage or target.",
+    "Failed attempts of deletion requests, by stage or target, and of their notifications.",
     "stage",
   );
   return {

@@ -1,10 +1,10 @@
 import type { EntityId } from "../entities/profile/entity.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
-import type { Deletion } from "./deletion.js";
+import type { CompletedDeletion, Deletion } from "./deletion.js";
 
 /** Progress of a request that a run stores when it does not complete the request. */
 export interface DeletionProgress extends Pick<Deletion, "done" | "times" | "attempts" | "problem" | "notBefore"> {
-  /** The remote target that the next run calls; undefined when the next run begins with our own stores. */
+  /** The remote target, or `NOTIFICATION`, that the next run calls; undefined: it begins with our own stores. */
   readonly nextTarget: string | undefined;
 }
 
@@ -38,26 +38,26 @@ export interface Ledger {
   /** Returns the ids of at most `limit` open requests over any of these identities, in order of acceptance. */
   openOver(identities: readonly IdentityHash[], limit: number): Promise<string[]>;
   /**
-   * Returns the ids of at most `limit` open requests that are due at `now` and whose next run calls this remote target,
-   * or none if undefined. The longest due comes first; of requests with one `notBefore` the first accepted. A request
+   * Returns the ids of at most `limit` requests that are due at `now` and whose next run calls this remote target, or
+   * none if undefined; with `NOTIFICATION` those that are completed and whose notification is pending. The longest due comes first; of requests with one `notBefore` the first accepted. A request
    * is due when its `notBefore` has passed, or is further ahead than any wait: the clock was set back since. The cost
    * does not depend on the number of requests that wait.
    */
   due(now: number, nextTarget: string | undefined, limit: number): Promise<string[]>;
   /**
-   * Leases an open request that is due at `now` to a runner until `until`. Undefined when it is not due, not open or
-   * unknown.
+   * Leases a request that is due at `now` to a runner until `until`. Undefined when it is not due, completed without a
+   * pending notification, or unknown.
    */
   lease(requestId: string, runner: string, now: number, until: number): Promise<Deletion | undefined>;
   /** Extends this runner's lease. No effect without a lease. */
   renew(requestId: string, runner: string, until: number): Promise<void>;
-  /** Ends this runner's lease and stores its progress. No effect without a lease or on a completed request. */
+  /** Ends this runner's lease and stores its progress. No effect without a lease. */
   release(requestId: string, runner: string, progress: DeletionProgress): Promise<void>;
   /** Makes requests due that wait for a retry; leased requests stay leased. Safe to repeat. */
   wake(requestIds: readonly string[]): Promise<void>;
   /** Makes every request due whose next run calls this remote target. Cheap when none waits. */
   wakeWaitingFor(target: string): Promise<void>;
-  /** Lets open requests begin at our own stores whose next run calls a remote target that is not among these. */
+  /** Lets requests begin at our own stores whose next run calls a target that is not among these. */
   clearOtherTargets(configured: readonly string[]): Promise<void>;
   /**
    * Destroys the key of the request's encrypted identities and stores the progress in the same step: without them a
@@ -67,9 +67,11 @@ export interface Ledger {
   destroyKey(requestId: string, progress: Pick<Deletion, "done" | "times">): Promise<void>;
   /**
    * Completes an open request, stores the times of its stages and removes its encrypted identities. Cannot be undone.
-   * Resolves with true for the one call that completed it.
+   * A request with `notify` is due again, for its notification. Resolves with true for the one call that completed it.
    */
   complete(requestId: string, at: number, times: Deletion["times"]): Promise<boolean>;
+  /** Ends the pending notification of a completed request. Safe to repeat. */
+  notified(requestId: string): Promise<void>;
   /**
    * Lists at most `limit` requests after the id `after`, in order of acceptance or, with `newestFirst`, in reverse.
    * Empty when `after` is unknown.
@@ -80,8 +82,11 @@ export interface Ledger {
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<Deletion[]>;
-  /** Counts the requests in this state; `stuck`: the open ones of which `isStuck` is true. */
-  count(state: ListedState | "stuck"): Promise<number>;
+  /**
+   * Counts the requests in this state; `stuck`: the open ones of which `isStuck` is true; `notifying`: the completed
+   * ones whose notification is pending.
+   */
+  count(state: ListedState | "stuck" | "notifying"): Promise<number>;
   /**
    * Stores the wrapped key of receipts unless one is stored; resolves with the stored key, the same for concurrent
    * callers.
@@ -95,10 +100,11 @@ export interface Ledger {
    */
   since(sequence: number, limit: number): Promise<{ sequence: number; deletion: Deletion }[]>;
   /**
-   * Removes requests completed before `before` (deletions.keep) with their suppression. Calls `note` first with the
-   * newest number among them; when `note` rejects, nothing is removed and the same error is thrown.
+   * Removes requests completed before `before` (deletions.keep) with their suppression; with `keepsNotifying` only
+   * those without a pending notification. Calls `note` first with the newest number among them; when `note` rejects,
+   * nothing is removed and the same error is thrown.
    */
-  expire(before: number, note: (newest: number) => Promise<void>): Promise<void>;
+  expire(before: number, keepsNotifying: boolean, note: (newest: number) => Promise<void>): Promise<void>;
 }
 
 /**
@@ -140,6 +146,12 @@ export interface DownstreamTarget {
   erase(subject: DeletionSubject): Promise<void>;
   /** Returns whether the target holds no data about the subject. Rejects when it cannot tell. */
   verify(subject: DeletionSubject): Promise<boolean>;
+}
+
+/** PORT. The system that is notified of completed deletions (`deletions.webhook`). */
+export interface Webhook {
+  /** Resolves when the system has received the notification. Rejects with a `TargetError` when that is uncertain. */
+  notify(deletion: CompletedDeletion): Promise<void>;
 }
 
 /** Failure of a target. The message names the target and the failure, and no personal data: `crm answered 500`. */

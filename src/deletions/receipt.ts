@@ -1,12 +1,14 @@
 import { createPrivateKey, generateKeyPairSync, hkdfSync, type KeyObject } from "node:crypto";
 import { decrypt, encrypt } from "../entities/profile/encryption.js";
+import { timeText } from "../formats/instant.js";
 import { type PublicKey, publicKeyOf, signJws } from "../formats/jws.js";
+import type { CompletedDeletion } from "./deletion.js";
 import type { Ledger } from "./ports.js";
 
 /** Signed proofs that deletions are completed. */
 export interface Receipts {
-  /** Returns a JWS (RFC 7515, compact, EdDSA) over these claims and the name and version of the service. */
-  sign(claims: object): Promise<string>;
+  /** Returns a JWS (RFC 7515, compact, EdDSA) over the times of the request, without any identity. */
+  sign(deletion: CompletedDeletion): Promise<string>;
   publicKey(): Promise<PublicKey>;
 }
 
@@ -31,11 +33,22 @@ export function receipts({ ledger, pepper, version }: ReceiptDependencies): Rece
   };
 
   return {
-    async sign(claims) {
-      return signJws({ ...claims, service: "entity-metrics", version }, await privateKey());
+    async sign(deletion) {
+      return signJws({ ...claimsOf(deletion), service: "entity-metrics", version }, await privateKey());
     },
 
     publicKey: async () => publicKeyOf(await privateKey()),
+  };
+}
+
+function claimsOf({ requestId, acceptedAt, cutOff, completedAt, targets, times }: CompletedDeletion) {
+  return {
+    request_id: requestId,
+    accepted_at: timeText(acceptedAt),
+    cut_off: timeText(cutOff),
+    completed_at: timeText(completedAt),
+    // A request is completed only after each of its targets was verified.
+    targets: targets.map((name) => ({ name, verified_at: timeText(times[name]?.verifiedAt as number) })),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from "../clock.js";
 import type { EntityKeys, EntityStore } from "../entities/ports.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
-import { type Deletion, isStuck, KEY, nextRemoteTarget, PROFILE, stageOf, VERIFIED } from "./deletion.js";
+import { type Deletion, isStuck, KEY, NOTIFICATION, nextRemoteTarget, PROFILE, stageOf, VERIFIED } from "./deletion.js";
 import { eraseFrom, inStage, StageError, verifyAll } from "./erase.js";
 import type { DeletionObserver } from "./observe.js";
 import { type DownstreamTarget, type Ledger, TargetError, type WakeUp } from "./ports.js";
@@ -35,8 +35,8 @@ const MAX_WOKEN = 8;
 /**
  * Runs a leased request stage by stage: the live profile, each target, verification of all targets, the keys,
  * completion. Every stage can be repeated, so a run may crash at any point and two runs may overlap. A failed stage is
- * stored with its retry time. Resolves with the remote target of the next run; undefined when the request is completed
- * or waits.
+ * stored with its retry time. Resolves with the remote target of the next run, or `NOTIFICATION`; undefined when the
+ * request waits, or is completed without a notification.
  */
 export async function runDeletion(dependencies: RunDependencies, leased: LeasedDeletion): Promise<string | undefined> {
   const { ledger, clock, failpoint } = dependencies;
@@ -88,6 +88,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
     }
     await complete(dependencies, deletion);
     await runSoon(dependencies, await ledger.openOver(hashes, MAX_WOKEN));
+    return deletion.notify ? NOTIFICATION : undefined;
   } catch (error) {
     if (!(error instanceof StageError)) throw error;
     const { stage, cause } = error;

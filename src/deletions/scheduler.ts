@@ -11,11 +11,11 @@ export interface SchedulerDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly failpoint: Failpoint;
-  /** Names of the configured remote targets. */
-  readonly remoteTargets: readonly string[];
+  /** Names of the configured remote targets, and `NOTIFICATION` with a webhook. */
+  readonly targets: readonly string[];
   /** Ms between polls. */
   readonly pollMs: number;
-  /** See `runDeletion`. */
+  /** See `runDeletion` and `runNotification`. */
   run(leased: LeasedDeletion): Promise<string | undefined>;
 }
 
@@ -39,13 +39,13 @@ export interface Scheduler {
 export const LEASE_MS = 8_000;
 const RENEW_MS = 2_000;
 
-/** Concurrent runs per remote target, and for our own stores. */
+/** Concurrent runs per remote target, for the webhook, and for our own stores. */
 const AT_ONCE = 8;
 
 /** Due requests read per poll. Several processes choose among them. */
 const PAGE = 8 * AT_ONCE;
 
-/** Runs that call one remote target, or only our own stores. A target that hangs does not delay the others. */
+/** Runs that call one remote target or the webhook, or only our own stores. A target that hangs does not delay the others. */
 interface Lane {
   readonly target: string | undefined;
   /** Runs in progress by request id. */
@@ -55,11 +55,11 @@ interface Lane {
 }
 
 export function scheduler(dependencies: SchedulerDependencies): Scheduler {
-  const { ledger, clock, log, failpoint, remoteTargets, pollMs, run } = dependencies;
+  const { ledger, clock, log, failpoint, targets, pollMs, run } = dependencies;
   const runner = randomUUID();
   const lane = (target: string | undefined): Lane => ({ target, runs: new Map(), isFailing: false });
   const ownStores = lane(undefined);
-  const remote = new Map(remoteTargets.map((target) => [target, lane(target)]));
+  const remote = new Map(targets.map((target) => [target, lane(target)]));
   const polls: Background[] = [];
   const underWay = new Set<Promise<void>>();
   let isStopped = false;

@@ -51,6 +51,11 @@ export function parseInstant(written: string | number, now: number): Instant | u
   return undefined;
 }
 
+/** Formats an instant, Unix ms, as RFC 3339 in UTC, with milliseconds. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 function parseEpoch(text: string): number | undefined {
   return EPOCH.test(text) ? Number(text) * (text.length === 10 ? 1000 : 1) : undefined;
 }

@@ -50,6 +50,7 @@ export function entityStoreContract(
         problem: undefined,
         notBefore: 0,
         completedAt: undefined,
+        notify: false,
       };
       const profiles = entities.map(({ id, revision }) => ({ id, revision }));
       return (await stores.ledger.accept(deletion, { profiles, free })) !== undefined;

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { type Deletion, LONGEST_WAIT_MS } from "../../src/deletions/deletion.js";
+import { type Deletion, LONGEST_WAIT_MS, NOTIFICATION } from "../../src/deletions/deletion.js";
 import type { DeletionProgress, Ledger, ScopeSnapshot } from "../../src/deletions/ports.js";
 import type { EntityStore, Suppression } from "../../src/entities/ports.js";
 import { freshEntity, keep, newHash } from "../support/commits.js";
@@ -35,6 +35,7 @@ export function someDeletion(name: string, over: Partial<Deletion> = {}): Deleti
     problem: undefined,
     notBefore: 0,
     completedAt: undefined,
+    notify: false,
     ...over,
   };
 }
@@ -298,15 +299,15 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter), noScope);
       const last = (await ledger.since(0, 10)).at(-1)?.sequence ?? 0;
       await ledger.complete("b-1700000000", 2000, {});
-      await ledger.expire(2000, async () => {});
+      await ledger.expire(2000, true, async () => {});
       expect(await ledger.find("b-1700000000")).to.not.equal(undefined);
-      const refused = ledger.expire(2001, async () => {
+      const refused = ledger.expire(2001, true, async () => {
         throw new Error("not noted");
       });
       expect(await refused.catch((error: Error) => error.message)).to.equal("not noted");
       expect(await ledger.find("b-1700000000")).to.not.equal(undefined);
       const noted: number[] = [];
-      await ledger.expire(2001, async (newest) => void noted.push(newest));
+      await ledger.expire(2001, true, async (newest) => void noted.push(newest));
       expect(noted).to.deep.equal([last]);
       expect(await ledger.find("b-1700000000")).to.equal(undefined);
       expect([...(await at.suppression.erased(["entity-a", "entity-b"]))]).to.deep.equal(["entity-a"]);
@@ -323,7 +324,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.accept(someDeletion("open"), noScope);
       let isDone = false;
       let turns = 0;
-      const expired = ledger.expire(2001, async () => {}).then(() => (isDone = true));
+      const expired = ledger.expire(2001, true, async () => {}).then(() => (isDone = true));
       for (; !isDone; turns += 1) await setImmediate();
       await expired;
       expect(turns).to.be.at.least(2);
@@ -334,6 +335,84 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       );
       expect(await at.suppression.erased(["entity-open"])).to.deep.equal(new Set(["entity-open"]));
       expect(await ledger.settledSequence()).to.equal(Math.max(...accepted.map(Number)));
+    });
+
+    describe("with requests whose completion is notified", () => {
+      const id = (letter: string) => `${letter}-1700000000`;
+      const notifying = () => due(1_000, NOTIFICATION);
+
+      beforeEach(async () => {
+        for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter, { notify: true }), noScope);
+        await ledger.accept(someDeletion("c"), noScope);
+      });
+
+      it("A request is due for its notification once it is completed, and no longer once it is notified", async () => {
+        expect(await ledger.find(id("a"))).to.deep.equal(someDeletion("a", { notify: true }));
+        expect([await due(0), await notifying()]).to.deep.equal(["abc", ""]);
+        for (const letter of ["c", "b", "a"]) await ledger.complete(id(letter), 2000, {});
+        expect([await due(0), await notifying(), await openOver(["hash-a"])]).to.deep.equal(["", "ab", ""]);
+        expect([await ledger.count("notifying"), await ledger.count("open")]).to.deep.equal([2, 0]);
+        for (let turn = 0; turn < 2; turn += 1) await ledger.notified(id("a"));
+        for (const unknown of [id("c"), "unknown-1"]) await ledger.notified(unknown);
+        expect([await notifying(), await ledger.count("notifying")]).to.deep.equal(["b", 1]);
+        expect(await ledger.find(id("a"))).to.deep.equal(someDeletion("a", { completedAt: 2000 }));
+        expect(await ledger.lease(id("a"), "one", 0, 10)).to.equal(undefined);
+      });
+
+      it("An open request cannot be notified", async () => {
+        await ledger.notified(id("a"));
+        await ledger.complete(id("a"), 2000, {});
+        expect(await notifying()).to.equal("a");
+      });
+
+      it("The attempts of the deletion do not delay its notification, which has its own", async () => {
+        await run(id("a"), failed({ attempts: 4, notBefore: 9_000 }));
+        await ledger.complete(id("a"), 2000, {});
+        const completed = someDeletion("a", { notify: true, completedAt: 2000 });
+        expect(await ledger.find(id("a"))).to.deep.equal(completed);
+        expect(await ledger.lease(id("a"), "one", 0, 100)).to.deep.equal({ ...completed, notBefore: 100 });
+        expect(await ledger.lease(id("a"), "two", 99, 200)).to.equal(undefined);
+        await ledger.renew(id("a"), "one", 300);
+        const problem = "webhook answered 500";
+        await ledger.release(id("a"), "one", failed({ problem, nextTarget: NOTIFICATION, notBefore: 600 }));
+        expect([await due(599, NOTIFICATION), await due(600, NOTIFICATION)]).to.deep.equal(["", "a"]);
+        expect(await ledger.find(id("a"))).to.deep.equal({ ...completed, attempts: 1, problem, notBefore: 600 });
+        expect(await ledger.count("stuck")).to.equal(0);
+        await ledger.wakeWaitingFor(NOTIFICATION);
+        expect(await due(0, NOTIFICATION)).to.equal("a");
+        await ledger.clearOtherTargets([NOTIFICATION]);
+        expect([await due(0, NOTIFICATION), await due(0)]).to.deep.equal(["a", "bc"]);
+      });
+
+      it("A run of the deletion that ends after its completion does not change the notification", async () => {
+        await ledger.lease(id("a"), "slow", 0, 10);
+        await ledger.complete(id("a"), 2000, {});
+        await ledger.renew(id("a"), "slow", 9_000);
+        await ledger.release(id("a"), "slow", failed());
+        expect([await notifying(), await due(1_000)]).to.deep.equal(["a", "bc"]);
+      });
+
+      it("returns true for the completion whose notification another process leases at the same time", async () => {
+        const [completed] = await Promise.all([
+          ledger.complete(id("a"), 2000, {}),
+          ...Array.from({ length: 5 }, (_, n) => ledger.lease(id("a"), `${n}`, n * 10, n * 10 + 9)),
+        ]);
+        expect(completed).to.equal(true);
+      });
+
+      it("A request expires after its notification; without a webhook, with it", async () => {
+        for (const letter of ["a", "b", "c"]) await ledger.complete(id(letter), 2000, {});
+        await ledger.notified(id("b"));
+        const kept = async () =>
+          (await ledger.list({ state: "all", newestFirst: false, limit: 9 }))
+            .map(({ requestId }) => requestId[0])
+            .join("");
+        await ledger.expire(2001, true, async () => {});
+        expect(await kept()).to.equal("a");
+        expect([...(await at.suppression.cutOffs(["other-a", "other-b"])).keys()]).to.deep.equal(["other-a"]);
+        await ledger.expire(2001, false, async () => {});
+        expect(await kept()).to.equal("");
+      });
     });
 
     it("lists and counts requests of a state, the newest or the oldest first, in pages", async () => {

@@ -86,6 +86,7 @@ export function deletionsOver(
     log: openLog("silent"),
     observer: noObserver,
     failpoint: noFailpoint,
+    webhook: undefined,
     keepMs: undefined,
     pollMs: 1_000,
     ...own,

@@ -123,7 +123,15 @@ describe("what an operator asks", () => {
       { name: "b", required: false, check: () => Promise.resolve("almost full") },
     ];
     const meters = openMeters();
-    operationRoutes({ probes, meters, version: "0.0.0", roles: ["api"], clock: Date.now, routes: () => [] });
+    operationRoutes({
+      probes,
+      meters,
+      version: "0.0.0",
+      roles: ["api"],
+      clock: Date.now,
+      routes: () => [],
+      webhooks: [],
+    });
     const shown = (await meters.text()).match(/^entity_metrics_store_state\S+ 1$/gm);
     expect(shown).to.deep.equal([
       'entity_metrics_store_state{store="a",state="down"} 1',
@@ -176,6 +184,7 @@ async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data
     roles: ["api"],
     clock: Date.now,
     routes: () => [],
+    webhooks: [],
   });
   const { server, port } = await serveRoutes(routes, { meters });
   try {

@@ -64,7 +64,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     await one.accept(someDeletion("a"), noScope);
     await one.complete("a-1700000000", 2000, {});
     const transact: Transact = () => Promise.reject(new Error("the transaction took too long"));
-    await mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 50 }).expire(2001, async () => {});
+    await mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 50 }).expire(2001, true, async () => {});
     expect(await one.find("a-1700000000")).to.equal(undefined);
     await ledger.collection<{ _id: string }>("marks").deleteOne({ _id: "forgotten" });
     await engine.empty();

@@ -1,7 +1,6 @@
-import { withTimeLimit } from "../../async/time-limit.js";
-import { StartError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
 import { type DeletionSubject, type DownstreamTarget, TargetError } from "../ports.js";
+import { checkUrl, postJson } from "./remote-call.js";
 
 /** Another system that holds data about entities and erases it when called over HTTP. */
 export interface RemoteTarget {
@@ -11,10 +10,6 @@ export interface RemoteTarget {
   readonly token: string;
 }
 
-/** Time limit of a call, ms. */
-const CALL_MS = 10_000;
-const MAX_RESPONSE_BYTES = 65_536;
-
 /**
  * Creates a target from its settings. Throws a `StartError` when its address is not safe for identities. Calls in
  * progress fail at `stopping` or after `callMs`.
@@ -22,28 +17,17 @@ const MAX_RESPONSE_BYTES = 65_536;
 export function remoteTarget(
   { name, url, token }: RemoteTarget,
   failpoint: Failpoint,
-  stopping: AbortSignal = new AbortController().signal,
-  callMs = CALL_MS,
+  stopping?: AbortSignal,
+  callMs?: number,
 ): DownstreamTarget {
-  const base = checkedUrl(name, url);
+  checkUrl(`deletions.targets is wrong: ${name}`, url);
+  const base = url.replace(/\/+$/, "");
 
   /** Returns the JSON body of a 2xx response; undefined without one. */
-  async function post(verb: string, subject: DeletionSubject): Promise<unknown> {
-    const { requestId, table, identities, cutOff } = subject;
-    const call = withTimeLimit(callMs, [stopping], async (signal) => {
-      const response = await fetch(`${base}/${verb}`, {
-        method: "POST",
-        redirect: "error",
-        signal,
-        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-        body: JSON.stringify({ request_id: requestId, table, identities, cut_off: Math.floor(cutOff) }),
-      });
-      return { ok: response.ok, status: response.status, text: await readBounded(response) };
-    });
-    const { ok, status, text } = await call.catch((error: unknown) => {
-      throw new TargetError(name, failureText(error, callMs), error);
-    });
-    if (!ok) throw new TargetError(name, `answered ${status}`);
+  async function post(verb: string, { requestId, table, identities, cutOff }: DeletionSubject): Promise<unknown> {
+    const body = { request_id: requestId, table, identities, cut_off: Math.floor(cutOff) };
+    const text = await postJson({ name, token, stopping, callMs }, `${base}/${verb}`, body);
+    if (text === undefined) throw new TargetError(name, "sent too long a response");
     return text === "" ? undefined : parsed(text);
   }
 
@@ -66,44 +50,6 @@ export function remoteTarget(
       return clean;
     },
   };
-}
-
-function failureText(error: unknown, callMs: number): string {
-  const isLate = error instanceof DOMException && error.name === "TimeoutError";
-  if (error instanceof TooLong) return "sent too long a response";
-  return isLate ? `timed out after ${callMs / 1000} s` : "is unreachable";
-}
-
-function checkedUrl(name: string, url: string): string {
-  const parsedUrl = URL.canParse(url) ? new URL(url) : undefined;
-  const https = parsedUrl?.protocol === "https:";
-  const local = parsedUrl?.protocol === "http:" && isLoopback(parsedUrl.hostname);
-  if (!https && !local)
-    throw new StartError(`deletions.targets is wrong: ${name} needs an https URL (http on this machine only)`);
-  if (parsedUrl.username !== "" || parsedUrl.password !== "")
-    throw new StartError(
-      `deletions.targets is wrong: ${name} has a user name or password in its URL, which is not supported`,
-    );
-  return url.replace(/\/+$/, "");
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-class TooLong extends Error {}
-
-/** Returns the body as text. Rejects when it exceeds `MAX_RESPONSE_BYTES`. */
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    const bytes = chunk as Uint8Array;
-    size += bytes.byteLength;
-    if (size > MAX_RESPONSE_BYTES) throw new TooLong();
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function parsed(text: string): unknown {

@@ -3,13 +3,29 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { type ErrorKind, ServiceError } from "../../errors.js";
 import { errorResponse, statusOf } from "./errors.js";
 import { ErrorBody } from "./responses.js";
-import { type Body, type ResponseSpec, type Route, type Schemas, tags } from "./route.js";
+import { type Body, type ResponseSpec, type Route, type RouteDocs, type Schemas, tags } from "./route.js";
+
+/** A call that the service makes to a system in its settings. */
+export interface WebhookDocs {
+  readonly docs: RouteDocs;
+  readonly body: Body;
+  /** Description of the Bearer token. */
+  readonly token: string;
+  /** Description of a 2xx answer, and of any other one. */
+  readonly taken: string;
+  readonly notTaken: string;
+}
 
 /**
- * Returns the OpenAPI 3.1 document of these routes. Timestamps in examples are in the hour that begins at `hour` (Unix
+ * Returns the OpenAPI 3.1 document of these routes and webhooks. Timestamps in examples are in the hour that begins at `hour` (Unix
  * ms).
  */
-export function openApiDocument(routes: readonly Route[], version: string, hour: number): object {
+export function openApiDocument(
+  routes: readonly Route[],
+  webhooks: readonly WebhookDocs[],
+  version: string,
+  hour: number,
+): object {
   const components = new Components();
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
@@ -30,6 +46,9 @@ export function openApiDocument(routes: readonly Route[], version: string, hour:
     security: [{ key: [] }],
     tags: tags.map((name) => ({ name })),
     paths,
+    webhooks: Object.fromEntries(
+      webhooks.map((webhook) => [webhook.docs.id, { post: webhookObject(webhook, hour, components) }]),
+    ),
     components: {
       securitySchemes: {
         key: {
@@ -38,12 +57,28 @@ export function openApiDocument(routes: readonly Route[], version: string, hour:
           name: "Authorization",
           description: "`em_<id>_<secret>`, alone or after `Bearer` or `Token`.",
         },
+        ...Object.fromEntries(
+          webhooks.map(({ docs, token }) => [docs.id, { type: "http", scheme: "bearer", description: token }]),
+        ),
       },
       schemas: components.schemas,
       responses: Object.fromEntries(
         [...errorStatuses].map((status) => [responseName(status), errorObject(status, components)]),
       ),
     },
+  };
+}
+
+function webhookObject({ docs, body, taken, notTaken }: WebhookDocs, hour: number, components: Components): object {
+  const { id, tag, summary, description } = docs;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description,
+    security: [{ [id]: [] }],
+    requestBody: { required: true, content: bodyContent({ "application/json": body }, hour, components) },
+    responses: { "2XX": { description: taken }, default: { description: notTaken } },
   };
 }
 

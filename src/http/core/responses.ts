@@ -121,8 +121,3 @@ export function Time(description: string) {
 export function TimeOrNull(description: string) {
   return Type.Unsafe<string | null>({ type: ["string", "null"], description: `${description} ${format}` });
 }
-
-/** Formats an instant, Unix ms. */
-export function timeText(ms: number): string {
-  return new Date(ms).toISOString();
-}

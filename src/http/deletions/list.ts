@@ -3,8 +3,9 @@ import type { Clock } from "../../clock.js";
 import { type Deletion, isStuck, stageOf } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import { found, invalid, ServiceError } from "../../errors.js";
+import { timeText } from "../../formats/instant.js";
 import { ListMeta, orderQuery, sortQuery } from "../core/list-page.js";
-import { errorEnvelope, fetchPage, listQuery, oneOf, success, Time, TimeOrNull, timeText } from "../core/responses.js";
+import { errorEnvelope, fetchPage, listQuery, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { compile } from "../core/validation.js";
 
@@ -30,14 +31,16 @@ const properties = {
   }),
   attempts: Type.Integer({
     minimum: 0,
-    description: "Failed attempts since a stage was last completed for the first time.",
+    description:
+      "Failed attempts since a stage was last completed for the first time; once completed, of its notification.",
   }),
   stuck: Type.Boolean({ description: "Whether it keeps failing and needs an operator." }),
   problem: Type.Unsafe<string | null>({
     type: ["string", "null"],
-    description: "Cause of the last failure, such as `crm answered 500`; null without one.",
+    description:
+      "Cause of the last failure, such as `crm answered 500`; null without one. Once completed, that of its notification.",
   }),
-  next_try_at: TimeOrNull("Time of the next retry; null when completed or without a failure."),
+  next_try_at: TimeOrNull("Time of the next retry, once completed that of its notification; null without a failure."),
 };
 
 /** An item of the list of requests, without personal data. */
@@ -170,7 +173,7 @@ export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: str
 
 function listed(deletion: Deletion, now: number) {
   const { requestId, acceptedAt, cutOff, completedAt, attempts, problem = null, notBefore } = deletion;
-  const waits = completedAt === undefined && (attempts > 0 || problem !== null);
+  const waits = attempts > 0 || problem !== null;
   return {
     request_id: requestId,
     accepted_at: timeText(acceptedAt),

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import type { Deletion } from "../../deletions/deletion.js";
+import { isCompleted } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import type { Receipts } from "../../deletions/receipt.js";
 import { ServiceError } from "../../errors.js";
-import { done, errorEnvelope, timeText } from "../core/responses.js";
+import { done, errorEnvelope } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { foundDeletion, RequestId } from "./list.js";
 
@@ -51,9 +51,9 @@ export function receiptRoutes({ ledger, receipts }: ReceiptRouteDependencies): r
       responses: { 200: done({ "application/jose": Type.String({ format: "binary" }) }), 409: errorEnvelope },
       async handler({ ctx, params }) {
         const deletion = await foundDeletion(ledger, params.request_id);
-        if (deletion.completedAt === undefined) throw new ServiceError("conflict", "The deletion is not completed yet");
+        if (!isCompleted(deletion)) throw new ServiceError("conflict", "The deletion is not completed yet");
         ctx.set({ "Content-Type": "application/jose", "Cache-Control": "no-store" });
-        ctx.body = Buffer.from(await receipts.sign(claimsOf(deletion, deletion.completedAt)));
+        ctx.body = Buffer.from(await receipts.sign(deletion));
         return undefined;
       },
     }),
@@ -76,16 +76,4 @@ export function receiptRoutes({ ledger, receipts }: ReceiptRouteDependencies): r
       },
     }),
   ];
-}
-
-/** Returns the claims of a receipt, without any identity. */
-function claimsOf({ requestId, acceptedAt, cutOff, targets, times }: Deletion, completedAt: number) {
-  return {
-    request_id: requestId,
-    accepted_at: timeText(acceptedAt),
-    cut_off: timeText(cutOff),
-    completed_at: timeText(completedAt),
-    // A request is completed only after each of its targets was verified.
-    targets: targets.map((name) => ({ name, verified_at: timeText(times[name]?.verifiedAt as number) })),
-  };
 }

@@ -3,8 +3,9 @@ import type { Tables } from "../../entities/profile/entity-tables.js";
 import { type ExplainDependencies, explainSegments } from "../../entities/read/explain-membership.js";
 import { type ExportDependencies, type Exported, exportEntity } from "../../entities/read/export-entity.js";
 import { found } from "../../errors.js";
+import { timeText } from "../../formats/instant.js";
 import { streamJsonLines } from "../core/response-body.js";
-import { done, success, Time, timeText } from "../core/responses.js";
+import { done, success, Time } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { entityPath, IdentityInput, identityExamples, identityInBody, namedIdentity } from "./named-entity.js";
 

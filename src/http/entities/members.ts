@@ -2,9 +2,10 @@ import { Type } from "@sinclair/typebox";
 import type { SegmentNames } from "../../entities/ports.js";
 import { listMembers, type Member, type MembersDependencies } from "../../entities/read/list-members.js";
 import { found } from "../../errors.js";
+import { timeText } from "../../formats/instant.js";
 import { exampleNames } from "../core/openapi.js";
 import { sendPlain, streamJsonLines } from "../core/response-body.js";
-import { done, timeText } from "../core/responses.js";
+import { done } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
 export type MemberRouteParts = MembersDependencies & { readonly segments: SegmentNames };

@@ -3,12 +3,13 @@ import { everyItem } from "../../async/every-item.js";
 import type { ListOrders } from "../../catalogue/list-orders.js";
 import type { Clock } from "../../clock.js";
 import { invalid } from "../../errors.js";
+import { timeText } from "../../formats/instant.js";
 import { type Dimension, dimensionNamed, dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { countSeries, listSeries, streamActivity, streamTrends } from "../../metrics/listings.js";
 import type { CountedStream, SeriesStore, SlotCounts } from "../../metrics/ports.js";
 import { searchText } from "../../text.js";
 import { ListMeta, rangeQuery, rowValue, searchQuery, trendPage } from "../core/list-page.js";
-import { fetchPage, oneOf, success, Time, timeText } from "../core/responses.js";
+import { fetchPage, oneOf, success, Time } from "../core/responses.js";
 import { type Route, route, type SchemaIssue } from "../core/route.js";
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });

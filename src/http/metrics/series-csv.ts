@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
 import { ServiceError, type ValidationIssue } from "../../errors.js";
 import { csvRecord } from "../../formats/csv.js";
+import { timeText } from "../../formats/instant.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { RefusedSeries } from "../../metrics/query/fetch.js";
 import type { FetchedSeries } from "../../metrics/query/read-plans.js";
-import { timeText } from "../core/responses.js";
 import type { ApiContext } from "../core/route.js";
 import { seriesLabel } from "./series-body.js";
 

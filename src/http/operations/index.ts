@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.js";
 import { roles as knownRoles, type Role } from "../../config/settings.js";
 import { scopes } from "../../keys/api-key.js";
 import { type Meters, NotReady, type Probe } from "../../meters.js";
-import { openApiDocument } from "../core/openapi.js";
+import { openApiDocument, type WebhookDocs } from "../core/openapi.js";
 import { answerKept, type KeptBody, keepBody, madeOnce } from "../core/response-body.js";
 import { done, errorWith, json, oneOf, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -20,6 +20,8 @@ export interface OperationDependencies {
   readonly clock: Clock;
   /** Returns all routes of the service. */
   routes(): readonly Route[];
+  /** Calls that the service makes. */
+  readonly webhooks: readonly WebhookDocs[];
 }
 
 /** Time limit of a store's health check, ms. */
@@ -69,6 +71,7 @@ export function operationRoutes({
   roles,
   clock,
   routes,
+  webhooks,
 }: OperationDependencies): readonly Route[] {
   const checkAll = singleFlight(() => Promise.all(probes.map(stateOf)));
   meters.gauge("build_info", "1, with the version of the service.", () => [{ labels: { version }, value: 1 }], [
@@ -172,7 +175,7 @@ export function operationRoutes({
       async handler({ ctx }) {
         const hour = Math.floor(clock() / HOUR_MS) * HOUR_MS;
         if (document?.hour !== hour) {
-          const make = () => keepBody(JSON_TYPE, JSON.stringify(openApiDocument(routes(), version, hour)));
+          const make = () => keepBody(JSON_TYPE, JSON.stringify(openApiDocument(routes(), webhooks, version, hour)));
           document = { hour, body: madeOnce(make) };
         }
         answerKept(ctx, await document.body());

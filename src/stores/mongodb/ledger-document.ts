@@ -1,5 +1,5 @@
 import { Binary, type Collection, type Db } from "mongodb";
-import type { Deletion } from "../../deletions/deletion.js";
+import { type Deletion, NOTIFICATION } from "../../deletions/deletion.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
 import type { CollectionPlan } from "./collection.js";
@@ -11,8 +11,8 @@ export const deletions: CollectionPlan = {
   indexes: [
     { key: { sequence: 1 }, unique: true },
     { key: { open: 1, sequence: 1 } },
-    { key: { open: 1, nextTarget: 1, notBefore: 1, sequence: 1 } },
-    { key: { open: 1, completedAt: 1 } },
+    { key: { nextTarget: 1, notBefore: 1, sequence: 1 } },
+    { key: { open: 1, nextTarget: 1, completedAt: 1 } },
     { key: { open: 1, hashes: 1, sequence: 1 } },
     { key: { entities: 1 } },
   ],
@@ -40,14 +40,20 @@ export interface DeletionDocument {
   readonly times: Deletion["times"];
   readonly attempts: number;
   readonly problem: string | null;
-  /** Null if the next run calls no remote target. */
+  /**
+   * Empty if the next run calls no remote target; null if there is no next run: the request is completed, and no
+   * notification is pending.
+   */
   readonly nextTarget: string | null;
   /** Unix ms: the time of the next retry, or the end of the lease of `runner`. */
   readonly notBefore: number;
-  /** The process that leases the request; of a completed one, the call that completed it. */
+  /** The process that leases the request. */
   readonly runner: string | null;
   readonly open: boolean;
   readonly completedAt: number | null;
+  /** The call that completed the request. */
+  readonly completedBy: string | null;
+  readonly notify: boolean;
 }
 
 /** Returns the document of a new request. */
@@ -62,10 +68,11 @@ export function deletionDocument(deletion: Deletion, sequence: number, wrapping:
         ? null
         : { key: new Binary(wrapping.wrap(encryptedIdentities.key)), bytes: new Binary(encryptedIdentities.bytes) },
     problem: problem ?? null,
-    nextTarget: null,
+    nextTarget: completedAt === undefined ? "" : deletion.notify ? NOTIFICATION : null,
     runner: null,
     open: completedAt === undefined,
     completedAt: completedAt ?? null,
+    completedBy: null,
   };
 }
 
@@ -90,5 +97,6 @@ export function deletionOf(document: DeletionDocument, wrapping: KeyWrapping): D
     problem: document.problem ?? undefined,
     notBefore: document.notBefore,
     completedAt: document.completedAt ?? undefined,
+    notify: document.notify,
   };
 }

@@ -1,6 +1,6 @@
-import type { Filter, UpdateFilter } from "mongodb";
+import type { Document, Filter, UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
-import { LONGEST_WAIT_MS, STUCK_ATTEMPTS } from "../../deletions/deletion.js";
+import { LONGEST_WAIT_MS, NOTIFICATION, STUCK_ATTEMPTS } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import { randomId } from "../../ids.js";
 import { acceptDeletions, newestSequence } from "./accept-deletions.js";
@@ -55,55 +55,62 @@ export function mongoLedger(parts: StoreParts): Ledger {
       return (await requests.find(filter, options).toArray()).map(({ _id }) => _id);
     },
 
-    async due(now, target, limit) {
-      const nextTarget = target ?? null;
-      const filter = { $or: whenDue(now).map((notBefore) => ({ open: true, nextTarget, notBefore })) };
+    async due(now, nextTarget = "", limit) {
+      const filter = { $or: whenDue(now).map((notBefore) => ({ nextTarget, notBefore })) };
       const options = { sort: { notBefore: 1, sequence: 1 }, limit, projection: { _id: 1 } } as const;
       return (await requests.find(filter, options).toArray()).map(({ _id }) => _id);
     },
 
     async lease(requestId, runner, now, until) {
-      const filter = { _id: requestId, open: true, $or: whenDue(now).map((notBefore) => ({ notBefore })) };
+      const isDue = { $or: whenDue(now).map((notBefore) => ({ notBefore })) };
+      const filter = { _id: requestId, nextTarget: { $ne: null }, ...isDue };
       const update = { $set: { runner, notBefore: until } };
       const kept = (await updated([{ updateOne: { filter, update } }])).get(requestId);
-      return kept?.open && kept.runner === runner && kept.notBefore === until ? deletionOf(kept) : undefined;
+      return kept?.runner === runner && kept.notBefore === until ? deletionOf(kept) : undefined;
     },
 
     async renew(requestId, runner, until) {
-      await requests.updateOne({ _id: requestId, runner, open: true }, { $set: { notBefore: until } });
+      await requests.updateOne({ _id: requestId, runner }, { $set: { notBefore: until } });
     },
 
-    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = null, notBefore }) {
+    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = "", notBefore }) {
       const $set = { done, times, attempts, problem, nextTarget, notBefore, runner: null };
-      await requests.updateOne({ _id: requestId, runner, open: true }, { $set });
+      await requests.updateOne({ _id: requestId, runner }, { $set });
     },
 
     async wake(requestIds) {
-      const filter = { ...byIds<DeletionDocument>(requestIds), open: true, runner: null };
+      const filter = { ...byIds<DeletionDocument>(requestIds), nextTarget: { $ne: null }, runner: null };
       await requests.updateMany(filter, { $set: { notBefore: 0 } });
     },
 
     async wakeWaitingFor(target) {
-      const filter = { open: true, notBefore: { $gt: 0 }, nextTarget: target, runner: null };
+      const filter = { nextTarget: target, notBefore: { $gt: 0 }, runner: null };
       await requests.updateMany(filter, { $set: { notBefore: 0 } });
     },
 
     async clearOtherTargets(configured) {
-      const filter = { open: true, nextTarget: { $nin: [null, ...configured] } };
-      await requests.updateMany(filter, { $set: { nextTarget: null } });
+      const filter = { nextTarget: { $nin: [null, "", ...configured] } };
+      await requests.updateMany(filter, { $set: { nextTarget: "" } });
     },
 
     async destroyKey(requestId, { done, times }) {
       const filter = { _id: requestId, open: true, identities: { $ne: null } };
-      await requests.updateOne(filter, { $set: { identities: null, done, times, nextTarget: null } });
+      await requests.updateOne(filter, { $set: { identities: null, done, times, nextTarget: "" } });
     },
 
     async complete(requestId, at, times) {
       // If two calls complete it concurrently, only one call's mark is stored.
       const mark = randomId();
-      const ended = { open: false, completedAt: at, times, problem: null, identities: null, runner: mark };
-      const updateOne = { filter: { _id: requestId, open: true }, update: { $set: ended } };
-      return (await updated([{ updateOne }])).get(requestId)?.runner === mark;
+      const ended = { open: false, completedAt: at, completedBy: mark, times: { $literal: times }, identities: null };
+      const nextTarget = { $cond: ["$notify", NOTIFICATION, null] };
+      const $set = { ...ended, nextTarget, notBefore: 0, runner: null, attempts: 0, problem: null };
+      const updateOne = { filter: { _id: requestId, open: true }, update: [{ $set }] };
+      return (await updated([{ updateOne }])).get(requestId)?.completedBy === mark;
+    },
+
+    async notified(requestId) {
+      const $set = { notify: false, nextTarget: null, runner: null, attempts: 0, problem: null };
+      await requests.updateOne({ _id: requestId, open: false }, { $set });
     },
 
     async list({ state, newestFirst, after, limit }) {
@@ -119,6 +126,7 @@ export function mongoLedger(parts: StoreParts): Ledger {
 
     count(state) {
       if (state === "all") return requests.countDocuments({}, { hint: "_id_" });
+      if (state === "notifying") return requests.countDocuments({ nextTarget: NOTIFICATION });
       if (state === "stuck") return requests.countDocuments({ open: true, attempts: { $gte: STUCK_ATTEMPTS } });
       return requests.countDocuments({ open: state === "open" });
     },
@@ -138,8 +146,9 @@ export function mongoLedger(parts: StoreParts): Ledger {
     },
 
     /** The newest number is stored before the removal, so that it is never assigned again. */
-    async expire(before, note) {
-      const old = { open: false, completedAt: { $lt: before } };
+    async expire(before, keepsNotifying, note) {
+      const nextTarget = keepsNotifying ? null : { $in: [null, NOTIFICATION] };
+      const old = { open: false, nextTarget, completedAt: { $lt: before } };
       const newest = await requests.findOne(old, { sort: { sequence: -1 } });
       if (newest === null) return;
       await note(newest.sequence);
@@ -160,7 +169,7 @@ export function mongoLedger(parts: StoreParts): Ledger {
 interface Update {
   readonly updateOne: {
     readonly filter: Filter<DeletionDocument> & { readonly _id: string };
-    readonly update: UpdateFilter<DeletionDocument>;
+    readonly update: UpdateFilter<DeletionDocument> | Document[];
   };
 }
 

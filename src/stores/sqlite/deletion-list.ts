@@ -1,4 +1,4 @@
-import { STUCK_ATTEMPTS } from "../../deletions/deletion.js";
+import { NOTIFICATION, STUCK_ATTEMPTS } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import type { Database } from "./connection.js";
 import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
@@ -9,6 +9,7 @@ export function deletionList(db: Database): Pick<Ledger, "list" | "count"> {
     open: statementsFor(db, "completed_at IS NULL"),
     stuck: statementsFor(db, `completed_at IS NULL AND attempts >= ${STUCK_ATTEMPTS}`),
     completed: statementsFor(db, "completed_at IS NOT NULL"),
+    notifying: statementsFor(db, `next_target = '${NOTIFICATION}'`),
     all: statementsFor(db, "true"),
   };
   return {

@@ -20,6 +20,7 @@ export interface DeletionRow {
   problem: string | null;
   not_before: number;
   completed_at: number | null;
+  notify: number;
 }
 
 /** Requests, each with the key of its identities. */
@@ -45,5 +46,6 @@ export function deletionOf(row: DeletionRow): Deletion {
     problem: row.problem ?? undefined,
     notBefore: row.not_before,
     completedAt: row.completed_at ?? undefined,
+    notify: row.notify === 1,
   };
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { type Deletion, LONGEST_WAIT_MS } from "../../deletions/deletion.js";
+import { type Deletion, LONGEST_WAIT_MS, NOTIFICATION } from "../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../deletions/ports.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "./connection.js";
 import { deletionList } from "./deletion-list.js";
@@ -9,20 +9,21 @@ import { noteSeen } from "./ledger-match.js";
 
 /**
  * `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
- * run calls no remote target. `open_identity` has the identities of open requests. `deletion_key` has rows of one size
- * that are appended and overwritten in place, for the same reason as `entity_key`; no row is removed.
- * `forgotten_deletion` has the number of the newest request that was ever removed after `deletions.keep`.
+ * run calls no remote target, and null if there is no next run: the request is completed, and no notification is
+ * pending. `open_identity` has the identities of open requests. `deletion_key` has rows of one size that are appended
+ * and overwritten in place, for the same reason as `entity_key`; no row is removed. `forgotten_deletion` has the number
+ * of the newest request that was ever removed after `deletions.keep`.
  */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT, request_id TEXT NOT NULL UNIQUE, table_name TEXT NOT NULL, identity TEXT NOT NULL,
     accepted_at REAL NOT NULL, cut_off REAL NOT NULL, entities TEXT NOT NULL, hashes TEXT NOT NULL, identities BLOB NOT NULL,
     targets TEXT NOT NULL, done TEXT NOT NULL, times TEXT NOT NULL, attempts INTEGER NOT NULL, problem TEXT,
-    next_target TEXT NOT NULL DEFAULT '', not_before REAL NOT NULL, runner TEXT, completed_at REAL
+    next_target TEXT DEFAULT '', not_before REAL NOT NULL, runner TEXT, completed_at REAL, notify INTEGER NOT NULL
   );
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence, attempts) WHERE completed_at IS NULL;
-  CREATE INDEX IF NOT EXISTS deletion_due ON deletion (next_target, not_before, sequence) WHERE completed_at IS NULL;
-  CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at) WHERE completed_at IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS deletion_due ON deletion (next_target, not_before, sequence) WHERE next_target IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at, next_target) WHERE completed_at IS NOT NULL;
   CREATE TABLE IF NOT EXISTS open_identity (
     hash TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (hash, sequence)
   ) WITHOUT ROWID;
@@ -74,6 +75,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       times: JSON.stringify(deletion.times),
       attempts: deletion.attempts,
       notBefore: deletion.notBefore,
+      notify: Number(deletion.notify),
     });
     const sequence = Number(lastInsertRowid);
     if (encryptedIdentities !== undefined) sql.addKey.run(sequence, encryptedIdentities.key);
@@ -113,8 +115,8 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
   );
 
   /** Removes completed requests with their suppression; returns their number. */
-  function forgetSome(before: number, newest: number): number {
-    const rows = sql.expired.all(before, newest) as { sequence: number }[];
+  function forgetSome(old: OldRequests, newest: number): number {
+    const rows = sql.expired.all({ ...old, newest }) as { sequence: number }[];
     const gone = JSON.stringify(rows.map(({ sequence }) => sequence));
     inTransaction(db, () => {
       sql.expireEntities.run(gone);
@@ -191,6 +193,10 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       return (await completeAll([completion])).has(completion);
     },
 
+    async notified(requestId) {
+      withoutSync(db, () => sql.notified.run(requestId));
+    },
+
     ...deletionList(db),
 
     async receiptKey(fresh) {
@@ -207,14 +213,21 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       return rows.map((row) => ({ sequence: row.sequence, deletion: deletionOf(row) }));
     },
 
-    async expire(before, note) {
-      const { newest } = sql.newestCompleted.get(before) as { newest: number | null };
+    async expire(before, keepsNotifying, note) {
+      const old = { before, keepsNotifying: Number(keepsNotifying) };
+      const { newest } = sql.newestOld.get(old) as { newest: number | null };
       if (newest === null) return;
       await note(newest);
       sql.forget.run(newest);
-      while (forgetSome(before, newest) === AT_ONCE) await setImmediate();
+      while (forgetSome(old, newest) === AT_ONCE) await setImmediate();
     },
   };
+}
+
+/** Parameters of `statements().newestOld`. */
+interface OldRequests extends Record<string, number> {
+  readonly before: number;
+  readonly keepsNotifying: number;
 }
 
 /**
@@ -238,14 +251,15 @@ function latestAt(now: number): number {
 
 function statements(db: Database) {
   const gone = "sequence IN (SELECT value FROM json_each(?))";
+  const isOld = "completed_at < :before AND (next_target IS NULL OR NOT :keepsNotifying)";
   const dueWhere = (isDue: string) =>
-    db.prepare(`SELECT request_id FROM deletion WHERE completed_at IS NULL AND next_target = :target AND ${isDue}
+    db.prepare(`SELECT request_id FROM deletion WHERE next_target = :target AND ${isDue}
       ORDER BY not_before, sequence LIMIT :limit`);
   return {
     insert:
       db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, identities,
-      targets, done, times, attempts, not_before) VALUES (:requestId, :table, :identity, :acceptedAt, :cutOff, :entities, :hashes, :identities,
-      :targets, :done, :times, :attempts, :notBefore)`),
+      targets, done, times, attempts, not_before, notify) VALUES (:requestId, :table, :identity, :acceptedAt, :cutOff, :entities, :hashes, :identities,
+      :targets, :done, :times, :attempts, :notBefore, :notify)`),
     sequence: db.prepare("SELECT sequence FROM deletion WHERE request_id = ?"),
     addKey: db.prepare("INSERT INTO deletion_key (sequence, key) VALUES (?, ?)"),
     overwriteKey: db.prepare(`UPDATE deletion_key SET key = zeroblob(32)
@@ -265,32 +279,32 @@ function statements(db: Database) {
     dueUntil: dueWhere("not_before <= :now"),
     dueAfter: dueWhere("not_before > :latest"),
     lease: db.prepare(`UPDATE deletion SET runner = :runner, not_before = :until
-      WHERE request_id = :requestId AND completed_at IS NULL AND (not_before <= :now OR not_before > :latest)`),
-    renew: db.prepare(`UPDATE deletion SET not_before = :until
-      WHERE request_id = :requestId AND runner = :runner AND completed_at IS NULL`),
+      WHERE request_id = :requestId AND next_target IS NOT NULL AND (not_before <= :now OR not_before > :latest)`),
+    renew: db.prepare("UPDATE deletion SET not_before = :until WHERE request_id = :requestId AND runner = :runner"),
     release: db.prepare(`UPDATE deletion SET done = :done, times = :times, attempts = :attempts, problem = :problem,
       next_target = :nextTarget, not_before = :notBefore, runner = NULL
-      WHERE request_id = :requestId AND runner = :runner AND completed_at IS NULL`),
+      WHERE request_id = :requestId AND runner = :runner`),
     releaseAll: db.prepare(
-      "UPDATE deletion SET not_before = 0, runner = NULL WHERE completed_at IS NULL AND runner IS NOT NULL",
+      "UPDATE deletion SET not_before = 0, runner = NULL WHERE next_target IS NOT NULL AND runner IS NOT NULL",
     ),
     wake: db.prepare(`UPDATE deletion SET not_before = 0
-      WHERE request_id IN (SELECT value FROM json_each(?)) AND completed_at IS NULL AND runner IS NULL`),
+      WHERE request_id IN (SELECT value FROM json_each(?)) AND next_target IS NOT NULL AND runner IS NULL`),
     wakeWaitingFor: db.prepare(`UPDATE deletion SET not_before = 0
-      WHERE next_target = ? AND completed_at IS NULL AND not_before > 0 AND runner IS NULL`),
-    targetAfter: db.prepare(
-      "SELECT min(next_target) AS target FROM deletion WHERE completed_at IS NULL AND next_target > ?",
-    ),
-    clearTarget: db.prepare("UPDATE deletion SET next_target = '' WHERE completed_at IS NULL AND next_target = ?"),
-    complete:
-      db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'', runner = NULL
+      WHERE next_target = ? AND not_before > 0 AND runner IS NULL`),
+    targetAfter: db.prepare("SELECT min(next_target) AS target FROM deletion WHERE next_target > ?"),
+    clearTarget: db.prepare("UPDATE deletion SET next_target = '' WHERE next_target = ?"),
+    complete: db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'',
+      runner = NULL, attempts = 0, not_before = 0, next_target = iif(notify, '${NOTIFICATION}', NULL)
       WHERE request_id = :requestId AND completed_at IS NULL`),
+    notified:
+      db.prepare(`UPDATE deletion SET notify = 0, next_target = NULL, runner = NULL, attempts = 0, problem = NULL
+      WHERE request_id = ? AND completed_at IS NOT NULL`),
     addReceiptKey: db.prepare("INSERT OR IGNORE INTO receipt_key (one, wrapped) VALUES (1, ?)"),
     receiptKey: db.prepare("SELECT wrapped FROM receipt_key"),
     settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
       (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),
     since: db.prepare(`SELECT * FROM ${deletionRows} WHERE sequence > ? ORDER BY sequence LIMIT ?`),
-    expired: db.prepare(`SELECT sequence FROM deletion WHERE completed_at < ? AND sequence <= ? LIMIT ${AT_ONCE}`),
+    expired: db.prepare(`SELECT sequence FROM deletion WHERE ${isOld} AND sequence <= :newest LIMIT ${AT_ONCE}`),
     // Looked up by the keys of the requests: there is no index on sequences.
     expireEntities: db.prepare(`DELETE FROM erased_entity WHERE (entity, sequence) IN
       (SELECT value, sequence FROM deletion, json_each(entities) WHERE ${gone})`),
@@ -298,7 +312,7 @@ function statements(db: Database) {
       (SELECT value, sequence FROM deletion, json_each(hashes) WHERE ${gone})`),
     expire: db.prepare(`DELETE FROM deletion WHERE ${gone}`),
     // The plus sign makes SQLite use the index on the time. Without it, `max` scans the table from its end.
-    newestCompleted: db.prepare("SELECT max(+sequence) AS newest FROM deletion WHERE completed_at < ?"),
+    newestOld: db.prepare(`SELECT max(+sequence) AS newest FROM deletion WHERE ${isOld}`),
     forget: db.prepare(`INSERT INTO forgotten_deletion (one, sequence) VALUES (1, ?)
       ON CONFLICT DO UPDATE SET sequence = max(sequence, excluded.sequence)`),
   };

@@ -1,0 +1,57 @@
+import type { Clock } from "../clock.js";
+import type { Failpoint } from "../failpoint.js";
+import type { Log } from "../log.js";
+import { type CompletedDeletion, NOTIFICATION } from "./deletion.js";
+import type { DeletionObserver } from "./observe.js";
+import { type Ledger, TargetError, type Webhook } from "./ports.js";
+import { retryDelay } from "./retry-schedule.js";
+import type { LeasedDeletion } from "./run.js";
+
+export interface NotificationDependencies {
+  readonly ledger: Pick<Ledger, "release" | "notified" | "wakeWaitingFor">;
+  readonly webhook: Webhook | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observer: Pick<DeletionObserver, "failed">;
+  readonly failpoint: Failpoint;
+}
+
+/**
+ * Sends the notification of a leased, completed request. It is sent again when the process dies before the delivery is
+ * stored, and after a failure at the retry time of a remote target. Resolves with `NOTIFICATION` when another run must
+ * send it, because this one may not call the webhook.
+ */
+export async function runNotification(
+  { ledger, webhook, clock, log, observer, failpoint }: NotificationDependencies,
+  { deletion, runner, target }: LeasedDeletion & { readonly deletion: CompletedDeletion },
+): Promise<string | undefined> {
+  const { requestId } = deletion;
+  const release = (progress: { attempts: number; problem: string | undefined }, waitMs: number) =>
+    ledger.release(requestId, runner, {
+      ...deletion,
+      ...progress,
+      nextTarget: NOTIFICATION,
+      notBefore: clock() + waitMs,
+    });
+
+  if (webhook === undefined || target !== NOTIFICATION) {
+    await release(deletion, 0);
+    return NOTIFICATION;
+  }
+  try {
+    failpoint("notification-begun");
+    await webhook.notify(deletion);
+    failpoint("notification-sent");
+  } catch (error) {
+    if (!(error instanceof TargetError)) throw error;
+    const attempts = deletion.attempts + 1;
+    await release({ attempts, problem: error.message }, retryDelay(attempts, true));
+    observer.failed(NOTIFICATION);
+    log.warn({ request: requestId, problem: error.message, attempts }, "a notification failed; retrying later");
+    return undefined;
+  }
+  await ledger.notified(requestId);
+  if (deletion.attempts > 0) await ledger.wakeWaitingFor(NOTIFICATION);
+  log.info({ request: requestId }, "the notification of a deletion is delivered");
+  return undefined;
+}
