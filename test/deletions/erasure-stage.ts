@@ -6,7 +6,7 @@ import {
   openDeletions,
 } from "../../src/deletions/deletion-service.js";
 import type { DeletionObserver } from "../../src/deletions/observe.js";
-import type { DownstreamTarget, Ledger } from "../../src/deletions/ports.js";
+import type { DownstreamTarget, Ledger, Webhook } from "../../src/deletions/ports.js";
 import { downstreamTargets } from "../../src/deletions/targets/index.js";
 import { requestHashing } from "../../src/entities/collect/idempotency.js";
 import { newKeys, seal } from "../../src/entities/profile/encryption.js";
@@ -48,6 +48,7 @@ export interface StageOptions {
   /** Whether the data of `dir` is on the three servers; by default the whole run decides. */
   readonly onServers?: boolean;
   /** See `DeletionDependencies`. */
+  readonly webhook?: Webhook | undefined;
   readonly keepMs?: number;
   readonly pollMs?: number;
 }
@@ -109,6 +110,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     log: options.log ?? openLog("silent"),
     observer: options.observer ?? noObserver,
     failpoint,
+    webhook: options.webhook,
     keepMs: options.keepMs,
     pollMs: options.pollMs ?? 1_000,
   };

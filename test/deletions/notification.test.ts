@@ -1,0 +1,291 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { NOTIFICATION } from "../../src/deletions/deletion.js";
+import type { Webhook } from "../../src/deletions/ports.js";
+import { LEASE_MS } from "../../src/deletions/scheduler.js";
+import { webhookAt } from "../../src/deletions/webhook.js";
+import { StartError } from "../../src/errors.js";
+import { makeCertificates } from "../servers/secured/certificates.js";
+import { until } from "../support/until.js";
+import { failures, type WebhookReceiver, webhookReceiver } from "../support/webhook-receiver.js";
+import { type ErasureStage, erasureStage, runDue, type StageOptions } from "./erasure-stage.js";
+import { place } from "./place.js";
+
+const ann = { field: "email", value: "ann@example.org" };
+const MINUTE_MS = 60_000;
+
+describe("the notification of a completed deletion", () => {
+  let receiver: WebhookReceiver;
+  let stage: ErasureStage;
+  let time = 1_800_000_000_000;
+
+  beforeEach(async () => {
+    receiver = await webhookReceiver();
+  });
+  afterEach(async () => {
+    await stage.close();
+    await receiver.close();
+  });
+
+  const sign = async ({ requestId }: { readonly requestId: string }) => `receipt of ${requestId}`;
+  const webhook = (url = receiver.url): Webhook => webhookAt({ url, token: "secret" }, { sign }, { callMs: 300 });
+
+  async function open(options: StageOptions = {}): Promise<ErasureStage> {
+    stage = await erasureStage({ clock: () => time, webhook: webhook(), ...options });
+    return stage;
+  }
+
+  const found = async (requestId: string) => {
+    const deletion = await stage.stores.ledger.find(requestId);
+    if (deletion === undefined) throw new Error("There is no such request");
+    return deletion;
+  };
+  const pending = () => stage.stores.ledger.count("notifying");
+  const poll = () => runDue(stage.stores.ledger, stage.deletions, () => time, [NOTIFICATION]);
+
+  it("is sent once, with the request id, the time, the receipt and the token, and nothing else", async () => {
+    const { deletions } = await open();
+    const requestId = await deletions.accept("user", ann);
+    await deletions.run(requestId);
+    const body = {
+      request_id: requestId,
+      completed_at: new Date(time).toISOString(),
+      receipt: `receipt of ${requestId}`,
+    };
+    expect(receiver.received).to.deep.equal([
+      {
+        method: "POST",
+        path: "/hooks/deleted?of=people",
+        authorization: "Bearer secret",
+        contentType: "application/json",
+        body,
+      },
+    ]);
+    expect(await pending()).to.equal(0);
+    for (let turn = 0; turn < 3; turn += 1) {
+      time += 20 * MINUTE_MS;
+      await poll();
+      await deletions.run(requestId);
+    }
+    expect(receiver.received).to.have.length(1);
+  });
+
+  /** For each failure the problem that is stored; each call ends before a time limit of 300 ms. */
+  const problems: Readonly<Record<string, string>> = {
+    "hangs without an answer": "webhook timed out after 0.3 s",
+    "answers 500": "webhook answered 500",
+    "answers 404": "webhook answered 404",
+    "redirects to another path": "webhook answered 307",
+    "closes the connection without an answer": "webhook is unreachable",
+    "closes the connection in the middle of the answer": "webhook is unreachable",
+  };
+
+  it("The failures of a receiver are all tested", () => {
+    expect(Object.keys(failures)).to.have.members([...Object.keys(problems), "answers 200 with a long text"]);
+  });
+
+  /** The request is completed at once, and notified when the receiver works an hour later. */
+  async function expectDeliveredAfter(problem: string, mend: () => Promise<void> | void): Promise<void> {
+    const requestId = await stage.deletions.accept("user", ann);
+    const acceptedAt = time;
+    await stage.deletions.run(requestId);
+    expect(await found(requestId)).to.include({ completedAt: acceptedAt, attempts: 1, problem });
+    expect(await stage.stores.ledger.count("open")).to.equal(0);
+    let last = 0;
+    for (let attempts = 1; time < acceptedAt + 60 * MINUTE_MS; ) {
+      const { notBefore } = await found(requestId);
+      expect(notBefore - time).to.be.within(last, 15 * MINUTE_MS);
+      last = notBefore - time;
+      time = notBefore - 1;
+      await poll();
+      expect((await found(requestId)).attempts, "before the retry time").to.equal(attempts);
+      time = notBefore;
+      await poll();
+      attempts += 1;
+      expect(await found(requestId)).to.include({ completedAt: acceptedAt, attempts, problem });
+    }
+    const before = receiver.received.length;
+    await mend();
+    time += 15 * MINUTE_MS;
+    await poll();
+    const { body } = receiver.received.at(-1) ?? {};
+    expect(receiver.received.length).to.equal(before + 1);
+    expect(body).to.include({ request_id: requestId, completed_at: new Date(acceptedAt).toISOString() });
+    expect(await found(requestId)).to.include({ completedAt: acceptedAt, attempts: 0, problem: undefined });
+    expect(await pending()).to.equal(0);
+  }
+
+  for (const [failure, problem] of Object.entries(problems)) {
+    it(`A receiver that ${failure} for an hour delays no completion, and gets the notification then`, async function () {
+      this.timeout(30_000);
+      await open();
+      receiver.failure = failure;
+      await expectDeliveredAfter(problem, () => {
+        receiver.failure = undefined;
+      });
+      expect(new Set(receiver.received.map(({ path }) => path))).to.deep.equal(new Set(["/hooks/deleted?of=people"]));
+    });
+  }
+
+  it("A receiver that refuses connections for an hour gets the notification then", async () => {
+    await open();
+    await receiver.close();
+    await expectDeliveredAfter("webhook is unreachable", receiver.open);
+  });
+
+  it("A receiver whose certificate is not trusted gets nothing", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    const { certificate, key } = makeCertificates(dir);
+    const files = { cert: readFileSync(certificate), key: readFileSync(key) };
+    rmSync(dir, { recursive: true });
+    const untrusted = await webhookReceiver((listener) => createServer(files, listener), "https");
+    try {
+      await open({ webhook: webhook(untrusted.url) });
+      const requestId = await stage.deletions.accept("user", ann);
+      await stage.deletions.run(requestId);
+      expect(await found(requestId)).to.include({ completedAt: time, problem: "webhook is unreachable" });
+      expect(untrusted.received).to.have.length(0);
+    } finally {
+      await untrusted.close();
+    }
+  });
+
+  it("A receiver whose 2xx answer is long has received the notification", async () => {
+    const { deletions } = await open();
+    receiver.failure = "answers 200 with a long text";
+    await deletions.run(await deletions.accept("user", ann));
+    expect(await pending()).to.equal(0);
+  });
+
+  it("A delivery wakes the other notifications that wait for the receiver", async () => {
+    const { deletions } = await open();
+    receiver.failure = "answers 500";
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index += 1)
+      ids.push(await deletions.accept("user", { field: "user_id", value: `person-${index}` }));
+    for (const id of ids) for (let attempt = 0; attempt < 8; attempt += 1) await stage.run(id);
+    receiver.failure = undefined;
+    await poll();
+    expect(await pending()).to.equal(5);
+    await stage.run(ids[3] as string);
+    await poll();
+    expect(await pending()).to.equal(0);
+  });
+
+  it("A receiver that hangs delays no other deletion, and gets at most 8 notifications at once", async function () {
+    this.timeout(30_000);
+    let calls = 0;
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const hanging: Webhook = {
+      async notify() {
+        calls += 1;
+        await answered;
+      },
+    };
+    const { deletions, stores } = await open({ webhook: hanging, pollMs: 100 });
+    deletions.start();
+    for (let index = 0; index < 40; index += 1) {
+      const requestId = await deletions.accept("user", { field: "user_id", value: `person-${index}` });
+      stores.wakeUp.hint(requestId);
+    }
+    await until("all are complete", async () => (await stores.ledger.count("open")) === 0);
+    await until("the receiver is called", () => calls === 8);
+    expect([calls, await pending()]).to.deep.equal([8, 40]);
+    answer();
+    await until("all are delivered", async () => (await pending()) === 0);
+    expect(calls).to.equal(40);
+  });
+
+  it("A request is notified after its remote targets have erased it, and not before", async () => {
+    const crm = place("crm");
+    crm.isUnreachable = true;
+    const { deletions } = await open({ more: [crm.target] });
+    const requestId = await deletions.accept("user", ann);
+    for (let attempt = 0; attempt < 3; attempt += 1) await stage.run(requestId);
+    expect(receiver.received).to.have.length(0);
+    crm.isUnreachable = false;
+    await stage.run(requestId);
+    expect(receiver.received.map(({ body }) => body.request_id)).to.deep.equal([requestId]);
+  });
+
+  it("A request that was accepted without a webhook is not notified", async () => {
+    await open({ webhook: undefined });
+    const requestId = await stage.deletions.accept("user", ann);
+    expect(await found(requestId)).to.include({ notify: false });
+    await stage.run(requestId);
+    expect(await pending()).to.equal(0);
+  });
+
+  it("A notification whose sender dies is sent again by another process when the lease has ended", async () => {
+    let isDying = true;
+    const dying: Webhook = {
+      async notify(deletion) {
+        await webhook().notify(deletion);
+        if (isDying) throw new Error("killed");
+      },
+    };
+    const { deletions, another } = await open({ webhook: dying });
+    const requestId = await deletions.accept("user", ann);
+    await deletions.run(requestId);
+    isDying = false;
+    await another.run(requestId);
+    expect(receiver.received).to.have.length(1);
+    time += LEASE_MS + 1;
+    await another.run(requestId);
+    expect(receiver.received.map(({ body }) => body.request_id)).to.deep.equal([requestId, requestId]);
+    expect(await pending()).to.equal(0);
+  });
+
+  it("Failures and deliveries are logged and counted without an identity", async () => {
+    const lines: object[] = [];
+    const note = (fields: object, text: string) => void lines.push({ ...fields, text });
+    const failed: string[] = [];
+    const { deletions } = await open({
+      log: { debug: note, info: note, warn: note, error: note } as unknown as NonNullable<StageOptions["log"]>,
+      observer: { completed: () => {}, failed: (stageName) => void failed.push(stageName) },
+    });
+    receiver.failure = "answers 500";
+    const request = await deletions.accept("user", ann);
+    await stage.run(request);
+    receiver.failure = undefined;
+    await stage.run(request);
+    expect(lines).to.deep.equal([
+      { request, text: "a deletion is complete" },
+      { request, problem: "webhook answered 500", attempts: 1, text: "a notification failed; retrying later" },
+      { request, text: "the notification of a deletion is delivered" },
+    ]);
+    expect(failed).to.deep.equal([NOTIFICATION]);
+  });
+
+  it("A call in progress ends when the service stops", async () => {
+    const stopping = new AbortController();
+    receiver.failure = "hangs without an answer";
+    await open({ webhook: webhookAt({ url: receiver.url, token: "secret" }, { sign }, { stopping: stopping.signal }) });
+    const requestId = await stage.deletions.accept("user", ann);
+    const running = stage.deletions.run(requestId);
+    await until("it was called", () => receiver.received.length === 1);
+    stopping.abort();
+    await running;
+    expect(await pending()).to.equal(1);
+  });
+
+  const addresses: [string, boolean][] = [
+    ["https://example.org/hook?of=people", true],
+    ["http://127.0.0.1:9/hook", true],
+    ["http://example.org/hook", false],
+    ["https://user:word@example.org/hook", false],
+  ];
+  for (const [url, allowed] of addresses) {
+    it(`The webhook ${allowed ? "may" : "may not"} be at ${url}`, async () => {
+      await open();
+      if (allowed) expect(webhook(url).notify).to.be.a("function");
+      else expect(() => webhook(url)).to.throw(StartError, /^deletions\.webhook is wrong: it /);
+    });
+  }
+});

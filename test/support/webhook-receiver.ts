@@ -1,0 +1,73 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { freePort } from "./free-port.js";
+
+/** A notification as it arrived. */
+export interface Received {
+  readonly method: string | undefined;
+  readonly path: string | undefined;
+  readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
+  readonly body: { readonly request_id: string; readonly completed_at: string; readonly receipt: string };
+}
+
+/** Answers in place of a short 200. */
+export const failures: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>> = {
+  "hangs without an answer": () => {},
+  "answers 500": (_, response) => void response.writeHead(500).end("{}"),
+  "answers 404": (_, response) => void response.writeHead(404).end(),
+  "redirects to another path": (_, response) => void response.writeHead(307, { location: "/elsewhere" }).end(),
+  "closes the connection without an answer": ({ socket }) => void socket.destroy(),
+  "closes the connection in the middle of the answer": ({ socket }, response) => {
+    response.writeHead(200, { "content-length": "100" }).write("{", () => socket.destroy());
+  },
+  "answers 200 with a long text": (_, response) => void response.writeHead(200).end("x".repeat(1_000_000)),
+};
+
+/** A system that receives notifications. It outlives the services that notify it. */
+export interface WebhookReceiver {
+  readonly url: string;
+  readonly received: Received[];
+  /** Name of a failure, or undefined. */
+  failure: string | undefined;
+  /** Refuses connections until `open` is called. */
+  close(): Promise<void>;
+  open(): Promise<void>;
+}
+
+export async function webhookReceiver(
+  serve: (listener: RequestListener) => Server = createServer,
+  scheme = "http",
+): Promise<WebhookReceiver> {
+  const port = await freePort();
+  let server: Server | undefined;
+  const receiver: WebhookReceiver = {
+    url: `${scheme}://127.0.0.1:${port}/hooks/deleted?of=people`,
+    received: [],
+    failure: undefined,
+    async close() {
+      server?.closeAllConnections();
+      await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
+      server = undefined;
+    },
+    async open() {
+      server = serve(async (request, response) => {
+        const { method, url: path } = request;
+        const { authorization, "content-type": contentType } = request.headers;
+        const body = JSON.parse(await textOf(request)) as Received["body"];
+        receiver.received.push({ method, path, authorization, contentType, body });
+        const fail = receiver.failure === undefined ? undefined : failures[receiver.failure];
+        if (fail === undefined) response.writeHead(200).end("ok");
+        else fail(request, response);
+      });
+      await new Promise<void>((resolve) => server?.listen(port, "127.0.0.1", resolve));
+    },
+  };
+  await receiver.open();
+  return receiver;
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
