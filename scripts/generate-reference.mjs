@@ -59,6 +59,8 @@ async function routes() {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
+  for (const [path, { post: operation }] of Object.entries(document.webhooks))
+    operations.push({ path, method: "Webhook", operation });
   const sections = document.tags.map(({ name }) => {
     const own = operations.filter(({ operation }) => operation.tags.includes(name));
     return `## ${name[0].toUpperCase()}${name.slice(1)}\n\n${own.map(routeText).join("\n")}`;

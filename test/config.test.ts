@@ -180,6 +180,13 @@ describe("settings", () => {
       1,
     ],
     [
+      "an object",
+      { DELETIONS_WEBHOOK: '{"url":"https://shop.example/x?y=z","token":"t"}' },
+      (s) => s.deletions.webhook,
+      { url: "https://shop.example/x?y=z", token: "t" },
+    ],
+    ["no object where null is allowed", { DELETIONS_WEBHOOK: "" }, (s) => s.deletions.webhook, null],
+    [
       "a token of printable ASCII",
       { DELETIONS_TARGETS: '[{"name":"crm","url":"https://crm.example","token":"a b~!=+/."}]' },
       (s) => s.deletions.targets[0]?.token,
@@ -207,6 +214,27 @@ describe("settings", () => {
       /^deletions\.targets.*0\.token/,
     ]),
     ["a target that lacks a field", { DELETIONS_TARGETS: '[{"name":"a"}]' }, /^deletions\.targets.*lacks/],
+    [
+      "a webhook without TLS",
+      { DELETIONS_WEBHOOK: '{"url":"http://a.example","token":"t"}' },
+      /^deletions\.webhook \(DELETIONS_WEBHOOK\) is wrong: its url.*an object or null/,
+    ],
+    [
+      "a webhook that lacks a token",
+      { DELETIONS_WEBHOOK: '{"url":"https://a.example"}' },
+      /^deletions\.webhook.*lacks token/,
+    ],
+    [
+      "a webhook with an unknown field",
+      { DELETIONS_WEBHOOK: '{"url":"https://a.example","token":"t","name":"a"}' },
+      /^deletions\.webhook\.name is not a setting. Allowed here: url, token/,
+    ],
+    [
+      "a token of a webhook that no header can hold",
+      { DELETIONS_WEBHOOK: '{"url":"https://a.example","token":"a\\nb"}' },
+      /^deletions\.webhook.* its token/,
+    ],
+    ["a webhook that is no JSON", { DELETIONS_WEBHOOK: "https://a.example" }, /^DELETIONS_WEBHOOK is wrong/],
     ["targets that are no JSON", { DELETIONS_TARGETS: "crm" }, /^DELETIONS_TARGETS is wrong/],
     ["a missing file", { CONFIG: "/nowhere/at-all.json" }, /^CONFIG names .* cannot be read/],
   ];
@@ -324,6 +352,10 @@ const texts: Readonly<Record<string, Examples>> = {
   "deletions.targets": {
     good: ["[]", '[{"name":"a","url":"https://a.example","token":"t"}]'],
     bad: ["crm", "{}", '[{"name":"a b","url":"https://a.example","token":"t"}]'],
+  },
+  "deletions.webhook": {
+    good: ["", '{"url":"https://a.example","token":"t"}'],
+    bad: ["a", "[]", "{}", '{"url":"ftp://a.example","token":"t"}'],
   },
 };
 

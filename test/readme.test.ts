@@ -10,6 +10,7 @@ import { adminKey } from "./support/service.js";
 import { hasTerminals, type ShellService, startInShell } from "./support/shell-service.js";
 import { root } from "./support/source-tree.js";
 import { until } from "./support/until.js";
+import { webhookReceiver } from "./support/webhook-receiver.js";
 
 const blocks = pages.flatMap(commandBlocks);
 const pastedOf = (page: string) => blocks.filter((block) => block.page === page && block.run === undefined);
@@ -54,7 +55,7 @@ describe("The commands of README and docs", function () {
     expect(scriptsOf("README.md")).to.deep.equal(["npm test\n"]);
     for (const script of scriptsOf("docs/docker.md")) expect(script).to.match(/^(docker compose .*\n)+$/);
     const named = blocks.flatMap(({ run }) => (run === undefined || run === "never" ? [] : [run]));
-    expect(named.sort()).to.deep.equal(["bench", "prometheus", "servers", "start", "targets"]);
+    expect(named.sort()).to.deep.equal(["bench", "prometheus", "servers", "start", "targets", "webhook"]);
   });
 
   it("README has at most 200 lines, PERFORMANCE at most 150", () => {
@@ -125,6 +126,22 @@ describe("The commands of README and docs", function () {
       for (const { authorization } of crm.calls) expect(authorization).to.equal(`Bearer ${token}`);
     } finally {
       await crm.close();
+    }
+  });
+
+  it("docs/delete-a-person.md: a webhook is called with its token when a deletion is completed", async () => {
+    const shop = await webhookReceiver();
+    try {
+      const { address } = await started(blockOf("webhook").replace(/https:\/\/shop[^"]*/, shop.url), false, {
+        ADMIN_KEY: adminKey,
+      });
+      const headers = { authorization: adminKey };
+      await fetch(`${address}/api/entity/user/email/ada%40example.com`, { method: "DELETE", headers });
+      await until("it is notified", () => shop.received.length > 0);
+      const token = /"token": "([^"]+)"/.exec(blockOf("webhook"))?.[1];
+      expect(shop.received[0]?.authorization).to.equal(`Bearer ${token}`);
+    } finally {
+      await shop.close();
     }
   });
 });

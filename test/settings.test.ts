@@ -51,6 +51,7 @@ const shownElsewhere: Readonly<Record<string, string>> = {
   pepper: "start",
   "metrics.keep": "journeys/metric",
   "deletions.targets": "journeys/deletion",
+  "deletions.webhook": "faults/webhook",
   "recorder.tick_ms": "journeys/recorder",
   "limits.store_deadline_ms": "faults/deadline",
   "limits.entity_segments": "http/entity-limits",

@@ -39,9 +39,10 @@ export interface Ledger {
   openOver(identities: readonly IdentityHash[], limit: number): Promise<string[]>;
   /**
    * Returns the ids of at most `limit` requests that are due at `now` and whose next run calls this remote target, or
-   * none if undefined; with `NOTIFICATION` those that are completed and whose notification is pending. The longest due comes first; of requests with one `notBefore` the first accepted. A request
-   * is due when its `notBefore` has passed, or is further ahead than any wait: the clock was set back since. The cost
-   * does not depend on the number of requests that wait.
+   * none if undefined; with `NOTIFICATION`, completed requests whose notification is pending. The longest due comes
+   * first; of requests with one `notBefore` the first accepted. A request is due when its `notBefore` has passed, or is
+   * further ahead than any wait: the clock was set back since. The cost does not depend on the number of requests that
+   * wait.
    */
   due(now: number, nextTarget: string | undefined, limit: number): Promise<string[]>;
   /**
@@ -84,7 +85,7 @@ export interface Ledger {
   }): Promise<Deletion[]>;
   /**
    * Counts the requests in this state; `stuck`: the open ones of which `isStuck` is true; `notifying`: the completed
-   * ones whose notification is pending.
+   * requests whose notification is pending.
    */
   count(state: ListedState | "stuck" | "notifying"): Promise<number>;
   /**

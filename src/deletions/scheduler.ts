@@ -45,7 +45,7 @@ const AT_ONCE = 8;
 /** Due requests read per poll. Several processes choose among them. */
 const PAGE = 8 * AT_ONCE;
 
-/** Runs that call one remote target or the webhook, or only our own stores. A target that hangs does not delay the others. */
+/** Runs that call one remote target, the webhook, or only our own stores. One that hangs does not delay the others. */
 interface Lane {
   readonly target: string | undefined;
   /** Runs in progress by request id. */

@@ -7,9 +7,12 @@ import { segment } from "../../src/metrics/dimensions.js";
 import type { Plane } from "../../src/metrics/ports.js";
 import { dropBucket, dropFromServers } from "../support/drop-from-servers.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
+import { gaugeOf, removeThrough } from "../support/requests.js";
 import { runToEnd } from "../support/run-command.js";
 import { influxdbToken, influxdbUrl, mongodbUrl, onServers, ownName } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+import { webhookReceiver } from "../support/webhook-receiver.js";
 
 onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
   this.timeout(120_000);
@@ -78,6 +81,29 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect((await servers.fetch(`/api/entity/user/${filled.erased[0]}`)).status, "erased for good").to.equal(404);
     const again = await servers.fetch("/api/entity/user/_uid/person-5", { method: "DELETE" });
     expect(again.status, "a new deletion").to.equal(200);
+  });
+
+  it("P31: a notification that is pending in the folder is delivered by the service on servers", async () => {
+    const receiver = await webhookReceiver();
+    try {
+      receiver.failure = "answers 500";
+      const deletions = { webhook: { url: receiver.url, token: "secret" } };
+      const embedded = await startService({ deletions }, { dir });
+      const requestId = await removeThrough(embedded, "_uid/person-7");
+      await until("it is sent", () => receiver.received.length > 0);
+      await embedded.stop({ keep: true });
+      receiver.failure = undefined;
+      receiver.received.length = 0;
+      const { code, out, err } = await migrate();
+      expect(code, err + out).to.equal(0);
+      const entities = { url: mongodbUrl(name) };
+      const metrics = { url: influxdbUrl(name), token: influxdbToken() };
+      const service = await started({ pepper: filled.pepper, entities, metrics, deletions });
+      await until("it is delivered", async () => (await gaugeOf(service, "deletion_notifications_pending")) === 0);
+      expect(receiver.received.map(({ body }) => body.request_id)).to.deep.equal([requestId]);
+    } finally {
+      await receiver.close();
+    }
   });
 
   for (const [place, after] of [

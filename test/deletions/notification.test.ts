@@ -17,7 +17,7 @@ import { place } from "./place.js";
 const ann = { field: "email", value: "ann@example.org" };
 const MINUTE_MS = 60_000;
 
-describe("the notification of a completed deletion", () => {
+describe("P31: the notification of a completed deletion", () => {
   let receiver: WebhookReceiver;
   let stage: ErasureStage;
   let time = 1_800_000_000_000;

@@ -7,6 +7,7 @@ import { serviceOfSuite } from "../support/service.js";
 interface OpenApi {
   readonly openapi: string;
   readonly paths: Record<string, Record<string, Described>>;
+  readonly webhooks: { readonly notifyCompletion: { readonly post: DescribedCall } };
   readonly components: {
     readonly schemas: Record<string, object>;
     readonly responses: Record<string, { readonly content: Record<string, { schema: object; example?: object }> }>;
@@ -29,6 +30,12 @@ interface Described {
   readonly parameters: DescribedParameter[];
   readonly requestBody?: { content: Record<string, { schema: object; examples?: Record<string, { value: unknown }> }> };
   readonly responses: Record<string, { content?: Record<string, { schema: object }> }>;
+}
+
+interface DescribedCall {
+  readonly security: unknown[];
+  readonly requestBody: { readonly content: { readonly "application/json": { schema: object; example: unknown } } };
+  readonly responses: object;
 }
 
 describe("the OpenAPI document", () => {
@@ -73,6 +80,16 @@ describe("the OpenAPI document", () => {
       expect(inPath, name).to.deep.equal([...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter));
     }
     expect(ids.size).to.equal(operations().length);
+  });
+
+  it("describes the call to a webhook, with an example that matches its schema", () => {
+    expect(Object.keys(plain.webhooks)).to.deep.equal(["notifyCompletion"]);
+    const { security, requestBody, responses } = plain.webhooks.notifyCompletion.post;
+    const { schema, example } = requestBody.content["application/json"];
+    expect(compiled(schema)(example)).to.equal(true);
+    expect(example).to.have.all.keys("request_id", "completed_at", "receipt");
+    expect(security).to.deep.equal([{ notifyCompletion: [] }]);
+    expect(responses).to.have.all.keys("2XX", "default");
   });
 
   it("marks older names of parameters as deprecated, and lists them after all others", () => {

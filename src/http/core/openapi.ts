@@ -17,8 +17,8 @@ export interface WebhookDocs {
 }
 
 /**
- * Returns the OpenAPI 3.1 document of these routes and webhooks. Timestamps in examples are in the hour that begins at `hour` (Unix
- * ms).
+ * Returns the OpenAPI 3.1 document of these routes and webhooks. Timestamps in examples are in the hour that begins at
+ * `hour` (Unix ms).
  */
 export function openApiDocument(
   routes: readonly Route[],
