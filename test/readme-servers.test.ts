@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -19,7 +19,8 @@ onServers(["mongodb", "influxdb", "bullmq"], "README, on servers", function () {
     for (const file of ["package.json", "scripts", "config", "dist", ".npmrc"])
       symlinkSync(join(root, file), join(dir, file));
     filled = await filledFolder();
-    renameSync(filled.dir, join(dir, "data"));
+    cpSync(filled.dir, join(dir, "data"), { recursive: true });
+    rmSync(filled.dir, { recursive: true });
   });
   after(async () => {
     rmSync(dir, { recursive: true, force: true });
