@@ -3,13 +3,13 @@ import { batchesOf, type RequestItems } from "../entities/collect/batches.js";
 import { anotherBody, type IdempotencyDependencies, RepeatableRun } from "../entities/collect/idempotency.js";
 import type { Identity } from "../entities/profile/identity.js";
 import type { ValidationIssue } from "../errors.js";
-import { newRequestId } from "./accept.js";
+import { type AcceptDependencies, acceptDeletion, newRequestId } from "./accept.js";
 import type { Ledger } from "./ports.js";
 
-export interface AcceptManyDependencies extends IdempotencyDependencies {
-  readonly ledger: Pick<Ledger, "find">;
-  /** See `acceptDeletion`. */
-  accept(table: string, identity: Identity, late: AbortSignal, requestId?: string): Promise<string>;
+export interface AcceptManyDependencies extends AcceptDependencies, IdempotencyDependencies {
+  readonly ledger: Pick<Ledger, "accept" | "find">;
+  /** See `DeletionDependencies`. */
+  now(): Promise<number>;
 }
 
 /** Identities of one request, each of which requests a deletion. */
@@ -40,30 +40,36 @@ export async function* acceptMany(
   dependencies: AcceptManyDependencies,
   request: ManyDeletions,
 ): AsyncGenerator<readonly Acceptance[]> {
-  const { ledger, accept } = dependencies;
   const { repeatName, late, memory } = request;
   const run = repeatName === undefined ? undefined : new RepeatableRun(dependencies, repeatName);
   // Without this, Node warns when many items wait with one signal.
   setMaxListeners(0, late);
   const tally = { accepted: 0, rejected: 0 };
 
-  async function acceptOne(table: string, identity: Identity, requestId: string | undefined): Promise<Acceptance> {
-    const stored = requestId === undefined || !run?.isRepeat ? undefined : await ledger.find(requestId);
+  async function acceptOne(
+    table: string,
+    identity: Identity,
+    now: number,
+    requestId: string | undefined,
+  ): Promise<Acceptance> {
+    const stored = requestId === undefined || !run?.isRepeat ? undefined : await dependencies.ledger.find(requestId);
     if (stored !== undefined) return { requestId: stored.requestId, completed: stored.completedAt !== undefined };
     if (run?.isFinished) throw anotherBody();
-    return { requestId: await accept(table, identity, late, requestId), completed: false };
+    const accepted = await acceptDeletion(dependencies, table, identity, now, late, requestId);
+    return { requestId: accepted, completed: false };
   }
 
   const weightOf = (bytes: number) => Math.max(1, (bytes / MAX_BATCH_BYTES) * MAX_BATCH);
   for await (const batch of batchesOf(request, MAX_BATCH, ({ item }) => weightOf(item.bytes))) {
     const ids = await run?.meet(batch.map(({ item }) => item.text));
     const arrival = run?.arrival;
+    const now = await dependencies.now();
     const results = await Promise.all(
       batch.map(({ item, value, issue }, index): Acceptance | Promise<Acceptance> => {
         if (value === undefined) return { issue: { ...issue, path: item.place(issue.path) } };
         const digits = ids?.[index];
         const requestId = digits === undefined || arrival === undefined ? undefined : newRequestId(digits, arrival);
-        return acceptOne(value.table, value.identity, requestId);
+        return acceptOne(value.table, value.identity, now, requestId);
       }),
     );
     const rejected = results.filter((result) => "issue" in result).length;

@@ -44,7 +44,7 @@ export interface DeletionDependencies extends IdempotencyDependencies {
 /** Accepts, previews and runs deletions. */
 export interface DeletionService {
   /** See `acceptDeletion`. */
-  accept(table: string, identity: Identity, late?: AbortSignal, requestId?: string): Promise<string>;
+  accept(table: string, identity: Identity, late?: AbortSignal): Promise<string>;
   /** See `acceptMany`. */
   acceptMany(request: ManyDeletions): AsyncGenerator<readonly Acceptance[]>;
   /** See `previewDeletion`. */
@@ -73,12 +73,12 @@ export function openDeletions(dependencies: DeletionDependencies): DeletionServi
   });
   let maintenance: Background | undefined;
 
-  const accept: DeletionService["accept"] = async (table, identity, late, requestId) =>
-    acceptDeletion(dependencies, table, identity, await dependencies.now(), late, requestId);
-
   return {
-    accept,
-    acceptMany: (request) => acceptMany({ ...dependencies, accept }, request),
+    async accept(table, identity, late) {
+      const now = await dependencies.now();
+      return acceptDeletion(dependencies, table, identity, now, late);
+    },
+    acceptMany: (request) => acceptMany(dependencies, request),
     preview: async (table, identity) => previewDeletion(dependencies, table, identity, await dependencies.now()),
     run: runs.run,
     replay: () => replayLedger(dependencies),
