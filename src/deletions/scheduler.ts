@@ -39,15 +39,18 @@ export interface Scheduler {
 export const LEASE_MS = 8_000;
 const RENEW_MS = 2_000;
 
-/** Concurrent runs per remote target, for the webhook, and for our own stores. */
-const AT_ONCE = 8;
+/** Concurrent runs for our own stores, which share commits, and per remote target or webhook. */
+const OWN_AT_ONCE = 32;
+const REMOTE_AT_ONCE = 8;
 
 /** Due requests read per poll. Several processes choose among them. */
-const PAGE = 8 * AT_ONCE;
+const PAGE = 4 * OWN_AT_ONCE;
 
 /** Runs that call one remote target, the webhook, or only our own stores. One that hangs does not delay the others. */
 interface Lane {
   readonly target: string | undefined;
+  /** Maximum runs in progress. */
+  readonly atOnce: number;
   /** Runs in progress by request id. */
   readonly runs: Map<string, Promise<string | undefined>>;
   /** Whether the last run could not start or store its result: the ledger is read-only or unreachable. */
@@ -57,9 +60,14 @@ interface Lane {
 export function scheduler(dependencies: SchedulerDependencies): Scheduler {
   const { ledger, clock, log, failpoint, targets, pollMs, run } = dependencies;
   const runner = randomUUID();
-  const lane = (target: string | undefined): Lane => ({ target, runs: new Map(), isFailing: false });
-  const ownStores = lane(undefined);
-  const remote = new Map(targets.map((target) => [target, lane(target)]));
+  const lane = (target: string | undefined, atOnce: number): Lane => ({
+    target,
+    atOnce,
+    runs: new Map(),
+    isFailing: false,
+  });
+  const ownStores = lane(undefined, OWN_AT_ONCE);
+  const remote = new Map(targets.map((target) => [target, lane(target, REMOTE_AT_ONCE)]));
   const polls: Background[] = [];
   const underWay = new Set<Promise<void>>();
   let isStopped = false;
@@ -68,7 +76,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
   function follow(requestId: string, first: Lane): Promise<void> {
     const following = (async () => {
       for (let lane: Lane | undefined = first; lane !== undefined && !isStopped; ) {
-        if (lane.runs.size >= AT_ONCE || lane.runs.has(requestId)) return;
+        if (lane.runs.size >= lane.atOnce || lane.runs.has(requestId)) return;
         const running = leaseAndRun(requestId, lane);
         lane.runs.set(requestId, running);
         const next: string | undefined = await running;
@@ -105,10 +113,10 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
   /** Starts due requests up to the capacity. Resolves with the ms until the next poll: 0 while more are due. */
   async function poll(lane: Lane): Promise<number> {
     try {
-      const { runs } = lane;
-      if (runs.size >= AT_ONCE) await Promise.race(runs.values());
+      const { runs, atOnce } = lane;
+      if (runs.size >= atOnce) await Promise.race(runs.values());
       const page = (await ledger.due(clock(), lane.target, PAGE)).filter((requestId) => !runs.has(requestId));
-      const free = AT_ONCE - runs.size;
+      const free = atOnce - runs.size;
       for (const requestId of rotated(page).slice(0, free)) void follow(requestId, lane);
       return page.length > free && !lane.isFailing ? 0 : pollMs;
     } catch (error) {
