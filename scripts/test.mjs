@@ -2,7 +2,7 @@
 // slowest files first. If TEST_MONGODB_URL, TEST_INFLUXDB_URL and TEST_REDIS_URL are set, the files of ON_SERVERS also
 // run on these servers. Further arguments go to mocha: npm test -- --grep "late writes", npm test --
 // test/config.test.ts. TEST_TIMES=1 prints the time of each file.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { runChild } from "./run-child.mjs";
@@ -31,6 +31,9 @@ const SLOW = [
   ...["body-limits", "slow-", "deletion-reads"].map((name) => `test/http/${name}`),
   "test/bad-inputs/random-requests",
 ];
+
+/** Free bytes in memory from which on the data of tests is there. */
+const ROOM_BYTES = 4e9;
 /** Files per process for all others: the start of a process takes as long as some files. */
 const TOGETHER = 20;
 
@@ -49,7 +52,7 @@ setUp();
 
 let stopped = false;
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => (stopped = true));
-const folder = mkdtempSync(join(tmpdir(), "entity-metrics-test-"));
+const folder = mkdtempSync(join(hasRoom("/dev/shm") ? "/dev/shm" : tmpdir(), "entity-metrics-test-"));
 const coverage = join(root, "coverage");
 if (args.includes("--coverage")) rmSync(coverage, { recursive: true, force: true });
 await dropFilesSoon();
@@ -68,6 +71,13 @@ for (const failed of all("failed")) process.stdout.write(`failed: ${failed}\n`);
 const [passes, failures] = [sum(all("passes")), sum(all("failures"))];
 process.stdout.write(`${passes} passed, ${failures} failed\n`);
 process.exit(failures > 0 || passes === 0 || stopped ? 1 : 0);
+
+/** Returns whether the data of tests fits there: in memory no test waits for a disk to sync. */
+function hasRoom(path) {
+  if (!existsSync(path)) return false;
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize > ROOM_BYTES;
+}
 
 /**
  * Shortens the time for which MongoDB keeps files of dropped collections open, 5 minutes by default, for reads of old
@@ -150,6 +160,7 @@ async function run({ files, onServers = false, isCovered = false }, isLive) {
     ],
     {
       env: {
+        TMPDIR: folder,
         TEST_SUMMARY: summary,
         TEST_BUILT: "true",
         ...(onServers ? { TEST_STORES: "servers" } : {}),
