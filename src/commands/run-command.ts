@@ -80,7 +80,12 @@ export async function runCommand(command: Command, action: () => Promise<number>
 export function print(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.once("error", reject);
-    process.stdout.write(text, (error) => error ?? resolve());
+    process.stdout.write(text, (error) => {
+      // An error is also an event, which follows.
+      if (error) return;
+      process.stdout.off("error", reject);
+      resolve();
+    });
   });
 }
 
