@@ -2,18 +2,12 @@ import { createHash } from "node:crypto";
 import { Argument, Command, Option } from "commander";
 import { StartError } from "../errors.js";
 import { streamNamePattern, streamNameRule } from "../metrics/dimensions.js";
-import {
-  formatOf,
-  type Message,
-  type MessageFormat,
-  messageFormats,
-  messageIssues,
-  readMessages,
-} from "./message-file.js";
-import { counted, megabytes } from "./progress.js";
+import { formatOf, type Message, type MessageFormat, messageFormats, readMessages } from "./message-file.js";
+import { counted } from "./progress.js";
 import { runCommand, UsageError } from "./run-command.js";
 import { URL_HELP } from "./running-service.js";
-import { endedAt, type Sending, sendFiles } from "./send-files.js";
+import { type Sending, sendFiles } from "./send-files.js";
+import { lineIssue, sendMessages } from "./send-messages.js";
 
 interface Options {
   readonly stream: string;
@@ -26,7 +20,6 @@ interface Options {
 
 /** The service reports at most 100 rejections per request, so a request carries at most 100 messages. */
 const CHUNK_MESSAGES = 100;
-const CHUNK_BYTES = 1024 * 1024;
 
 const command = new Command("npm run collect --")
   .description("Sends the messages of a file to a running service, in order.")
@@ -64,89 +57,39 @@ async function collect(file: string, options: Options): Promise<number> {
   }
   if (options.timestampField === "") throw new UsageError("--timestamp-field is the name of an attribute, not empty");
   return sendFiles([file], options, async (sending) => {
-    const { bytes, signal, rejections } = sending;
-    const sent = { messages: 0, line: 0 };
-    await sending.stage("collecting", { unit: "MB", total: bytes, format: megabytes }, async (progress) => {
-      const messages = readMessages(file, options.format ?? formatOf(file), (read) => progress.update(read));
-      try {
-        await sendMessages(messages, options, sending, sent);
-      } catch (error) {
-        const place = sent.line === 0 ? "Nothing was confirmed as sent" : `The file is sent up to line ${sent.line}`;
-        throw endedAt(
-          `${place}. Running the same command again is safe: messages already sent count once`,
-          error,
-          signal,
-        );
-      }
-    });
-    if (sent.messages + rejections.count === 0) throw new StartError(`${file} contains no message`);
-    return `${counted(sent.messages, "message")} collected`;
+    const messages = await sendMessages(
+      {
+        label: "collecting",
+        read: (onBytes) => readMessages(file, options.format ?? formatOf(file), onBytes),
+        chunkSize: CHUNK_MESSAGES,
+        again: "messages already sent count once",
+      },
+      sending,
+      (chunk) => sendChunk(chunk, options, sending),
+    );
+    if (messages + sending.rejections.count === 0) throw new StartError(`${file} contains no message`);
+    return `${counted(messages, "message")} collected`;
   });
 }
 
-/** Progress of sending. */
-interface Sent {
-  messages: number;
-  /** Last line of the file that was sent. */
-  line: number;
-}
-
 /**
- * Sends messages in order in chunks and updates `sent`. The Idempotency-Key of a chunk derives from its position, its
+ * Sends a chunk and resolves with the number of accepted messages. The Idempotency-Key derives from its position, its
  * content and the options, so a chunk sent again within 24 hours counts once.
  */
-async function sendMessages(
-  messages: AsyncIterable<Message[]>,
-  options: Options,
-  sending: Sending,
-  sent: Sent,
-): Promise<void> {
-  for await (const chunk of chunksOf(messages)) {
-    const good = chunk.filter((line) => line.issue === undefined);
-    for (const { number, issue } of chunk) {
-      if (issue !== undefined) sending.rejections.add(number, { code: issue, message: messageIssues[issue] });
-    }
-    if (good.length > 0) await sendChunk(good, options, sending, sent);
-    sent.line = chunk.at(-1)?.number ?? sent.line;
-  }
-}
-
-async function* chunksOf(messages: AsyncIterable<Message[]>): AsyncGenerator<Message[]> {
-  let chunk: Message[] = [];
-  let bytes = 0;
-  for await (const lines of messages) {
-    for (const line of lines) {
-      chunk.push(line);
-      bytes += line.text.length;
-      if (chunk.length < CHUNK_MESSAGES && bytes < CHUNK_BYTES) continue;
-      yield chunk;
-      chunk = [];
-      bytes = 0;
-    }
-  }
-  if (chunk.length > 0) yield chunk;
-}
-
 async function sendChunk(
   chunk: readonly Message[],
   { stream, table, timestampField }: Options,
-  sending: Sending,
-  sent: Sent,
-): Promise<void> {
+  { client, signal, rejections }: Sending,
+): Promise<number> {
   const body = chunk.map(({ text }) => text).join("\n");
   const key = createHash("sha256")
     .update(JSON.stringify([stream, table ?? null, timestampField ?? null, chunk[0]?.number, body]))
     .digest("hex");
-  const { client, signal } = sending;
   const query = { table, timestamp_field: timestampField };
   const { message_count, errors } = await client.collectLines(stream, body, key, query, { signal });
-  sent.messages += message_count;
-  for (const { code, path, message } of errors) {
-    const line = chunk[Number(/^line (\d+)/.exec(path)?.[1]) - 1];
-    const field = /^line \d+, (.+)$/.exec(path)?.[1];
-    sending.rejections.add(line?.number ?? 0, {
-      code,
-      message: field === undefined ? message : `${field}: ${message}`,
-    });
+  for (const error of errors) {
+    const line = chunk[Number(/^line (\d+)/.exec(error.path)?.[1]) - 1];
+    rejections.add(line?.number ?? 0, lineIssue(error));
   }
+  return message_count;
 }

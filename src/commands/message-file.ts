@@ -40,44 +40,73 @@ export async function* readMessages(
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<Message[]> {
   const chunks = fileChunks(path, onBytes);
-  if (format === "csv") return yield* rowsOf(path, chunks);
-  const head: Buffer[] = [];
-  let first: string | undefined;
-  while (first === undefined) {
+  if (format === "json") return yield* readJson(path, await peekLine(chunks));
+  yield* readRows(path, chunks, () => Object.fromEntries);
+}
+
+/** Yields the lines of NDJSON, or the elements of a JSON array, as messages. */
+export async function* readJson(path: string, { line, chunks }: Peeked): AsyncGenerator<Message[]> {
+  if (line.startsWith("[")) yield await elementsOf(path, chunks);
+  else yield* readLines(chunks);
+}
+
+/** The start of a file. */
+export interface Peeked {
+  /** First line that is not blank, trimmed, as far as it is in the first MiB. */
+  readonly line: string;
+  /** All chunks, also the ones that were read. */
+  readonly chunks: AsyncGenerator<Buffer>;
+}
+
+/** Reads the first line of a file. */
+export async function peekLine(chunks: AsyncGenerator<Buffer>): Promise<Peeked> {
+  let start = Buffer.alloc(0);
+  let text = "";
+  while (!text.includes("\n") && start.length < LINE_BYTES) {
     const { value, done } = await chunks.next();
     if (done) break;
-    head.push(value);
-    first = /\S/.exec(value.toString("latin1").replace(BYTE_ORDER_MARK, ""))?.[0];
+    start = Buffer.concat([start, value]);
+    // Removes a byte order mark too.
+    text = start.toString("utf8").trimStart();
   }
-  const all = prepended(head, chunks);
-  if (first === "[") yield await elementsOf(path, all);
-  else yield* linesOf(all);
+  return { line: text.split("\n", 1)[0]?.trimEnd() ?? "", chunks: prepended([start], chunks) };
 }
 
 /** Some programs write it at the start of a text. */
-const BYTE_ORDER_MARK = /^\u00ef\u00bb\u00bf/;
+const BYTE_ORDER_MARK = /^\ufeff/;
 
-async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
+/** Yields the lines of a file that are not blank. */
+export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   const splitter = new LineSplitter(LINE_BYTES);
   for await (const chunk of chunks) yield splitter.push(chunk);
   yield splitter.end();
 }
 
-async function* rowsOf(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Message[]> {
+/** Converts the cells of a row that are not empty, by column and in their order, to a message. */
+export type ConvertRow = (cells: ReadonlyMap<string, string>) => object;
+
+/** Yields the rows of CSV after its header as messages. `converterOf` receives the names of all columns. */
+export async function* readRows(
+  path: string,
+  chunks: AsyncIterable<Buffer>,
+  converterOf: (names: readonly string[]) => ConvertRow,
+): AsyncGenerator<Message[]> {
   const splitter = new LineSplitter(LINE_BYTES, { keepBlank: true });
   const reader = new CsvReader();
-  let names: readonly string[] | undefined;
+  let read: ((record: CsvRecord) => Message) | undefined;
   const messages = ([first, ...rest]: readonly CsvRecord[]): Message[] => {
     if (first === undefined) return [];
-    if (names !== undefined) return [first, ...rest].map((record) => rowMessage(record, names as readonly string[]));
-    names = headerNames(path, first);
+    if (read !== undefined) return [first, ...rest].map(read);
+    const names = headerNames(path, first);
+    const convert = converterOf(names);
+    read = (record) => rowMessage(record, names, convert);
     return messages(rest);
   };
   for await (const chunk of chunks) yield messages(reader.push(splitter.push(chunk)));
   yield messages([...reader.push(splitter.end()), ...reader.end()]);
 }
 
-/** Returns the attribute names in a header. */
+/** Returns the names in a header. */
 function headerNames(path: string, { cells }: CsvRecord): readonly string[] {
   const names = cells?.map((name) => name.trim()) ?? [];
   const issue = headerIssue(names);
@@ -94,12 +123,11 @@ function headerIssue(names: readonly string[]): string | undefined {
     : undefined;
 }
 
-/** Converts a row to a message by column name, without empty cells. */
-function rowMessage({ number, cells, issue }: CsvRecord, names: readonly string[]): Message {
+function rowMessage({ number, cells, issue }: CsvRecord, names: readonly string[], convert: ConvertRow): Message {
   if (issue !== undefined) return { number, text: "", issue };
   if (cells?.length !== names.length) return { number, text: "", issue: "invalid_row" };
-  const given = names.flatMap((name, i) => (cells[i] === "" ? [] : [[name, cells[i]] as const]));
-  return { number, text: JSON.stringify(Object.fromEntries(given)) };
+  const given = names.flatMap((name, i) => (cells[i] ? [[name, cells[i]] as const] : []));
+  return { number, text: JSON.stringify(convert(new Map(given))) };
 }
 
 /** Reads a whole JSON array and returns its elements as messages with the number of their first line. */
@@ -131,7 +159,7 @@ async function wholeArray(path: string, chunks: AsyncIterable<Buffer>): Promise<
     }
   }
   const whole = Buffer.concat(read);
-  return BYTE_ORDER_MARK.test(whole.toString("latin1", 0, 3)) ? whole.subarray(3) : whole;
+  return BYTE_ORDER_MARK.test(whole.toString("utf8", 0, 3)) ? whole.subarray(3) : whole;
 }
 
 function newlinesIn(text: string): number {
