@@ -9,6 +9,7 @@ const COMMANDS = {
   collect: "sends files of messages",
   ingest: "writes points and counts from files",
   export: "prints everything that is stored about a person",
+  erase: "requests the deletion of many people",
   receipt: "fetches and verifies receipts of deletions",
   backup: "copies the embedded stores, also of a running service",
   migrate: "copies the embedded stores to servers",

@@ -103,7 +103,7 @@ async function openApiDocument() {
 }
 
 function commands() {
-  const programs = ["key", "collect", "ingest", "export", "receipt", "backup", "migrate"];
+  const programs = ["key", "collect", "ingest", "export", "erase", "receipt", "backup", "migrate"];
   const all = [
     ["npm start", "scripts/start.mjs"],
     ...programs.map((name) => [`npm run ${name}`, `dist/commands/${name}.js`]),

@@ -54,7 +54,7 @@ export async function* readJson(path: string, { line, chunks }: Peeked): AsyncGe
 export interface Peeked {
   /** First line that is not blank, trimmed, as far as it is in the first MiB. */
   readonly line: string;
-  /** All chunks, also the ones that were read. */
+  /** All chunks, including those already read. */
   readonly chunks: AsyncGenerator<Buffer>;
 }
 

@@ -18,13 +18,20 @@ export interface Sending {
   stage<T>(label: string, options: ProgressOptions, work: (progress: Progress) => Promise<T>): Promise<T>;
 }
 
+export interface SendOptions {
+  readonly url?: string;
+  readonly rejects?: string;
+  /** Default: stdout. */
+  readonly summaryTo?: NodeJS.WritableStream;
+}
+
 /**
- * Runs a command that sends files. `send` resolves with a summary for stdout, which is printed with the number of
- * rejections. Resolves with the exit code.
+ * Runs a command that sends files. `send` resolves with a summary, which is printed with the number of rejections.
+ * Resolves with the exit code.
  */
 export async function sendFiles(
   files: readonly string[],
-  options: { readonly url?: string; readonly rejects?: string },
+  options: SendOptions,
   send: (sending: Sending) => Promise<string>,
 ): Promise<number> {
   const bytes = inputBytes(files);
@@ -42,7 +49,8 @@ export async function sendFiles(
     });
   try {
     const summary = await send({ client, rejections, signal, bytes, stage });
-    process.stdout.write(`${summary}${rejections.count === 0 ? "" : `, ${rejections.count} rejected`}\n`);
+    const { summaryTo = process.stdout } = options;
+    summaryTo.write(`${summary}${rejections.count === 0 ? "" : `, ${rejections.count} rejected`}\n`);
     return rejections.count === 0 ? 0 : REJECTED;
   } finally {
     rejections.close();

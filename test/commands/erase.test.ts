@@ -1,0 +1,371 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
+import { expect } from "chai";
+import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from "jose";
+import { runs } from "../support/child-service.js";
+import { folderOfSuite } from "../support/files.js";
+import { freePort } from "../support/free-port.js";
+import { startReal, temporaryFolder } from "../support/real-service.js";
+import { remoteSystem } from "../support/remote-system.js";
+import { collectThrough, statusOfProfile } from "../support/requests.js";
+import { rejectionsIn, runToEnd, startCommand } from "../support/run-command.js";
+import { adminKey, newKey, serviceOfSuite, startService } from "../support/service.js";
+import { root } from "../support/source-tree.js";
+import { until } from "../support/until.js";
+
+const REQUEST_ID = /^[0-9a-f]{20}-\d{10}$/;
+
+/** Line numbers and request ids that the command wrote. */
+function acceptedIn(out: string): [line: number, id: string][] {
+  return out
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => {
+      const [, number, id = ""] = /^(\d+) (\S+)$/.exec(line) ?? [];
+      expect(id, line).to.match(REQUEST_ID);
+      return [Number(number), id];
+    });
+}
+
+const linesOf = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}-${i}\n`).join("");
+
+describe("erase", function () {
+  this.timeout(60_000);
+  const service = serviceOfSuite();
+  const { at, file } = folderOfSuite();
+  const erase = (...args: string[]) => runToEnd("erase", ["--url", service.url, ...args]);
+  const deletions = async () => {
+    const response = await service.fetch("/api/deletion?state=all&limit=1");
+    return ((await response.json()) as { meta: { total: number } }).meta.total;
+  };
+
+  const item = (value: string, field = "email") => JSON.stringify({ table: "user", field, value });
+  const items = ["a@x", "b@x", "c@x"].map((value) => item(value));
+  const forms: [name: string, content: string, args: string[], lines: number[]][] = [
+    ["items.csv", "table,field,value\nuser,email,a@x\n\n,_uid,b@x\n,email,c@x\n", [], [2, 4, 5]],
+    ["items-of-one-field.csv.gz", 'value\r\na@x\r\n"b@x"\r\nC@x \r\n', ["--field", "email"], [2, 3, 4]],
+    ["columns.csv", "\ufeff_uid,email\n,a@x\nb@x,other@x\n,c@x\n", [], [2, 3, 4]],
+    ["one-of-the-columns.CSV", 'name,email\n"Ann\nLee",a@x\nBob,b@x\n,c@x\n', ["--field", "email"], [2, 4, 5]],
+    ["header.txt", "email\na@x\nb@x\nc@x\n", [], [2, 3, 4]],
+    ["header-with-field.txt", "name,email\nAnn,a@x\nBob,b@x\nEve,c@x\n", ["--field", "email"], [2, 3, 4]],
+    ["values.txt", "a@x\n\n b@x\nc@x", ["--field", "email"], [1, 3, 4]],
+    ["values.txt.gz", "a@x\r\nb@x\r\nc@x\r\n", ["--field", "email", "--table", "user"], [1, 2, 3]],
+    ["values.csv", "a@x\nb@x\nc@x\n", ["--field", "email", "--format", "values"], [1, 2, 3]],
+    ["lines.ndjson", `${items[0]}\n\n${item("b@x", "_uid")}\n{"field":"email","value":"c@x"}\n`, [], [1, 3, 4]],
+    ["lines.txt.gz", items.join("\n"), [], [1, 2, 3]],
+    [
+      "defaults.jsonl",
+      '{"value":"a@x"}\n{"value":"b@x","field":"_uid"}\n{"value":"c@x","field":null}',
+      ["--field", "email"],
+      [1, 2, 3],
+    ],
+    ["array.json", `[\n${items[0]},\n${items[1]}, ${items[2]}\n]`, [], [2, 3, 3]],
+  ];
+  for (const [index, [name, content, args, lines]] of forms.entries()) {
+    it(`The persons of ${name} are erased, and their lines and request ids are on stdout`, async () => {
+      // Equal files would be one request.
+      const domain = `x${index}`;
+      const people = ["a", "b", "c"].map((who) => `${who}@${domain}`);
+      const messages = people.map((person) => ({ email: person, _uid: person }));
+      await collectThrough(service, [...messages, { email: `other@${domain}` }]);
+      const bytes = Buffer.from(content.replaceAll("@x", `@${domain}`));
+      const { code, out, err } = await erase(file(name, name.endsWith(".gz") ? gzipSync(bytes) : bytes), ...args);
+      expect(code, err).to.equal(0);
+      expect(acceptedIn(out).map(([line]) => line)).to.deep.equal(lines);
+      expect(err).to.match(/^3 deletions requested$/m);
+      for (const person of people) expect(await statusOfProfile(service, `email/${person}`), person).to.equal(404);
+      expect(await statusOfProfile(service, `email/other@${domain}`)).to.equal(200);
+    });
+  }
+
+  it("A table of identities without one is an option", async () => {
+    const accounts = ["a-1", "a-2"].map((account_id) => ({ account_id }));
+    const headers = { "content-type": "application/json" };
+    const collected = await service.fetch("/collect/json/web?table=account", {
+      method: "POST",
+      json: accounts,
+      headers,
+    });
+    expect(collected.status).to.equal(200);
+    const { code, err } = await erase(file("accounts.csv", "account_id\na-1\n"), "--table", "account");
+    expect(code, err).to.equal(0);
+    const statuses = accounts.map(
+      async ({ account_id }) => (await service.fetch(`/api/entity/account/account_id/${account_id}`)).status,
+    );
+    expect(await Promise.all(statuses)).to.deep.equal([404, 200]);
+  });
+
+  it("stdin is read as a file is", async () => {
+    await collectThrough(service, [{ email: "stdin@x" }]);
+    const args = [...runs("commands/erase"), "-", "--url", service.url, "--wait"];
+    const env = { ...process.env, ENTITY_METRICS_KEY: adminKey };
+    const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["pipe", "pipe", "ignore"] });
+    child.stdin.end("email\nstdin@x\n");
+    const [out, [code]] = await Promise.all([text(child.stdout), once(child, "exit")]);
+    expect(code).to.equal(0);
+    expect(acceptedIn(out).map(([line]) => line)).to.deep.equal([2]);
+    expect(await statusOfProfile(service, "email/stdin@x")).to.equal(404);
+  });
+
+  it("A file with many chunks has the same request ids in each run, and equal lines have their own", async () => {
+    const path = file("many.txt", `${linesOf("many", 2_500)}many-1\n`);
+    const before = await deletions();
+    const runs = [await erase(path, "--field", "_uid"), await erase(path, "--field", "_uid")];
+    for (const { code, err } of runs) expect([code, err], err).to.deep.equal([0, err]);
+    expect(runs[0]?.out).to.equal(runs[1]?.out);
+    const accepted = acceptedIn(runs[0]?.out ?? "");
+    expect(accepted.map(([line]) => line)).to.deep.equal(Array.from({ length: 2_501 }, (_, i) => i + 1));
+    expect(new Set(accepted.map(([, id]) => id)).size).to.equal(2_501);
+    expect((await deletions()) - before).to.equal(2_501);
+  });
+
+  it("A file that has changed, if only by a blank line, is a new request", async () => {
+    const [first, second] = [
+      await erase(file("one.csv", "email\nz@x\n")),
+      await erase(file("one.csv", "\nemail\nz@x\n")),
+    ];
+    const [[, id = ""] = [], [, other = ""] = []] = [first, second].flatMap(({ out }) => acceptedIn(out));
+    expect(id).to.match(REQUEST_ID).and.not.equal(other);
+  });
+
+  it("Rejected lines are named on stderr, the first 20 of them, and all in a file; the others are accepted", async () => {
+    const rows = `table,field,value\nuser,email,a@x\nuser,email\nuser,name,Ann\nno,email,b@x\n${",email,null\n".repeat(20)},_uid,b\n`;
+    const rejects = at("rejects.ndjson");
+    const { code, out, err } = await erase(file("bad.csv", rows), "--rejects", rejects);
+    expect(code, err).to.equal(3);
+    expect(acceptedIn(out).map(([line]) => line)).to.deep.equal([2, 26]);
+    expect(err).to.match(/^2 deletions requested, 23 rejected$/m);
+    expect(err.match(/bad\.csv:\d+: rejected: /g)).to.have.length(20);
+    expect(err).to.contain("bad.csv:4: rejected: field: Must be an identity field of the table: _uid, user_id, email");
+    expect(err).to.contain(`more than 20 rejections; ${rejects} has all of them`);
+    const named = rejectionsIn(rejects).map(({ line, code }) => [line, code]);
+    expect(named).to.have.length(23);
+    expect(named.slice(0, 4)).to.deep.equal([
+      [3, "invalid_row"],
+      [4, "not_an_identity"],
+      [5, "unknown_table"],
+      [6, "identifies_nobody"],
+    ]);
+  });
+
+  it("A row without an identity and a line that is not JSON are rejected", async () => {
+    const columns = await erase(file("empty-cells.csv", "email,_uid,name\n,,Ann\n,u,\n"));
+    expect(columns.code, columns.err).to.equal(3);
+    expect(acceptedIn(columns.out).map(([line]) => line)).to.deep.equal([3]);
+    const column = await erase(file("empty-cells.csv", "email,_uid\n,u\n"), "--field", "email");
+    expect({ code: column.code, out: column.out }, column.err).to.deep.equal({ code: 3, out: "" });
+    const json = await erase(file("bad.ndjson", 'no JSON\n[1]\n{"value":"x"}\n'), "--field", "_uid");
+    expect(json.code, json.err).to.equal(3);
+    expect(acceptedIn(json.out).map(([line]) => line)).to.deep.equal([3]);
+    expect(json.err).to.match(/bad\.ndjson:1: rejected: The line is not JSON/);
+  });
+
+  it("--wait ends when every deletion is completed, whether its person is known or not", async () => {
+    await collectThrough(service, [{ email: "wait@x" }]);
+    const { code, out, err } = await erase(file("wait.csv", "email\nwait@x\nunknown@x\n"), "--wait");
+    expect(code, err).to.equal(0);
+    expect(err).to.match(/^2 deletions completed$/m);
+    for (const [, id] of acceptedIn(out)) {
+      const response = await service.fetch(`/api/entity/deletestatus/${id}`);
+      expect(((await response.json()) as { data: unknown }).data).to.deep.equal({ request_id: id, completed: true });
+    }
+  });
+
+  it("--receipts stores the receipt of each deletion in a new folder; the receipt command and others verify it", async () => {
+    await collectThrough(service, [{ email: "receipt@x" }]);
+    const folder = at("receipts", "of-today");
+    const args = [file("receipts.csv", "email,_uid\nreceipt@x,\n,stranger\nbad\n"), "--receipts", folder];
+    const { code, out, err } = await erase(...args);
+    expect(code, err).to.equal(3);
+    expect(err).to.match(/^2 deletions completed, 1 rejected$/m);
+    const accepted = acceptedIn(out);
+    expect(readdirSync(folder).sort()).to.deep.equal(accepted.map(([, id]) => `${id}.jws`).sort());
+    const jwks = (await (await service.fetch("/.well-known/jwks.json")).json()) as JSONWebKeySet;
+    const receipts = accepted.map(([, id]) => at("receipts", "of-today", `${id}.jws`));
+    for (const [i, path] of receipts.entries()) {
+      const verified = await runToEnd("receipt", ["verify", path, "--url", service.url]);
+      expect([verified.code, verified.err]).to.deep.equal([0, "The receipt is valid\n"]);
+      const { payload } = await compactVerify(readFileSync(path, "utf8"), createLocalJWKSet(jwks));
+      expect(JSON.parse(Buffer.from(payload).toString())).to.include({ request_id: accepted[i]?.[1] });
+    }
+    expect(await erase(...args)).to.deep.include({ code: 3, out });
+  });
+
+  it("An interrupted run reports where it stopped, and another run returns the same request ids", async () => {
+    const args = [file("stopped.txt", linesOf("stopped", 6_000)), "--field", "_uid"];
+    const { child, ended, out, err } = startCommand("erase", ["--url", service.url, ...args]);
+    await until("some are accepted", () => out() !== "");
+    child.kill("SIGINT");
+    expect(await ended).to.equal(130);
+    const sent = /Stopped\. The file is sent up to line (\d+)\. Running the same command again is safe/.exec(
+      err(),
+    )?.[1];
+    expect(acceptedIn(out())).to.have.length(Number(sent));
+    const again = await erase(...args);
+    expect(again.code, again.err).to.equal(0);
+    expect(again.out.startsWith(out())).to.equal(true);
+    expect(acceptedIn(again.out)).to.have.length(6_000);
+  });
+
+  it("A run that is killed continues with the same request ids, and requests no deletion twice", async () => {
+    const before = await deletions();
+    const args = [file("killed.txt", linesOf("killed", 5_000)), "--field", "_uid"];
+    const { child, ended, out } = startCommand("erase", ["--url", service.url, ...args]);
+    await until("some are accepted", () => out() !== "");
+    child.kill("SIGKILL");
+    expect(await ended).to.equal("SIGKILL");
+    const again = await erase(...args);
+    expect(again.code, again.err).to.equal(0);
+    expect(again.out.startsWith(out())).to.equal(true);
+    expect((await deletions()) - before).to.equal(5_000);
+  });
+
+  it("A run ends when stdout is closed, and reports where", async () => {
+    const args = [file("closed.txt", linesOf("closed", 5_000)), "--field", "_uid"];
+    const { child, ended, err } = startCommand("erase", ["--url", service.url, ...args]);
+    child.stdout?.destroy();
+    expect(await ended).to.equal(1);
+    expect(err()).to.match(/stdout cannot be written \(EPIPE\)/);
+    expect(err())
+      .to.match(/Running the same command again is safe/)
+      .and.not.match(/ at .*\.ts|Warning/);
+  });
+
+  const good = () => file("good.csv", "email\nx@x\n");
+  const wrong: [string, () => string[], Record<string, string>, number, RegExp][] = [
+    ["no file", () => [], {}, 2, /missing required argument 'file'/],
+    ["an empty table", () => [good(), "--table", ""], {}, 2, /^--table is the name of a table/m],
+    ["an empty field", () => [good(), "--field", ""], {}, 2, /^--field is the name of an identity field/m],
+    ["values without a field", () => [good(), "--format", "values"], {}, 2, /^--format values needs --field/m],
+    ["an unknown format", () => [good(), "--format", "xml"], {}, 2, /Allowed choices are csv, json, values/],
+    ["an address that is none", () => [good(), "--url", "x"], {}, 2, /^--url is not an http address/m],
+    ["rejections in the file", () => [good(), "--rejects", good()], {}, 2, /^--rejects is one of the input files/m],
+    ["a file that is not there", () => ["not-there"], {}, 1, /^not-there: no such file$/m],
+    ["an empty file", () => [file("empty.csv", "email\n")], {}, 1, /empty\.csv contains no identity$/m],
+    [
+      "an unknown column next to value",
+      () => [file("x.csv", "field,value,x\n")],
+      {},
+      1,
+      /needs the columns field, value/,
+    ],
+    ["values without a field in CSV", () => [file("x.csv", "value\nx\n")], {}, 1, /needs the columns field, value/],
+    ["a missing column", () => [good(), "--field", "_uid"], {}, 1, /has no column _uid in its header/],
+    ["receipts in a file", () => [good(), "--receipts", good()], {}, 1, /good\.csv cannot be made \(EEXIST\)$/m],
+    ["no key", () => [good()], { ENTITY_METRICS_KEY: "" }, 1, /^ENTITY_METRICS_KEY is not set/m],
+    [
+      "a wrong key",
+      () => [good()],
+      { ENTITY_METRICS_KEY: "em_a_b" },
+      1,
+      /^ENTITY_METRICS_KEY: The API key is not valid/m,
+    ],
+    ["no service", () => [good(), "--url", "http://127.0.0.1:9"], {}, 1, /^There is no service at/m],
+  ];
+  for (const [name, args, environment, code, message] of wrong) {
+    it(`A run with ${name} ends with ${code}, a message, and no output`, async () => {
+      const result = await runToEnd("erase", ["--url", service.url, ...args()], environment);
+      expect({ code: result.code, out: result.out }, result.err).to.deep.equal({ code, out: "" });
+      expect(result.err)
+        .to.match(message)
+        .and.not.match(/ at .*\.ts/);
+    });
+  }
+
+  it("A key without the scope is refused before anything is accepted", async () => {
+    const { key } = await newKey(service, ["entity:read"]);
+    const before = await deletions();
+    const { code, err } = await runToEnd("erase", [good(), "--url", service.url], { ENTITY_METRICS_KEY: key });
+    expect(code).to.equal(1);
+    expect(err).to.match(/^ENTITY_METRICS_KEY: The key lacks the scope entity:delete\. Nothing was confirmed as sent/m);
+    expect(await deletions()).to.equal(before);
+  });
+});
+
+describe("erase and a service with trouble", function () {
+  this.timeout(120_000);
+  const { file } = folderOfSuite();
+
+  it("A service that is killed in the middle and starts again accepts each deletion once", async () => {
+    const folder = temporaryFolder();
+    const PORT = String(await freePort());
+    let child = await startReal(folder.dir, { PORT });
+    try {
+      const args = [file("crash.txt", linesOf("crash", 5_000)), "--field", "_uid", "--url", child.url];
+      const running = startCommand("erase", args);
+      await until("some are accepted", () => running.out() !== "", 60_000);
+      await child.kill();
+      child = await startReal(folder.dir, { PORT });
+      expect(await running.ended, running.err()).to.equal(0);
+      const accepted = acceptedIn(running.out());
+      expect(accepted.map(([line]) => line)).to.deep.equal(Array.from({ length: 5_000 }, (_, i) => i + 1));
+      const again = await runToEnd("erase", args);
+      expect([again.code, again.out === running.out()], again.err).to.deep.equal([0, true]);
+      const response = await child.fetch("/api/deletion?state=all&limit=1");
+      expect(((await response.json()) as { meta: { total: number } }).meta.total).to.equal(5_000);
+    } finally {
+      await child.kill();
+      folder.remove();
+    }
+  });
+
+  it("P7: No identity of the file is on stdout, stderr or in the log of the service", async () => {
+    const folder = temporaryFolder();
+    const child = await startReal(folder.dir, { LOG_LEVEL: "debug" });
+    try {
+      await collectThrough(child, [{ email: "canary-1@x" }]);
+      const files: [string, ...string[]][] = [
+        [file("columns.csv", 'email,_uid\ncanary-1@x,\n,canary-2\ncanary-3\n"canary-4\n')],
+        [file("no-header.csv", "canary-0@x\ncanary-1@x\ncanary-2@x\n")],
+        [file("items.csv", "table,field,value\ncanary-5,email,x\nuser,canary-6,x\nuser,email,null\n")],
+        [file("items-header.csv", "canary-5,field,value\nx,email,canary-7\n")],
+        [
+          file(
+            "lines.ndjson",
+            '{"canary-6":1}\n{"field":"email","value":["canary-8"]}\ncanary-9\n"canary"\n{"a":"canary',
+          ),
+        ],
+        [file("array.json", '[{"field":"email","value":"canary-10"},canary-11]')],
+        [file("values.txt", `canary-12@x\n${"canary".repeat(300)}\n`), "--field", "email", "--wait"],
+      ];
+      const codes: unknown[] = [];
+      for (const args of files) {
+        const { code, out, err } = await runToEnd("erase", [...args, "--url", child.url]);
+        expect(out + err).to.not.contain("canary");
+        codes.push(code);
+      }
+      expect(codes).to.deep.equal([3, 3, 3, 1, 3, 3, 3]);
+      expect(child.log()).to.contain("/api/deletion").and.not.contain("canary");
+    } finally {
+      await child.kill();
+      folder.remove();
+    }
+  });
+
+  it("A wait that is interrupted reports how many are completed, and another run waits for the rest", async () => {
+    const remote = await remoteSystem();
+    remote.trouble = "status";
+    const service = await startService({ deletions: { targets: [{ name: "crm", url: remote.url, token: "t" }] } });
+    try {
+      const args = [file("open.csv", "email\na@x\nb@x\n"), "--wait", "--url", service.url];
+      const { child, ended, out, err } = startCommand("erase", args);
+      await until("the command waits", () => remote.calls.length > 0);
+      child.kill("SIGTERM");
+      expect(await ended).to.equal(130);
+      expect(err()).to.match(
+        /^Stopped\. All deletions are accepted, and 0 of 2 are known to be completed\. Running the/m,
+      );
+      expect(acceptedIn(out())).to.have.length(2);
+      remote.trouble = undefined;
+      const again = await runToEnd("erase", args);
+      expect([again.code, again.out], again.err).to.deep.equal([0, out()]);
+      expect(again.err).to.match(/^2 deletions completed$/m);
+    } finally {
+      await service.stop();
+      await remote.close();
+    }
+  });
+});
