@@ -57,6 +57,11 @@ import type { Stores } from "./stores/stores.js";
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
 const shippedTables = new URL("../config/tables.json", import.meta.url);
 
+/** Returns the tables of the settings. Throws a `StartError`. */
+export function configuredTables({ tables_file }: Pick<Settings, "tables_file">): Tables {
+  return tablesOf(readJson("TABLES_FILE", tables_file ?? shippedTables));
+}
+
 /** A running service. */
 export interface Service {
   readonly stores: Stores;
@@ -92,7 +97,7 @@ export async function compose(
   const stores = await openStores({ settings, log, clock: own, failpoint });
   const { now: clock, compare, probe, watch } = sharedClock(own, machine, stores.serverTime);
   const meters = openMeters();
-  const tables = tablesOf(readJson("TABLES_FILE", settings.tables_file ?? shippedTables));
+  const tables = configuredTables(settings);
   const arrivalClock = monotonicClock(clock);
   const now = () => compare().then(arrivalClock);
   const surroundings = { settings, stores, clock, arrivalClock, tables, meters, log, failpoint };
@@ -125,7 +130,17 @@ export async function compose(
   );
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
   const { history, idempotency, catalogue, serviceErrorOf } = stores;
-  const port = openServer({ routes, settings, bodies, verify, log, meters, serviceErrorOf });
+  const port = openServer({
+    routes,
+    settings,
+    bodies,
+    verify,
+    keys: stores.keys,
+    clock,
+    log,
+    meters,
+    serviceErrorOf,
+  });
   const background: { stop(): Promise<void> }[] = [];
 
   return {

@@ -10,11 +10,28 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number];
 
+/** Limits of a key besides its scopes; an absent one limits nothing. */
+export interface KeyBounds {
+  /** The only stream that the key writes to. */
+  readonly stream?: string;
+  /** Attributes that reads return; `segments` and `meta` count as names. */
+  readonly fields?: readonly string[];
+  /** The only identity field that reads use. */
+  readonly by?: string;
+  /** Origins whose pages may use the key. */
+  readonly origins?: readonly string[];
+  /** Maximum requests per minute. */
+  readonly rate?: number;
+  /** Time from which the key is refused, Unix ms. */
+  readonly expiresAt?: number;
+}
+
 /** A stored API key: `em_<id>_<secret>` with only a digest of the secret. */
 export interface ApiKey {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
+  readonly bounds: KeyBounds;
   /** SHA-256 of the whole key as presented, hex. */
   readonly digest: string;
   readonly createdAt: number;
@@ -46,4 +63,6 @@ export interface KeyStore {
    * repeat.
    */
   noteUse(id: string, day: number): Promise<void>;
+  /** Returns whether a key that is valid at `now` (Unix ms) is bound to this origin. */
+  hasOrigin(origin: string, now: number): Promise<boolean>;
 }

@@ -1,14 +1,16 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock.js";
-import { type ApiKey, type KeyStore, keyIdOf, type Scope, scopes } from "./api-key.js";
+import { type ApiKey, type KeyBounds, type KeyStore, keyIdOf, type Scope, scopes } from "./api-key.js";
+import { isExpired } from "./bounds.js";
 
-/** The holder of a valid key. */
-interface Caller {
+/** The holder of a valid or expired key. */
+export interface Caller {
   /** Id of the key; `admin` for the configured one. */
   readonly keyId: string;
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
+  readonly bounds: KeyBounds;
 }
 
 export type VerifyKey = (key: string) => Caller | undefined | Promise<Caller | undefined>;
@@ -22,13 +24,13 @@ const DAY_MS = 86_400_000;
 const REMEMBERED = 10_000;
 
 /**
- * Resolves with the holder of a key; undefined for a key that is unknown, has a wrong secret, or is revoked. Keys are
- * found by id and compared by digest in constant time. `adminKey` is valid with every scope.
+ * Resolves with the holder of a key, also of an expired one; undefined for a key that is unknown, has a wrong secret,
+ * or is revoked. Keys are found by id and compared by digest in constant time. `adminKey` is valid with every scope.
  */
 export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clock): VerifyKey {
   const remembered = new LRUCache<string, { caller: Caller; until: number }>({ max: REMEMBERED });
   const adminDigest = adminKey === null ? undefined : digestOf(adminKey);
-  const admin: Caller = { keyId: "admin", name: "admin", scopes: new Set(scopes) };
+  const admin: Caller = { keyId: "admin", name: "admin", scopes: new Set(scopes), bounds: {} };
 
   async function lookUp(key: string, now: number): Promise<Caller | undefined> {
     const id = keyIdOf(key);
@@ -51,24 +53,29 @@ export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clo
 }
 
 /** Stores the day of this use, once a day. No request waits for it or fails with it: the next look-up retries. */
-function noteUse(store: KeyStore, { id, lastUsedOn = Number.NEGATIVE_INFINITY }: ApiKey, now: number): void {
+function noteUse(store: KeyStore, { id, bounds, lastUsedOn = Number.NEGATIVE_INFINITY }: ApiKey, now: number): void {
   const day = now - (now % DAY_MS);
-  if (lastUsedOn < day) store.noteUse(id, day).catch(() => {});
+  if (lastUsedOn < day && !isExpired(bounds, now)) store.noteUse(id, day).catch(() => {});
 }
 
-/** Returns the holder if the digest matches the stored key and the key is valid. */
+/** Returns the holder if the digest matches the stored key and the key is not revoked. */
 function callerOf(kept: ApiKey | undefined, digest: Buffer): Caller | undefined {
   if (kept === undefined || kept.revokedAt !== undefined) return undefined;
   const expected = Buffer.from(kept.digest, "hex");
   if (expected.length !== digest.length || !timingSafeEqual(digest, expected)) return undefined;
-  return { keyId: kept.id, name: kept.name, scopes: new Set(kept.scopes) };
+  return { keyId: kept.id, name: kept.name, scopes: new Set(kept.scopes), bounds: kept.bounds };
 }
 
 /** Creates a key: its text, to be shown once (a secret of 160 random bits), and its stored form. `now` is Unix ms. */
-export function mintKey(name: string, scopes: readonly Scope[], now: number): { key: string; kept: ApiKey } {
+export function mintKey(
+  name: string,
+  scopes: readonly Scope[],
+  now: number,
+  bounds: KeyBounds = {},
+): { key: string; kept: ApiKey } {
   const id = randomBytes(6).toString("hex");
   const key = `em_${id}_${randomBytes(20).toString("hex")}`;
-  const kept = { id, name, scopes: [...scopes], digest: digestOf(key).toString("hex"), createdAt: now };
+  const kept = { id, name, scopes: [...scopes], bounds, digest: digestOf(key).toString("hex"), createdAt: now };
   return { key, kept: { ...kept, revokedAt: undefined, lastUsedOn: undefined } };
 }
 

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { mintKey } from "../../src/keys/verify-key.js";
 import { runs } from "../support/child-service.js";
 import { runToEnd, startCommand } from "../support/run-command.js";
 import { serviceOfSuite } from "../support/service.js";
@@ -31,7 +32,7 @@ describe("the key command", () => {
         .split("\n")[0]
         ?.split("\t")
         .map((cell) => cell.trim()),
-    ).to.deep.equal(["id", "created", "last used", "state", "scopes", "name"]);
+    ).to.deep.equal(["id", "created", "last used", "state", "scopes", "bounds", "name"]);
     const [, id = "", secret = ""] = key.split("_");
     expect(listed.out).to.include(id).and.include("metric:read,metric:write").and.include("dashboards");
     expect(listed.out).to.not.include(secret);
@@ -69,6 +70,43 @@ describe("the key command", () => {
     expect(lastUse(unused)).to.equal("never");
   });
 
+  it("makes a key with bounds, and lists them with its state", async () => {
+    const bounds = ["--stream", "web", "--fields", "plan, segments", "--by", "email", "--rate", "60"];
+    const origins = ["--origins", "https://A.example:443,http://b.example:8080/"];
+    const before = Date.now();
+    const made = await run("create", "--scopes", "entity:read,entity:write", ...bounds, ...origins, "--expires", "2h");
+    expect(made.code, made.err).to.equal(0);
+    const key = made.out.trim();
+    const { data } = (await (await service.fetch("/api/key", { key })).json()) as { data: Record<string, unknown> };
+    const { id, expires_at, ...rest } = data;
+    expect(rest).to.deep.equal({
+      name: "",
+      scopes: ["entity:read", "entity:write"],
+      stream: "web",
+      fields: ["plan", "segments"],
+      by: "email",
+      origins: ["https://a.example", "http://b.example:8080"],
+      rate: 60,
+    });
+    expect(Date.parse(String(expires_at)) - before).to.be.within(7_200_000, 7_260_000);
+    const ended = mintKey("", ["metric:read"], before, { expiresAt: before });
+    await service.service.stores.keys.add(ended.kept);
+    const rows = (await run("list")).out.split("\n").map((line) => line.split("\t").map((cell) => cell.trim()));
+    const cells = (of: unknown) => rows.find(([first]) => first === of)?.slice(3, 6);
+    const listed =
+      "by=email; fields=plan,segments; origins=https://a.example,http://b.example:8080; rate=60; stream=web";
+    const [state, , shown = ""] = cells(id) ?? [];
+    expect(state).to.equal("valid");
+    expect(shown.split("; ").sort().join("; ")).to.equal(
+      listed.replace("; fields", `; expires_at=${expires_at}; fields`),
+    );
+    expect(cells(ended.kept.id)).to.deep.equal([
+      "expired",
+      "metric:read",
+      `expires_at=${new Date(before).toISOString()}`,
+    ]);
+  });
+
   const idsListed = async () => (await run("list")).out.split("\n").map((line) => line.split("\t")[0]);
 
   it("stores no new key that a closed stdout could not show, ends with 1, and reports it in a line", async () => {
@@ -102,6 +140,11 @@ describe("the key command", () => {
     ["no id", ["revoke"], 2],
     ["an id to list", ["list", "abc"], 2],
     ["a name with a line break", ["create", "--scopes", "admin", "--name", "a\nb"], 2],
+    ["a bound that its scope reaches past", ["create", "--scopes", "admin", "--stream", "web"], 2],
+    ["a bound without a value", ["create", "--scopes", "entity:read", "--fields", ""], 2],
+    ["a field that identifies nobody", ["create", "--scopes", "entity:read", "--by", "plan"], 2],
+    ["a bound to list by", ["list", "--stream", "web"], 2],
+    ["a bound to revoke by", ["revoke", "abc", "--rate", "5"], 2],
     ["an unknown id", ["revoke", "nobody"], 1],
   ];
   for (const [name, args, code] of wrong) {

@@ -31,6 +31,36 @@ export function keyStoreContract(name: string, open: () => Promise<{ store: KeyS
       expect(await store.list()).to.deep.equal([key("one", 1)]);
     });
 
+    it("finds a key with all its bounds as it was added", async () => {
+      const bounds = {
+        stream: "web",
+        fields: ["plan", "naïve name", "segments"],
+        by: "email",
+        origins: ["https://a.example"],
+        rate: 60,
+        expiresAt: 2 * DAY,
+      };
+      await store.add({ ...key("one", 1), bounds });
+      expect(await store.find("one")).to.deep.equal({ ...key("one", 1), bounds });
+      expect(await store.list()).to.deep.equal([{ ...key("one", 1), bounds }]);
+    });
+
+    it("knows the origins of keys that are neither revoked nor expired", async () => {
+      await store.add({ ...key("free", 1) });
+      await store.add({ ...key("two", 1), bounds: { origins: ["https://a.example", "https://b.example"] } });
+      await store.add({ ...key("ends", 1), bounds: { origins: ["https://c.example"], expiresAt: 10 } });
+      await store.add({ ...key("gone", 1), bounds: { origins: ["https://d.example"] } });
+      await store.revoke("gone", 5);
+      const known = async (now: number) => {
+        const origins = ["a", "b", "c", "d", "e"].map((name) => `https://${name}.example`);
+        const found = await Promise.all(origins.map((origin) => store.hasOrigin(origin, now)));
+        return origins.filter((_, i) => found[i]).map((origin) => origin["https://".length]);
+      };
+      expect(await known(9)).to.deep.equal(["a", "b", "c"]);
+      expect(await known(10)).to.deep.equal(["a", "b"]);
+      expect(await store.hasOrigin("a.example", 9)).to.equal(false);
+    });
+
     it("lists all keys, oldest first, revoked ones too", async () => {
       await store.add(key("late", 2));
       await store.add(key("early", 1));
@@ -66,6 +96,7 @@ function key(id: string, createdAt: number): ApiKey {
     id,
     name: `Key ${id}`,
     scopes: ["metric:read", "admin"],
+    bounds: {},
     digest: "ab".repeat(32),
     createdAt,
     revokedAt: undefined,

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type ApiKey, type KeyStore, keyIdOf, scopes } from "../../src/keys/api-key.js";
+import { type ApiKey, type KeyBounds, type KeyStore, keyIdOf, scopes } from "../../src/keys/api-key.js";
 import { keyVerifier, mintKey } from "../../src/keys/verify-key.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { keySchema, sqliteKeyStore } from "../../src/stores/sqlite/key-store.js";
@@ -26,8 +26,8 @@ describe("verifying a key", () => {
     };
   });
 
-  async function added(): Promise<{ key: string; kept: ApiKey }> {
-    const minted = mintKey("", ["metric:read"], now);
+  async function added(bounds: KeyBounds = {}): Promise<{ key: string; kept: ApiKey }> {
+    const minted = mintKey("", ["metric:read"], now, bounds);
     await store.add(minted.kept);
     return minted;
   }
@@ -68,6 +68,13 @@ describe("verifying a key", () => {
     }
     expect(noted).to.deep.equal(days);
     expect((await store.find(kept.id))?.lastUsedOn).to.equal(days[1]);
+  });
+
+  it("returns the bounds of a key, also after its end, and stores no use of it then", async () => {
+    const { key, kept } = await added({ rate: 5, expiresAt: now });
+    const caller = await keyVerifier(store, null, () => now)(key);
+    expect(caller?.bounds).to.deep.equal({ rate: 5, expiresAt: now });
+    expect((await store.find(kept.id))?.lastUsedOn).to.equal(undefined);
   });
 
   it("accepts a key whose use cannot be stored", async () => {

@@ -44,7 +44,15 @@ onServers(["mongodb"], "the engine on MongoDB", () => {
   it("opens the API keys alone while a service runs, without the pepper", async () => {
     const { keys } = await open();
     const beside = await openMongoKeys({ ...settings(), pepper: null });
-    const kept = { id: "one", name: "One", digest: "ab", createdAt: 1, revokedAt: undefined, lastUsedOn: undefined };
+    const kept = {
+      id: "one",
+      name: "One",
+      bounds: {},
+      digest: "ab",
+      createdAt: 1,
+      revokedAt: undefined,
+      lastUsedOn: undefined,
+    };
     await beside.keys.add({ ...kept, scopes: ["admin"] });
     await beside.close();
     expect((await keys.find("one"))?.name).to.equal("One");

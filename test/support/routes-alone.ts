@@ -33,6 +33,7 @@ export async function serveRoutes(
     log,
     requestLimits: new RequestLimits(settings.limits, bodies.parsing),
     authenticate: async () => {},
+    allowsOrigin: async () => false,
     bodies,
     stopping: () => false,
     serviceErrorOf: () => undefined,

@@ -4,7 +4,7 @@ import { compose, type Service } from "../../src/compose.js";
 import { defaultSettings } from "../../src/config/schema.js";
 import type { Settings } from "../../src/config/settings.js";
 import { noFailpoint } from "../../src/failpoint.js";
-import type { Scope } from "../../src/keys/api-key.js";
+import type { KeyBounds, Scope } from "../../src/keys/api-key.js";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { type Log, openLog } from "../../src/log.js";
 import { dataFolder } from "./data-folder.js";
@@ -111,8 +111,13 @@ export function serviceOfEachTest(overrides: Overrides = {}, options: StartOptio
 }
 
 /** Stores a new API key with these scopes; returns it with its id. */
-export async function newKey({ service }: TestService, wanted: readonly Scope[], now = Date.now()) {
-  const { key, kept } = mintKey("a test", wanted, now);
+export async function newKey(
+  { service }: TestService,
+  wanted: readonly Scope[],
+  now = Date.now(),
+  bounds: KeyBounds = {},
+) {
+  const { key, kept } = mintKey("a test", wanted, now, bounds);
   await service.stores.keys.add(kept);
   return { key, id: kept.id };
 }

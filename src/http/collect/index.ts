@@ -121,6 +121,7 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
       method: "POST",
       path: "/collect/json/:stream",
       scopes: ["entity:write"],
+      within: { stream: (bound, { stream }) => stream === bound },
       docs: {
         id: "collectMessages",
         tag: "collecting",

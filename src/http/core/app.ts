@@ -5,6 +5,7 @@ import type { Settings } from "../../config/settings.js";
 import { ServiceError, type ServiceErrorOf } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
+import type { AllowsOrigin } from "../edge/authenticate.js";
 import { BROKEN_OFF } from "../edge/connections.js";
 import { isLimited } from "../edge/limits.js";
 import { canonicalPath } from "../edge/request-target.js";
@@ -19,6 +20,7 @@ export interface AppDependencies extends RunDependencies {
   readonly log: Log;
   readonly meters: Meters;
   readonly settings: Pick<Settings, "http" | "limits">;
+  readonly allowsOrigin: AllowsOrigin;
   /** Whether the service is stopping; then each response closes its connection. */
   stopping(): boolean;
   readonly serviceErrorOf: ServiceErrorOf;
@@ -32,7 +34,7 @@ export function createApp(dependencies: AppDependencies): App {
   const app: App = new Koa({ proxy: settings.http.trust_proxy });
   app.silent = true;
   app.use(answerAll(dependencies));
-  if (settings.http.cors.origins.length > 0) app.use(corsHeaders(settings.http.cors.origins));
+  app.use(corsHeaders(settings.http.cors.origins, dependencies.allowsOrigin));
   app.use((ctx, next) => {
     ctx.path = canonicalPath(ctx.req, settings.limits.url_bytes);
     if (isLimited(ctx.path) && ctx.method !== "OPTIONS") dependencies.requestLimits.enter(ctx.res);
@@ -137,18 +139,26 @@ function describeError({ state: { requestId, route } }: ApiContext, error: unkno
   return { ...request, name: error.name, code, at: at.slice(0, 8).map((line) => line.trim()) };
 }
 
-/** Allows browsers of these origins; `*` allows every origin. Keys travel in a header, so cookies are never needed. */
-function corsHeaders(origins: readonly string[]): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
+/**
+ * Allows pages of these origins, `*` of every origin, and of the origins in the bound of the request's key. Keys travel
+ * in a header, so cookies are never needed.
+ */
+function corsHeaders(
+  origins: readonly string[],
+  allowsOrigin: AllowsOrigin,
+): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
   // Normalized as browsers do: https://A.example:443 becomes https://a.example.
   const allowed = new Set(origins.map((origin) => (URL.canParse(origin) ? new URL(origin).origin : origin)));
-  return cors({
-    origin: (ctx) => {
+  const withHeaders = cors({
+    origin: async (ctx) => {
       const origin = ctx.get("Origin");
-      return allowed.has("*") ? "*" : allowed.has(origin) ? origin : "";
+      if (allowed.has("*")) return "*";
+      return allowed.has(origin) || (origin !== "" && (await allowsOrigin(ctx as ApiContext, origin))) ? origin : "";
     },
     allowMethods: ["GET", "HEAD", "PUT", "POST", "DELETE"],
     allowHeaders: ["Authorization", "Content-Type", "Content-Encoding", "Idempotency-Key", "If-None-Match"],
     exposeHeaders: ["ETag", "Retry-After", "X-Request-Id", "Content-Disposition"],
     maxAge: 600,
   }) as Koa.Middleware<ApiState, Koa.DefaultContextExtends>;
+  return (ctx, next) => (allowed.size === 0 && ctx.req.headers.origin === undefined ? next() : withHeaders(ctx, next));
 }

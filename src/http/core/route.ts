@@ -2,7 +2,8 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type Koa from "koa";
 import type { Deadline } from "../../async/time-limit.js";
 import type { ErrorKind } from "../../errors.js";
-import type { Scope } from "../../keys/api-key.js";
+import type { KeyBounds, Scope } from "../../keys/api-key.js";
+import type { DataBound } from "../../keys/bounds.js";
 import type { Reservation } from "../../memory-budget.js";
 
 /** State of an authenticated request. */
@@ -12,6 +13,7 @@ export interface ApiState {
   /** Name given to the key at its creation. */
   keyName: string;
   scopes: ReadonlySet<Scope>;
+  bounds: KeyBounds;
   requestId: string;
   /** The matched route; absent without a match. */
   route?: Route;
@@ -32,6 +34,14 @@ export type Method = "GET" | "PUT" | "POST" | "DELETE";
 export const tags = ["metrics", "entities", "catalogue", "operations", "collecting", "deletion"] as const;
 
 /**
+ * Whether a request with these path parameters is within a bound of its key. A bound that concerns the scopes of the
+ * route and is absent here refuses every request.
+ */
+export type Within = {
+  readonly [B in DataBound]?: (bound: NonNullable<KeyBounds[B]>, params: Readonly<Record<string, string>>) => boolean;
+};
+
+/**
  * Definition of a route. The router, the checks of key, query and body, the types of the handler and the OpenAPI
  * document derive from it.
  */
@@ -43,6 +53,7 @@ export interface Route {
   readonly scopes: readonly Scope[] | "keyless";
   /** An additional required scope. */
   readonly alsoScope?: Scope;
+  readonly within?: Within;
   readonly docs: RouteDocs;
   /** Path parameters. */
   readonly params?: Schemas;

@@ -39,6 +39,7 @@ export function deletionRoutes(dependencies: DeletionRouteDependencies): readonl
       method: "GET",
       path: "/api/entity/deletestatus/:request_id",
       scopes: ["entity:delete", "entity:read"],
+      within: { fields: () => true, by: () => true },
       docs: {
         id: "readDeletionStatus",
         tag: "deletion",

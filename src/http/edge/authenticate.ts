@@ -1,14 +1,20 @@
 import type { IncomingMessage } from "node:http";
 import { isIPv4, isIPv6, SocketAddress } from "node:net";
 import { RateLimiterMemory } from "rate-limiter-flexible";
+import { withTimeLimit } from "../../async/time-limit.js";
+import type { Clock } from "../../clock.js";
 import { ServiceError } from "../../errors.js";
-import type { Scope } from "../../keys/api-key.js";
+import type { KeyStore, Scope } from "../../keys/api-key.js";
+import { isExpired } from "../../keys/bounds.js";
 import type { VerifyKey } from "../../keys/verify-key.js";
 import type { ApiContext, Route } from "../core/route.js";
+import { keyRates, requireOrigin, requireWithin } from "./bounds.js";
 import { overRate } from "./limits.js";
 
 export interface AuthenticateDependencies {
   readonly verify: VerifyKey;
+  readonly keys: Pick<KeyStore, "hasOrigin">;
+  readonly clock: Clock;
   /** Maximum wrong keys per address and minute; the next one gets 429. */
   readonly wrongKeysPerMinute: number;
   /** Whether X-Forwarded-For contains the caller's address. */
@@ -18,24 +24,40 @@ export interface AuthenticateDependencies {
 }
 
 /**
- * Authenticates a request for a route. Throws 401 without a valid key and 403 without a required scope. `queryKey` is
- * the key of the query.
+ * Authenticates a request for a route. Throws 401 without a valid key, 403 without a required scope or outside a bound
+ * of the key, and 429 above its rate. `queryKey` is the key of the query.
  */
 export type Authenticate = (
   ctx: ApiContext,
-  route: Pick<Route, "scopes" | "alsoScope">,
+  route: Pick<Route, "scopes" | "alsoScope" | "within">,
   queryKey: string | undefined,
 ) => Promise<void>;
 
+/**
+ * Returns whether pages of this origin may read the response: the key of the request is bound to it. In place of an
+ * absent key, as in a preflight, or an invalid one, any valid key counts. False if the store does not respond.
+ */
+export type AllowsOrigin = (
+  ctx: Pick<ApiContext, "req" | "method" | "querystring">,
+  origin: string,
+) => Promise<boolean>;
+
+/** Time limit for finding the keys of an origin, ms. */
+const ORIGIN_MS = 2000;
+
 export function authenticator({
   verify,
+  keys,
+  clock,
   wrongKeysPerMinute,
   trustProxy,
   keyInQuery,
-}: AuthenticateDependencies): Authenticate {
+}: AuthenticateDependencies): { authenticate: Authenticate; allowsOrigin: AllowsOrigin } {
   const wrongKeys = new RateLimiterMemory({ points: wrongKeysPerMinute, duration: 60 });
+  const countRate = keyRates();
 
-  return async (ctx, { scopes, alsoScope }, queryKey) => {
+  const authenticate: Authenticate = async (ctx, route, queryKey) => {
+    const { scopes, alsoScope } = route;
     if (scopes === "keyless") return;
     const key = headerKey(ctx.req) ?? (keyInQuery ? queryKey : undefined);
     if (key === undefined) throw unauthenticated(HOW_TO_SEND);
@@ -47,11 +69,30 @@ export function authenticator({
       });
       throw unauthenticated(NOT_VALID);
     }
+    if (isExpired(caller.bounds, clock())) throw unauthenticated(EXPIRED);
+    requireOrigin(ctx, caller.bounds);
+    const counted = countRate(caller);
+    if (counted !== undefined) await counted;
     if (!scopes.some((scope) => caller.scopes.has(scope))) throw lacksScope(scopes);
     if (alsoScope !== undefined && !caller.scopes.has(alsoScope)) throw lacksScope([alsoScope]);
     ctx.state.keyId = caller.keyId;
     ctx.state.keyName = caller.name;
     ctx.state.scopes = caller.scopes;
+    ctx.state.bounds = caller.bounds;
+    requireWithin(route, ctx);
+  };
+
+  async function isBound(ctx: Parameters<AllowsOrigin>[0], origin: string): Promise<boolean> {
+    const queryKey = keyInQuery ? new URLSearchParams(ctx.querystring).get("key") : null;
+    const key = headerKey(ctx.req) ?? queryKey ?? undefined;
+    if (key === undefined && ctx.method !== "OPTIONS") return false;
+    const caller = key === undefined ? undefined : await verify(key);
+    return caller === undefined ? keys.hasOrigin(origin, clock()) : (caller.bounds.origins?.includes(origin) ?? false);
+  }
+
+  return {
+    authenticate,
+    allowsOrigin: (ctx, origin) => withTimeLimit(ORIGIN_MS, [], () => isBound(ctx, origin)).catch(() => false),
   };
 }
 
@@ -66,6 +107,9 @@ const HOW_TO_SEND = "Send an API key in the Authorization header: em_<id>_<secre
 
 /** One text for every invalid key: a text that depends on the reason would reveal which ids exist. */
 const NOT_VALID = "The API key is not valid";
+
+/** Sent only for the whole text of a key. */
+const EXPIRED = "The API key has expired: its bound expires has passed";
 
 function unauthenticated(message: string): ServiceError {
   const issues = [{ code: "unauthenticated", path: "Authorization", message }];

@@ -209,8 +209,9 @@ export function shedLoad(
 }
 
 /** Converts the rejection of a rate limiter to a `ServiceError`; returns other errors unchanged. */
-export function overRate(reason: unknown, message: string): unknown {
+export function overRate(reason: unknown, message: string, path = ""): unknown {
   if (!(reason instanceof RateLimiterRes)) return reason;
   const retryAfter = Math.max(1, Math.ceil(reason.msBeforeNext / 1000));
-  return new ServiceError("too-many-requests", message, { retryAfter });
+  const issues = [{ code: "too_many_requests", path, message }];
+  return new ServiceError("too-many-requests", message, { retryAfter, issues });
 }

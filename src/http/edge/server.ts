@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import type { Clock } from "../../clock.js";
 import type { Settings } from "../../config/settings.js";
 import type { ServiceErrorOf } from "../../errors.js";
+import type { KeyStore } from "../../keys/api-key.js";
 import type { VerifyKey } from "../../keys/verify-key.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
@@ -20,6 +22,8 @@ export interface ServerDependencies {
   readonly settings: Pick<Settings, "http" | "limits">;
   readonly bodies: BodyDependencies;
   readonly verify: VerifyKey;
+  readonly keys: Pick<KeyStore, "hasOrigin">;
+  readonly clock: Clock;
   readonly log: Log;
   readonly meters: Meters;
   readonly serviceErrorOf: ServiceErrorOf;
@@ -52,21 +56,25 @@ export function openServer({
   settings,
   bodies,
   verify,
+  keys,
+  clock,
   log,
   meters,
   serviceErrorOf,
 }: ServerDependencies): ApiServer {
   const { http, limits } = settings;
   const requestLimits = new RequestLimits(limits, bodies.parsing);
-  const authenticate = authenticator({
+  const authentication = authenticator({
     verify,
+    keys,
+    clock,
     wrongKeysPerMinute: limits.wrong_keys_per_minute,
     trustProxy: http.trust_proxy,
     keyInQuery: http.key_in_query,
   });
   const codedPaths = routes.filter(({ errorCode }) => errorCode !== undefined).map(({ path }) => path);
   let stopping = false;
-  const running = { requestLimits, authenticate, bodies };
+  const running = { requestLimits, ...authentication, bodies };
   const app = createApp({ routes, log, meters, settings, ...running, serviceErrorOf, stopping: () => stopping });
   // The application adds CORS headers, `Connection: close` and protocol codes.
   const isPlain = ({ method, url = "", headers }: IncomingMessage) =>

@@ -53,6 +53,7 @@ export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
       method: "GET",
       path: "/api/entity/:table/:fieldname/:fieldval/segments",
       scopes: ["entity:read"],
+      within: { fields: (fields) => fields.includes("segments"), by: (by, { fieldname }) => fieldname === by },
       docs: {
         id: "explainSegments",
         tag: "entities",

@@ -5,7 +5,7 @@ import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { exampleNames } from "../core/openapi.js";
 import { success, Time } from "../core/responses.js";
-import { type ApiContext, type Route, route } from "../core/route.js";
+import { type ApiContext, type Route, route, type Within } from "../core/route.js";
 import { type AccountRouteParts, accountRoutes } from "./account.js";
 import { type MemberRouteParts, memberRoutes } from "./members.js";
 import { entityPath, type NamedEntity, namedIdentity } from "./named-entity.js";
@@ -69,6 +69,9 @@ const reading = {
 const readDescription =
   "Use it to read a profile with its segments. Errors: 400 `not_an_identity`, `invalid_identity`; 404 `unknown_table`, `not_found`.";
 
+/** Bounds of a read by the field in its path; `readOne` omits attributes that the key may not read. */
+const byNamedField: Within = { fields: () => true, by: (by, { fieldname }) => fieldname === by };
+
 /** Routes that read one entity. */
 export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
   const readers = { ...parts, read: readEntity(parts) };
@@ -78,6 +81,7 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
     route({
       ...reading,
       path: "/api/entity/:table/:fieldname/:fieldval",
+      within: byNamedField,
       docs: { id: "readEntity", tag: "entities", summary: "Read an entity", description: readDescription },
       params: { table, fieldname, fieldval },
       handler: ({ ctx, params, query }) => readOne(ctx, readers, params, query),
@@ -85,6 +89,10 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
     route({
       ...reading,
       path: "/api/entity/:table/:fieldval",
+      within: {
+        fields: () => true,
+        by: (by, { table = "" }) => (parts.tables.get(table)?.defaultIdentity ?? by) === by,
+      },
       docs: {
         id: "readEntityByDefaultIdentity",
         tag: "entities",
@@ -97,6 +105,7 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
     route({
       ...reading,
       path: "/api/me/:fieldname/:fieldval",
+      within: byNamedField,
       docs: {
         id: "readUser",
         tag: "entities",
@@ -118,18 +127,28 @@ async function readOne(
   { fields, segments, meta, download }: Static<typeof Query>,
 ) {
   const { table, identity } = namedIdentity(named, tables, identityBytes);
-  const profile = found(await read(table, identity, { segments }));
+  const bound = ctx.state.bounds.fields;
+  const mayReturn = (name: string) => bound?.includes(name) ?? true;
+  const profile = found(await read(table, identity, { segments: segments && mayReturn("segments") }));
   if (download) {
     ctx.attachment(`${table.name}.json`);
     ctx.type = "application/json";
   }
-  return { data: dataOf(profile, fields), ...(meta ? { meta: metaOf(table, profile) } : {}) };
+  const data = dataOf(profile, fields, mayReturn);
+  return { data, ...(meta && mayReturn("meta") ? { meta: metaOf(table, profile) } : {}) };
 }
 
-/** Returns the requested attributes and the segments. Names are chosen by senders, so properties are never assigned. */
-function dataOf({ attributes, segments }: Profile, fields: string | undefined): object {
+/**
+ * Returns the requested attributes that the key may read, and the segments. Names are chosen by senders, so properties
+ * are never assigned.
+ */
+function dataOf(
+  { attributes, segments }: Profile,
+  fields: string | undefined,
+  mayReturn: (name: string) => boolean,
+): object {
   const wanted = fields === undefined || fields === "" ? undefined : new Set(fields.split(","));
-  const entries = [...attributes].filter(([name]) => wanted?.has(name) ?? true);
+  const entries = [...attributes].filter(([name]) => mayReturn(name) && (wanted?.has(name) ?? true));
   return Object.fromEntries(segments === undefined ? entries : [...entries, ["segments", segments]]);
 }
 

@@ -4,10 +4,11 @@ import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
 import { roles as knownRoles, type Role } from "../../config/settings.js";
 import { scopes } from "../../keys/api-key.js";
+import { shownBounds } from "../../keys/bounds.js";
 import { type Meters, NotReady, type Probe } from "../../meters.js";
 import { openApiDocument, type WebhookDocs } from "../core/openapi.js";
 import { answerKept, type KeptBody, keepBody, madeOnce } from "../core/response-body.js";
-import { done, errorWith, json, oneOf, success } from "../core/responses.js";
+import { done, errorWith, json, oneOf, success, Time } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
 export interface OperationDependencies {
@@ -208,6 +209,16 @@ export const Key = Type.Object(
     id: Type.String({ description: "`admin` for the key in the settings." }),
     name: Type.String({ description: "Name given at creation." }),
     scopes: Type.Array(oneOf(scopes), { description: "Scopes of the key, sorted." }),
+    stream: Type.Optional(Type.String({ description: "Bound: the only stream that it writes to." })),
+    fields: Type.Optional(
+      Type.Array(Type.String(), {
+        description: "Bound: attributes that reads return, `segments` and `meta` included.",
+      }),
+    ),
+    by: Type.Optional(Type.String({ description: "Bound: the only identity field that reads use." })),
+    origins: Type.Optional(Type.Array(Type.String(), { description: "Bound: origins whose pages may use the key." })),
+    rate: Type.Optional(Type.Integer({ minimum: 1, description: "Bound: maximum requests per minute." })),
+    expires_at: Type.Optional(Time("Bound: time from which the key is refused.")),
   },
   { title: "Key", description: "The API key that the request was made with.", additionalProperties: false },
 );
@@ -221,16 +232,17 @@ export function keyRoutes(): readonly Route[] {
       method: "GET",
       path: "/api/key",
       scopes,
+      within: { stream: () => true, fields: () => true, by: () => true },
       docs: {
         id: "readKey",
         tag: "operations",
         summary: "Read the request's own key",
         description:
-          "Use it to check whether a key is valid and which scopes it has. Any valid key may call it. Error 401: `unauthenticated`.",
+          "Use it to check whether a key is valid, which scopes it has and what bounds it; bounds that it does not have are absent. Any valid key may call it. Error 401: `unauthenticated`.",
       },
       responses: { 200: keyAnswer },
       handler: ({ ctx: { state } }) => ({
-        data: { id: state.keyId, name: state.keyName, scopes: [...state.scopes].sort() },
+        data: { id: state.keyId, name: state.keyName, scopes: [...state.scopes].sort(), ...shownBounds(state.bounds) },
       }),
     }),
   ];

@@ -2,15 +2,17 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import type { ErrorKind } from "../../errors.js";
 import { precisions } from "../../formats/line-protocol.js";
+import { stream } from "../../metrics/dimensions.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { writeWindow } from "../../metrics/writable-points.js";
 import type { BodyDependencies } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { empty, oneOf, success } from "../core/responses.js";
-import { type Route, route } from "../core/route.js";
+import { type ApiContext, type Route, route, type Within } from "../core/route.js";
+import { outOfBound } from "../edge/bounds.js";
 import { PointTally, pointsBody, readJsonPoints } from "./json-points.js";
 import { readLinePoints } from "./line-points.js";
-import { pointReaders, type WriteLimits } from "./point-reader.js";
+import { type PointsRead, pointReaders, type WriteLimits } from "./point-reader.js";
 
 export interface PointDependencies {
   /** Version of this package. */
@@ -32,6 +34,9 @@ const precision = oneOf(precisions, {
   issue: { code: "bad_precision", message: `precision must be one of ${precisions.join(", ")}` },
 });
 
+/** Every write of points compares its series with the bound in `writeAll`. */
+const within: Within = { stream: () => true };
+
 /**
  * Routes that write points, as JSON and in line protocol, and the ping that clients of InfluxDB send first. A 2xx
  * response means that the points are durable and visible.
@@ -46,11 +51,21 @@ export function pointRoutes({
   clock,
 }: PointDependencies): readonly Route[] {
   const readerOf = pointReaders(limits);
+
+  /** Writes points, unless one is outside the stream that the key is bound to. */
+  async function writeAll({ state: { bounds } }: ApiContext, { count, columns }: PointsRead): Promise<void> {
+    const isWithin = ({ series }: SlotColumn) => series.dimension === stream && series.id === bounds.stream;
+    if (bounds.stream !== undefined && !columns.every(isWithin)) throw outOfBound("stream");
+    await write(columns);
+    countPoints(count);
+  }
+
   return [
     route({
       method: "POST",
       path: "/api/metric/points",
       scopes: ["metric:write"],
+      within,
       docs: {
         id: "writePoints",
         tag: "metrics",
@@ -73,16 +88,16 @@ export function pointRoutes({
       },
       responses: { 200: success("PointsAnswer", PointTally) },
       async handler({ ctx }) {
-        const { count, columns } = await readJsonPoints(ctx, readerOf(writeWindow(clock(), keep())), limits, bodies);
-        await write(columns);
-        countPoints(count);
-        return { data: { point_count: count } };
+        const points = await readJsonPoints(ctx, readerOf(writeWindow(clock(), keep())), limits, bodies);
+        await writeAll(ctx, points);
+        return { data: { point_count: points.count } };
       },
     }),
     route({
       method: "POST",
       path: "/api/v2/write",
       scopes: ["metric:write"],
+      within,
       docs: {
         id: "writeLineProtocol",
         tag: "metrics",
@@ -105,9 +120,7 @@ export function pointRoutes({
       async handler({ ctx, query: { precision } }) {
         const now = clock();
         const reader = readerOf(writeWindow(now, keep()));
-        const { count, columns } = await readLinePoints(ctx, { now, precision }, reader, limits, bodies);
-        await write(columns);
-        countPoints(count);
+        await writeAll(ctx, await readLinePoints(ctx, { now, precision }, reader, limits, bodies));
         ctx.status = 204;
       },
     }),

@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import type { ApiKey, KeyStore, Scope } from "../../keys/api-key.js";
+import type { ApiKey, KeyBounds, KeyStore, Scope } from "../../keys/api-key.js";
 import type { CollectionPlan } from "./collection.js";
 
 const apiKeys: CollectionPlan = { name: "api_keys", indexes: [] };
@@ -10,6 +10,7 @@ export interface KeyDocument {
   readonly _id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
+  readonly bounds: KeyBounds;
   readonly digest: string;
   readonly createdAt: number;
   readonly revokedAt: number | null;
@@ -46,6 +47,11 @@ export function mongoKeyStore(db: Db): KeyStore {
     async noteUse(id, day) {
       const isEarlier = [{ lastUsedOn: null }, { lastUsedOn: { $lt: day } }];
       await keys.updateOne({ _id: id, $or: isEarlier }, { $set: { lastUsedOn: day } });
+    },
+
+    async hasOrigin(origin, now) {
+      const isLasting = [{ "bounds.expiresAt": null }, { "bounds.expiresAt": { $gt: now } }];
+      return (await keys.findOne({ "bounds.origins": origin, revokedAt: null, $or: isLasting })) !== null;
     },
   };
 }

@@ -1,0 +1,109 @@
+import { type Command, Option } from "commander";
+import { durationRule, parseDuration } from "../formats/duration.js";
+import type { KeyBounds, Scope } from "../keys/api-key.js";
+import { unboundableScopes } from "../keys/bounds.js";
+import { streamNamePattern, streamNameRule } from "../metrics/dimensions.js";
+import { UsageError } from "./run-command.js";
+
+/** Values of the options as given. */
+export interface BoundOptions {
+  readonly stream?: string;
+  readonly fields?: string;
+  readonly by?: string;
+  readonly origins?: string;
+  readonly rate?: string;
+  readonly expires?: string;
+}
+
+const descriptions: Readonly<Record<keyof BoundOptions, readonly [value: string, description: string]>> = {
+  stream: ["stream", "bound of a new key: the only stream that it writes to, as messages or points"],
+  fields: ["fields", "bound: attributes that reads return, separated by commas; segments and meta count as names"],
+  by: ["field", "bound: the only identity field that reads use, in every table"],
+  origins: ["origins", "bound: origins whose pages may use it, separated by commas, such as https://www.example.com"],
+  rate: ["requests", "bound: maximum requests per minute"],
+  expires: ["duration", "bound: time until it is refused, such as 90d"],
+};
+
+const names = Object.keys(descriptions) as (keyof BoundOptions)[];
+
+/** Adds an option for each bound. */
+export function addBoundOptions(command: Command): void {
+  for (const name of names) {
+    const [value, description] = descriptions[name];
+    command.addOption(new Option(`--${name} <${value}>`, description));
+  }
+}
+
+/** Returns the first option of a bound that is given. */
+export function givenBound(options: BoundOptions): keyof BoundOptions | undefined {
+  return names.find((name) => options[name] !== undefined);
+}
+
+/** Returns the bounds of a new key. `now` is Unix ms; `identityFields` are those of all tables. Throws `UsageError`. */
+export function readBounds(
+  options: BoundOptions,
+  scopes: readonly Scope[],
+  now: number,
+  identityFields: readonly string[],
+): KeyBounds {
+  const { stream, fields, by, origins, rate, expires } = options;
+  const ofData = (["stream", "fields", "by"] as const).find((name) => options[name] !== undefined);
+  const unboundable = scopes.filter((scope) => unboundableScopes.includes(scope));
+  if (ofData !== undefined && unboundable.length > 0) {
+    throw new UsageError(`--${ofData} cannot be combined with ${unboundable.join(", ")}, which it would not limit`);
+  }
+  return {
+    ...(stream === undefined ? {} : { stream: readStream(stream) }),
+    ...(fields === undefined ? {} : { fields: readFields(fields) }),
+    ...(by === undefined ? {} : { by: readField(by, identityFields) }),
+    ...(origins === undefined ? {} : { origins: readOrigins(origins) }),
+    ...(rate === undefined ? {} : { rate: readRate(rate) }),
+    ...(expires === undefined ? {} : { expiresAt: now + readDuration(expires) }),
+  };
+}
+
+function readStream(text: string): string {
+  if (!new RegExp(streamNamePattern).test(text)) throw new UsageError(`--stream: ${streamNameRule}`);
+  return text;
+}
+
+const ATTRIBUTE = /^\P{Cc}{1,256}$/u;
+
+function readFields(text: string): string[] {
+  const fields = listIn(text);
+  if (fields.every((name) => ATTRIBUTE.test(name))) return fields;
+  throw new UsageError("--fields takes names of 1 to 256 characters without control characters, separated by commas");
+}
+
+function readField(text: string, known: readonly string[]): string {
+  if (known.includes(text)) return text;
+  throw new UsageError(`--by takes an identity field of a table: ${known.join(", ")}`);
+}
+
+/** Returns origins as browsers send them: https://A.example:443 becomes https://a.example. */
+function readOrigins(text: string): string[] {
+  const origins = listIn(text).map((one) => {
+    const url = /^https?:\/\/[^/?#@\\\s]+\/?$/i.test(one) && URL.canParse(one) ? new URL(one) : undefined;
+    if (url !== undefined) return url.origin;
+    throw new UsageError("--origins takes http:// or https:// with a host and no path, separated by commas");
+  });
+  return [...new Set(origins)];
+}
+
+const MOST_REQUESTS = 1_000_000_000;
+
+function readRate(text: string): number {
+  const rate = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (rate <= MOST_REQUESTS) return rate;
+  throw new UsageError(`--rate takes a whole number from 1 to ${MOST_REQUESTS}`);
+}
+
+function readDuration(text: string): number {
+  const duration = parseDuration(text);
+  if (duration === undefined) throw new UsageError(`--expires: ${durationRule}`);
+  return duration.ms;
+}
+
+function listIn(text: string): string[] {
+  return [...new Set(text.split(",").map((one) => one.trim()))];
+}

@@ -1,0 +1,51 @@
+import { RateLimiterMemory } from "rate-limiter-flexible";
+import { ServiceError } from "../../errors.js";
+import type { KeyBounds, Scope } from "../../keys/api-key.js";
+import { type DataBound, dataBounds } from "../../keys/bounds.js";
+import type { Caller } from "../../keys/verify-key.js";
+import type { ApiContext, Route } from "../core/route.js";
+import { overRate } from "./limits.js";
+
+/** Returns the error of a request outside a bound of its key. Names the bound, never its value. */
+export function outOfBound(name: keyof KeyBounds): ServiceError {
+  const message = `The request is outside the bound ${name} of its key`;
+  return new ServiceError("forbidden", message, { issues: [{ code: "forbidden", path: name, message }] });
+}
+
+/** Refuses a request from an origin outside the bound of its key. A request without `Origin` is not from a page. */
+export function requireOrigin(ctx: ApiContext, { origins }: KeyBounds): void {
+  const { origin } = ctx.req.headers;
+  if (origins !== undefined && origin !== undefined && !origins.includes(origin)) throw outOfBound("origins");
+}
+
+/** Refuses a request that reads or writes outside a bound of its key. */
+export function requireWithin(
+  { scopes, alsoScope, within }: Pick<Route, "scopes" | "alsoScope" | "within">,
+  ctx: ApiContext,
+): void {
+  const { bounds } = ctx.state;
+  const isWithin = <B extends DataBound>(name: B): boolean => {
+    const bound: KeyBounds[B] = bounds[name];
+    const concerns = (scope: Scope) => scope === alsoScope || scopes.includes(scope);
+    if (bound === undefined || !dataBounds[name].some(concerns)) return true;
+    return within?.[name]?.(bound, ctx.params) ?? false;
+  };
+  for (const name of Object.keys(dataBounds) as DataBound[]) if (!isWithin(name)) throw outOfBound(name);
+}
+
+/** Counts the requests of keys that are bound to a rate; the count throws 429 above it. */
+export function keyRates(): (caller: Caller) => Promise<void> | undefined {
+  const limiters = new Map<number, RateLimiterMemory>();
+  return ({ keyId, bounds: { rate } }) => {
+    if (rate === undefined) return undefined;
+    const limiter = limiters.get(rate) ?? new RateLimiterMemory({ points: rate, duration: 60 });
+    limiters.set(rate, limiter);
+    return count(limiter, keyId);
+  };
+}
+
+async function count(limiter: RateLimiterMemory, keyId: string): Promise<void> {
+  await limiter.consume(keyId).catch((reason: unknown) => {
+    throw overRate(reason, "The key exceeds its bound rate", "rate");
+  });
+}
