@@ -41,6 +41,21 @@ describe("States of the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
+  it("The key panel shows the bounds that the key has, and no others", async () => {
+    const bounds = { fields: ["plan", "segments"], by: "email", origins: [on.service.url], rate: 600 };
+    const { key } = await on.newKey(["metric:read", "entity:read"], on.service, { ...bounds, expiresAt: NOW + HOUR });
+    const { page, errors } = await on.open("?view=health", { key });
+    await state(page, "ready");
+    await page.getByRole("button", { name: "Key", exact: true }).click();
+    const panel = page.getByRole("region", { name: "Key" });
+    const terms = await panel.locator("dt").allInnerTexts();
+    const values = await panel.locator("dd").allInnerTexts();
+    expect(terms.slice(2)).to.deep.equal(["Reads attributes", "Reads by", "Origins", "Requests per minute", "Expires"]);
+    expect(values.slice(2, 6)).to.deep.equal(["plan, segments", "email", on.service.url, "600"]);
+    expect(values[6]).to.match(/^\d+ \w+ \d{4}, \d\d:\d\d/);
+    expect(errors).to.deep.equal([]);
+  });
+
   it("The key panel shows the scopes; Escape and Cancel close it without a change", async () => {
     const { key } = await on.newKey(["metric:read"]);
     const { page } = await on.open("?view=health", { key });

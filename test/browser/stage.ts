@@ -1,5 +1,5 @@
 import type { Browser } from "playwright-core";
-import type { Scope } from "../../src/keys/api-key.js";
+import type { KeyBounds, Scope } from "../../src/keys/api-key.js";
 import { mintKey } from "../../src/keys/verify-key.js";
 import type { TestService } from "../support/service.js";
 import { type Opened, type OpenOptions, openBrowser, openDashboard } from "./browser.js";
@@ -11,7 +11,7 @@ export interface Stage {
   /** The dashboard in a tab of its own, until the test ends. */
   open(search?: string, options?: Partial<OpenOptions>, of?: TestService): Promise<Opened>;
   /** A key that the service accepts. */
-  newKey(scopes: Scope[], of?: TestService): Promise<{ key: string; id: string }>;
+  newKey(scopes: Scope[], of?: TestService, bounds?: KeyBounds): Promise<{ key: string; id: string }>;
 }
 
 /** For the suite that calls it: its tests are skipped where Chromium is not installed. */
@@ -42,8 +42,8 @@ export function stage(start: () => Promise<TestService>): Stage {
       opened.push(one);
       return one;
     },
-    async newKey(scopes, of = service as TestService) {
-      const { key, kept } = mintKey("a test", scopes, NOW);
+    async newKey(scopes, of = service as TestService, bounds = {}) {
+      const { key, kept } = mintKey("a test", scopes, NOW, bounds);
       await of.service.stores.keys.add(kept);
       return { key, id: kept.id };
     },

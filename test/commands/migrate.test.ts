@@ -76,6 +76,10 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect(out).to.match(/^single facts +1 +1 +[0-9a-f]{32} +equal$/m);
     const key = await servers.fetch("/api/segment", { key: filled.key });
     expect(key.status, "a key of the folder").to.equal(200);
+    const [there, here] = await Promise.all(
+      [servers, embedded].map(async (one) => (await one.fetch("/api/key", { key: filled.key })).json()),
+    );
+    expect(there, "its bounds").to.deep.equal(here).and.have.nested.property("data.by", "email");
     const late = { _uid: filled.erased[0], city: "Rome", at: "2020-01-01T00:00:00Z" };
     await servers.fetch("/collect/json/web?timestamp_field=at", { method: "POST", json: late });
     expect((await servers.fetch(`/api/entity/user/${filled.erased[0]}`)).status, "erased for good").to.equal(404);

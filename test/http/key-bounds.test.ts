@@ -241,7 +241,7 @@ describe("bounds of keys", () => {
     expect(text).to.include("expired").and.include("expires");
   });
 
-  it("are returned by GET /api/key, and only those that the key has", async () => {
+  it("are returned by GET /api/key, without bounds that the key does not have", async () => {
     const expiresAt = now + HOUR;
     const bounds = { fields: ["plan"], by: "_uid", origins: ["https://a.example"], stream: "web", rate: 60 };
     const key = await keyWith(["entity:read"], { ...bounds, expiresAt });

@@ -5,7 +5,7 @@ import type { KeyBounds, Scope } from "../../src/keys/api-key.js";
 import type { DataBound } from "../../src/keys/bounds.js";
 import { newKey, serviceOfSuite } from "../support/service.js";
 
-/** How a route that reads or writes data treats each bound: refused outside it, the response trimmed, or unaffected. */
+/** Effect of each bound on a route: requests outside it are refused, the response is trimmed, or nothing changes. */
 type Treatment = Readonly<Partial<Record<DataBound, "refused" | "trimmed" | "unaffected">>>;
 
 /** Every route for which a key with bounds of data can have the scope. */
@@ -77,7 +77,7 @@ describe("routes and bounds of keys", () => {
     return { status: response.status, refusedBy: refusedBy ?? "", text, headers: response.headers };
   }
 
-  it("P31: a bound of data refuses or trims on exactly these routes", async () => {
+  it("P32: a bound of data refuses or trims on exactly these routes", async () => {
     const within = keyed.filter(({ scopes, alsoScope }) => {
       const allowed = (scope: Scope) => boundable.includes(scope);
       return (scopes as Scope[]).some(allowed) && (alsoScope === undefined || allowed(alsoScope));
@@ -100,7 +100,7 @@ describe("routes and bounds of keys", () => {
     }
   });
 
-  it("P31: a key with scopes that reach all data cannot pass a route that its bounds concern", async () => {
+  it("P32: a key with scopes that reach all data cannot pass a route that its bounds concern", async () => {
     for (const bound of ["stream", "fields", "by"] as const) {
       const { key } = await newKey(service, ["entity:delete", "entity:read"], Date.now(), { [bound]: narrow[bound] });
       const preview = keyed.filter(({ name }) => name === "POST /api/deletion/preview");
@@ -112,7 +112,7 @@ describe("routes and bounds of keys", () => {
     }
   });
 
-  it("P31: origins refuse a page of another origin on every route with a key, and serve requests without one", async () => {
+  it("P32: origins refuse a page of another origin on every route with a key, and serve requests without one", async () => {
     const origin = "https://a.example";
     for (const route of keyed) {
       const wanted = [...(route.scopes as Scope[]), ...(route.alsoScope === undefined ? [] : [route.alsoScope])];
@@ -129,7 +129,7 @@ describe("routes and bounds of keys", () => {
     }
   });
 
-  it("P31: a rate and an end apply to every route with a key", async () => {
+  it("P32: a rate and an end apply to every route with a key", async () => {
     for (const route of keyed) {
       const wanted = [...(route.scopes as Scope[]), ...(route.alsoScope === undefined ? [] : [route.alsoScope])];
       const { key } = await newKey(service, wanted, Date.now(), { rate: 1 });
@@ -143,7 +143,7 @@ describe("routes and bounds of keys", () => {
     }
   });
 
-  it("P31: a route that declares nothing refuses every key with a bound that concerns its scopes", () => {
+  it("P32: a route that declares nothing refuses every key with a bound that concerns its scopes", () => {
     const refused = (scopes: readonly Scope[], bounds: KeyBounds) => {
       const ctx = { state: { bounds }, params: {} } as unknown as ApiContext;
       return expect(() => requireWithin({ scopes }, ctx), scopes.join()).to;

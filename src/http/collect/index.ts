@@ -127,7 +127,7 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
         tag: "collecting",
         summary: "Collect messages about entities",
         description:
-          "Use it to send profile data. The body is an array of up to 10,000 messages, a single message, or NDJSON with any number of messages. Invalid messages are reported by position and the others are applied. A 200 means durable, applied and counted. Send an `Idempotency-Key` to retry safely. Errors: 400 `empty`, `not_json`, `invalid_stream`; 404 `unknown_table`; 413 `too_large`; 422 `unprocessable`. Codes of rejected messages include `no_identity`, `invalid_identity`, `invalid_time`, `time_ahead`, `invalid_segments`.",
+          "Use it to send profile data. The body is an array of up to 10,000 messages, a single message, or NDJSON with any number of messages. Invalid messages are reported by position and the others are applied. A 200 means durable, applied and counted. Send an `Idempotency-Key` to retry safely. Errors: 400 `empty`, `not_json`, `invalid_stream`; 403 `forbidden` if the key is bound to another stream; 404 `unknown_table`; 413 `too_large`; 422 `unprocessable`. Codes of rejected messages include `no_identity`, `invalid_identity`, `invalid_time`, `time_ahead`, `invalid_segments`.",
       },
       params: {
         stream: streamName,

@@ -55,7 +55,8 @@ export function openApiDocument(
           type: "apiKey",
           in: "header",
           name: "Authorization",
-          description: "`em_<id>_<secret>`, alone or after `Bearer` or `Token`.",
+          description:
+            "`em_<id>_<secret>`, alone or after `Bearer` or `Token`. A key can have bounds: a request outside one is 403 `forbidden`, above its rate 429 `too_many_requests`, after its end 401 `unauthenticated`. `path` of the error is the name of the bound (`Authorization` for 401).",
         },
         ...Object.fromEntries(
           webhooks.map(({ docs, token }) => [docs.id, { type: "http", scheme: "bearer", description: token }]),

@@ -59,7 +59,7 @@ export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
         tag: "entities",
         summary: "Explain an entity's segments",
         description:
-          "Use it to find the message behind each membership. Errors: 400 `not_an_identity`; 404 `unknown_table`, `not_found`.",
+          "Use it to find the message behind each membership. Errors: 400 `not_an_identity`; 403 `forbidden` if the key is bound to another identity field, or to fields without `segments`; 404 `unknown_table`, `not_found`.",
       },
       params: entityPath,
       responses: { 200: success("ExplainedSegmentsAnswer", Type.Array(ExplainedSegment)) },

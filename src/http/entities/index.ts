@@ -67,7 +67,7 @@ const reading = {
 } as const;
 
 const readDescription =
-  "Use it to read a profile with its segments. Errors: 400 `not_an_identity`, `invalid_identity`; 404 `unknown_table`, `not_found`.";
+  "Use it to read a profile with its segments. Attributes, segments and `meta` that the bound `fields` of the key does not name are absent. Errors: 400 `not_an_identity`, `invalid_identity`; 403 `forbidden` if the key is bound to another identity field; 404 `unknown_table`, `not_found`.";
 
 /** Bounds of a read by the field in its path; `readOne` omits attributes that the key may not read. */
 const byNamedField: Within = { fields: () => true, by: (by, { fieldname }) => fieldname === by };

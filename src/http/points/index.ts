@@ -73,7 +73,7 @@ export function pointRoutes({
         description:
           "Use it to write your own series. All points are written or none; errors contain positions. A 200 means durable and visible. Safe to repeat. " +
           'A block instead of the array is faster: `{ "series": [{ dimension, dimension_id, dimension_type }], ' +
-          '"ts": [..], "values": [[one number or null for each ts] for each series] }`. Errors: 400 `not_points`, `bad_time`, `bad_value`, `unknown_field`, `empty`; 413 `too_large`; 507 `out_of_space`.',
+          '"ts": [..], "values": [[one number or null for each ts] for each series] }`. Errors: 400 `not_points`, `bad_time`, `bad_value`, `unknown_field`, `empty`; 403 `forbidden` if the key is bound to a stream and a point is of another series; 413 `too_large`; 507 `out_of_space`.',
       },
       stream: {
         "application/json": { schema: pointsBody(limits.batch_points), examples: pointExamples },
@@ -105,7 +105,7 @@ export function pointRoutes({
         description:
           "Use it with Telegraf and clients of InfluxDB 2: the measurement is the dimension, the tags are `dimension_id` and `dimension_type` (default: size), the field is `value`. " +
           "Plain or gzip. All points are written or none; the message of an error contains the first invalid line and its issue. " +
-          "`application/x-www-form-urlencoded`, the default of `curl --data-binary`, counts as plain text. Errors: 400 `not_line_protocol`, `bad_precision`; 413 `too_large`; 507 `out_of_space`.",
+          "`application/x-www-form-urlencoded`, the default of `curl --data-binary`, counts as plain text. Errors: 400 `not_line_protocol`, `bad_precision`; 403 `forbidden` if the key is bound to a stream and a point is of another series; 413 `too_large`; 507 `out_of_space`.",
       },
       query: {
         precision,
