@@ -5,7 +5,7 @@ import { type CompletedDeletion, NOTIFICATION } from "./deletion.js";
 import type { DeletionObserver } from "./observe.js";
 import { type Ledger, TargetError, type Webhook } from "./ports.js";
 import { retryDelay } from "./retry-schedule.js";
-import type { LeasedDeletion } from "./run.js";
+import type { LeasedDeletion, RunResult } from "./run.js";
 
 export interface NotificationDependencies {
   readonly ledger: Pick<Ledger, "release" | "notified" | "wakeWaitingFor">;
@@ -18,13 +18,13 @@ export interface NotificationDependencies {
 
 /**
  * Sends the notification of a leased, completed request. It is sent again when the process dies before the delivery is
- * stored, and after a failure at the retry time of a remote target. Resolves with `NOTIFICATION` when another run must
- * send it, because this one may not call the webhook.
+ * stored, and after a failure at the retry time of a remote target. A run that may not call the webhook leaves it to
+ * another one.
  */
 export async function runNotification(
   { ledger, webhook, clock, log, observer, failpoint }: NotificationDependencies,
   { deletion, runner, target }: LeasedDeletion & { readonly deletion: CompletedDeletion },
-): Promise<string | undefined> {
+): Promise<RunResult> {
   const { requestId } = deletion;
   const release = (progress: { attempts: number; problem: string | undefined }, waitMs: number) =>
     ledger.release(requestId, runner, {
@@ -36,7 +36,7 @@ export async function runNotification(
 
   if (webhook === undefined || target !== NOTIFICATION) {
     await release(deletion, 0);
-    return NOTIFICATION;
+    return { next: NOTIFICATION };
   }
   try {
     failpoint("notification-begun");
@@ -48,10 +48,10 @@ export async function runNotification(
     await release({ attempts, problem: error.message }, retryDelay(attempts, true));
     observer.failed(NOTIFICATION);
     log.warn({ request: requestId, problem: error.message, attempts }, "a notification failed; retrying later");
-    return undefined;
+    return { failed: true };
   }
   await ledger.notified(requestId);
   if (deletion.attempts > 0) await ledger.wakeWaitingFor(NOTIFICATION);
   log.info({ request: requestId }, "the notification of a deletion is delivered");
-  return undefined;
+  return {};
 }

@@ -29,16 +29,23 @@ export interface LeasedDeletion {
   readonly target: string | undefined;
 }
 
+/** Result of a run. */
+export interface RunResult {
+  /** The remote target of the next run, or `NOTIFICATION`; absent when the request waits or has ended. */
+  readonly next?: string;
+  /** Whether the request waits for its retry time. */
+  readonly failed?: boolean;
+}
+
 /** Maximum requests over the same identities that a completion wakes. The poll finds the others. */
 const MAX_WOKEN = 8;
 
 /**
  * Runs a leased request stage by stage: the live profile, each target, verification of all targets, the keys,
  * completion. Every stage can be repeated, so a run may crash at any point and two runs may overlap. A failed stage is
- * stored with its retry time. Resolves with the remote target of the next run, or `NOTIFICATION`; undefined when the
- * request waits, or is completed without a notification.
+ * stored with its retry time.
  */
-export async function runDeletion(dependencies: RunDependencies, leased: LeasedDeletion): Promise<string | undefined> {
+export async function runDeletion(dependencies: RunDependencies, leased: LeasedDeletion): Promise<RunResult> {
   const { ledger, clock, failpoint } = dependencies;
   const { requestId, hashes } = leased.deletion;
   const targets = erasureTargets(dependencies.entities, dependencies.targets, leased.deletion.targets);
@@ -64,12 +71,12 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
         await release({ ...deletion, problem: "an earlier request is open" }, WAIT_FOR_EARLIER_MS);
         // The earlier request may have been completed before this one was stored as waiting.
         if (!(await isBehind())) await runSoon(dependencies, [requestId]);
-        return undefined;
+        return {};
       }
       const nextTarget = nextRemoteTarget(deletion, isRemote);
       if (nextTarget !== undefined && nextTarget !== leased.target) {
         await release(deletion, 0);
-        return nextTarget;
+        return { next: nextTarget };
       }
       if (stage === VERIFIED) {
         await verifyAll(targets, deletion, failpoint);
@@ -88,7 +95,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
     }
     await complete(dependencies, deletion);
     await runSoon(dependencies, await ledger.openOver(hashes, MAX_WOKEN));
-    return deletion.notify ? NOTIFICATION : undefined;
+    return deletion.notify ? { next: NOTIFICATION } : {};
   } catch (error) {
     if (!(error instanceof StageError)) throw error;
     const { stage, cause } = error;
@@ -99,8 +106,8 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
     dependencies.observer.failed(stage);
     const fields = { request: requestId, stage, attempts, stuck: isStuck({ attempts }) };
     dependencies.log.warn(fields, "a deletion failed; retrying later");
+    return { failed: true };
   }
-  return undefined;
 }
 
 function verifiedNow({ times }: Deletion, targets: readonly DownstreamTarget[], now: number): Deletion["times"] {

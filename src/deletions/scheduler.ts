@@ -4,7 +4,7 @@ import type { Clock } from "../clock.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import type { Ledger } from "./ports.js";
-import type { LeasedDeletion } from "./run.js";
+import type { LeasedDeletion, RunResult } from "./run.js";
 
 export interface SchedulerDependencies {
   readonly ledger: Pick<Ledger, "due" | "lease" | "renew">;
@@ -16,7 +16,7 @@ export interface SchedulerDependencies {
   /** Ms between polls. */
   readonly pollMs: number;
   /** See `runDeletion` and `runNotification`. */
-  run(leased: LeasedDeletion): Promise<string | undefined>;
+  run(leased: LeasedDeletion): Promise<RunResult>;
 }
 
 /** Runs requests that are due: at once after a hint, otherwise at the next poll. */
@@ -53,8 +53,8 @@ interface Lane {
   readonly atOnce: number;
   /** Runs in progress by request id. */
   readonly runs: Map<string, Promise<string | undefined>>;
-  /** Whether the last run could not start or store its result: the ledger is read-only or unreachable. */
-  isFailing: boolean;
+  /** Failed runs since the last one that did not fail. */
+  failures: number;
 }
 
 export function scheduler(dependencies: SchedulerDependencies): Scheduler {
@@ -64,7 +64,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     target,
     atOnce,
     runs: new Map(),
-    isFailing: false,
+    failures: 0,
   });
   const ownStores = lane(undefined, OWN_AT_ONCE);
   const remote = new Map(targets.map((target) => [target, lane(target, REMOTE_AT_ONCE)]));
@@ -98,11 +98,11 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
       failpoint("deletion-leased");
       const renew = () => ledger.renew(requestId, runner, clock() + LEASE_MS).catch(() => {});
       renewal = setInterval(renew, RENEW_MS).unref();
-      const next = await run({ deletion, runner, target: lane.target });
-      lane.isFailing = false;
+      const { next, failed } = await run({ deletion, runner, target: lane.target });
+      lane.failures = failed ? lane.failures + 1 : 0;
       return next;
     } catch (error) {
-      lane.isFailing = true;
+      lane.failures += 1;
       log.warn({ err: error, request: requestId }, "running a deletion failed; retrying");
       return undefined;
     } finally {
@@ -110,7 +110,10 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     }
   }
 
-  /** Starts due requests up to the capacity. Resolves with the ms until the next poll: 0 while more are due. */
+  /**
+   * Starts due requests up to the capacity. Resolves with the ms until the next poll: 0 while more are due, unless the
+   * last runs have all failed. Calls of a system that is down must not take the time of other runs.
+   */
   async function poll(lane: Lane): Promise<number> {
     try {
       const { runs, atOnce } = lane;
@@ -118,7 +121,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
       const page = (await ledger.due(clock(), lane.target, PAGE)).filter((requestId) => !runs.has(requestId));
       const free = atOnce - runs.size;
       for (const requestId of rotated(page).slice(0, free)) void follow(requestId, lane);
-      return page.length > free && !lane.isFailing ? 0 : pollMs;
+      return page.length > free && lane.failures < atOnce ? 0 : pollMs;
     } catch (error) {
       log.warn({ err: error }, "reading due deletions failed; retrying");
       return pollMs;

@@ -3,8 +3,9 @@ import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { systemClock } from "../../src/clock.js";
 import { NOTIFICATION } from "../../src/deletions/deletion.js";
-import type { Webhook } from "../../src/deletions/ports.js";
+import { TargetError, type Webhook } from "../../src/deletions/ports.js";
 import { LEASE_MS } from "../../src/deletions/scheduler.js";
 import { webhookAt } from "../../src/deletions/webhook.js";
 import { StartError } from "../../src/errors.js";
@@ -200,6 +201,25 @@ describe("P31: the notification of a completed deletion", () => {
     answer();
     await until("all are delivered", async () => (await pending()) === 0);
     expect(calls).to.equal(40);
+  });
+
+  it("A receiver that refuses everything is called at most 8 times for each poll, so that it delays no deletion", async function () {
+    this.timeout(30_000);
+    let calls = 0;
+    const refusing: Webhook = {
+      async notify() {
+        calls += 1;
+        throw new TargetError("webhook", "answered 500");
+      },
+    };
+    const { deletions, stores } = await open({ webhook: refusing, clock: systemClock, pollMs: 500 });
+    for (let index = 0; index < 150; index += 1)
+      await deletions.accept("user", { field: "user_id", value: `person-${index}` });
+    deletions.start();
+    await until("all are complete", async () => (await stores.ledger.count("open")) === 0);
+    const before = calls;
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(calls - before).to.be.within(8, 8 * 8);
   });
 
   it("A request is notified after its remote targets have erased it, and not before", async () => {
