@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startService, type TestService } from "../support/service.js";
+import { newKey, startService, type TestService } from "../support/service.js";
 
 describe("browsers of other sites", () => {
   let service: TestService;
@@ -41,5 +41,38 @@ describe("browsers of other sites", () => {
   it("may call from every origin when the configured origin is *", async () => {
     service = await startService({ http: { cors: { origins: ["*"] } } });
     expect((await preflight("https://b.example")).headers.get("access-control-allow-origin")).to.equal("*");
+  });
+
+  it("may call with the key of their origin in the query, where the configuration accepts such keys", async () => {
+    service = await startService({ http: { key_in_query: true } });
+    const origins = ["https://a.example"];
+    const { key } = await newKey(service, ["metric:read"], Date.now(), { origins });
+    for (const origin of ["https://a.example", "https://b.example"]) {
+      const response = await service.fetch(`/api/stream?key=${key}`, { key: null, headers: { origin } });
+      const allowed = response.headers.get("access-control-allow-origin");
+      expect([response.status, allowed]).to.deep.equal(origin === origins[0] ? [200, origin] : [403, null]);
+    }
+  });
+
+  it("may call from configured origins and from those of their key", async () => {
+    service = await startService({ http: { cors: { origins: ["https://a.example"] } } });
+    const { key } = await newKey(service, ["metric:read"], Date.now(), { origins: ["https://b.example"] });
+    const answer = async (origin: string) => {
+      const { status, headers } = await service.fetch("/api/stream", { key, headers: { origin } });
+      return [status, headers.get("access-control-allow-origin")];
+    };
+    expect(await answer("https://b.example")).to.deep.equal([200, "https://b.example"]);
+    expect(await answer("https://a.example")).to.deep.equal([403, "https://a.example"]);
+    expect(await answer("https://c.example")).to.deep.equal([403, null]);
+    expect((await preflight("https://b.example")).headers.get("access-control-allow-origin")).to.equal(
+      "https://b.example",
+    );
+  });
+
+  it("get no headers, and the response at once, while the keys cannot be read", async () => {
+    service = await startService();
+    service.service.stores.keys.hasOrigin = () => Promise.reject(new Error("The store is away"));
+    const response = await service.fetch("/health", { key: null, headers: { origin: "https://a.example" } });
+    expect([response.status, response.headers.get("access-control-allow-origin")]).to.deep.equal([200, null]);
   });
 });

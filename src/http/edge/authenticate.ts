@@ -84,9 +84,8 @@ export function authenticator({
 
   async function isBound(ctx: Parameters<AllowsOrigin>[0], origin: string): Promise<boolean> {
     const queryKey = keyInQuery ? new URLSearchParams(ctx.querystring).get("key") : null;
-    const key = headerKey(ctx.req) ?? queryKey ?? undefined;
-    if (key === undefined && ctx.method !== "OPTIONS") return false;
-    const caller = key === undefined ? undefined : await verify(key);
+    const key = headerKey(ctx.req) ?? queryKey;
+    const caller = key === null || ctx.method === "OPTIONS" ? undefined : await verify(key);
     return caller === undefined ? keys.hasOrigin(origin, clock()) : (caller.bounds.origins?.includes(origin) ?? false);
   }
 

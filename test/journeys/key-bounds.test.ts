@@ -155,9 +155,9 @@ describe("bounds of keys", () => {
 
   describe("origins", () => {
     const origin = "https://page.example";
-    const preflight = async (from: string, path = "/api/metric") => {
+    const preflight = async (from: string, path = "/api/metric", key: string | null = null) => {
       const headers = { origin: from, "access-control-request-method": "GET" };
-      const response = await service.fetch(path, { method: "OPTIONS", key: null, headers });
+      const response = await service.fetch(path, { method: "OPTIONS", key, headers });
       return { status: response.status, allowed: response.headers.get("access-control-allow-origin") };
     };
     const allowed = async (path: string, key: string | null, from = origin) => {
@@ -173,6 +173,7 @@ describe("bounds of keys", () => {
       for (const path of ["/api/metric", "/api/entity/user/_uid/ada", "/collect/json/web", "/api/key"]) {
         expect(await preflight(from, path), path).to.deep.equal({ status: 204, allowed: from });
       }
+      expect((await preflight(from, "/api/metric", service.key)).allowed, "with a key").to.equal(from);
       expect((await preflight("https://other.example")).allowed).to.equal(null);
       expect((await preflight("null")).allowed).to.equal(null);
       await service.service.stores.keys.revoke(id, now);
@@ -191,6 +192,7 @@ describe("bounds of keys", () => {
       expect(await allowed("/api/metric?nothing=1", key)).to.deep.equal([400, origin]);
       expect(await allowed("/api/nothing", key)).to.deep.equal([404, origin]);
       expect(await allowed("/api/entity/user/ada", `${key}0`)).to.deep.equal([401, origin]);
+      expect(await allowed("/api/entity/user/ada", null)).to.deep.equal([401, origin]);
       const ended = await keyWith(["entity:read"], { origins: [origin], expiresAt: now });
       expect(await allowed("/api/entity/user/ada", ended)).to.deep.equal([401, origin]);
       const slow = await keyWith(["entity:read"], { origins: [origin], rate: 1 });
@@ -206,13 +208,13 @@ describe("bounds of keys", () => {
       expect(headers.get("access-control-allow-credentials")).to.equal(null);
     });
 
-    it("let no page read the response to a key of another page, to a key without this bound, or to no key", async () => {
+    it("let no page read the response to a key of another page, or to a key without this bound", async () => {
       await keyWith(["entity:read"], { origins: [origin] });
       const other = await keyWith(["entity:read"], { origins: ["https://second.example"] });
       expect(await allowed("/api/entity/user/ada", other)).to.deep.equal([403, null]);
       expect(await allowed("/api/entity/user/ada", other, "https://SECOND.example")).to.deep.equal([403, null]);
       expect(await allowed("/api/entity/user/ada", service.key)).to.deep.equal([200, null]);
-      expect(await allowed("/health", null)).to.deep.equal([200, null]);
+      expect(await allowed("/health", null, "https://unknown.example")).to.deep.equal([200, null]);
     });
   });
 
