@@ -59,6 +59,21 @@ describe("People and deletions on the dashboard in Chromium", function () {
     await page.getByRole("button", { name: "Look up" }).click();
   }
 
+  it("A person is shown as far as the bounds of the key allow", async () => {
+    await collect({ _uid: "bea", email: "bea@example.org", name: "Bea Example", city: "Oslo", segments: ["buyers"] });
+    const { key } = await on.newKey(["entity:read"], on.service, { fields: ["name"], by: "_uid" });
+    const { page } = await on.open("?view=people", { key });
+    await state(page, "ready");
+    await lookUp(page, "_uid", "bea");
+    await page.getByRole("heading", { name: "Profile" }).waitFor();
+    const text = await page.innerText("main");
+    expect(text).to.include("Bea Example").and.include("outside the bound fields of its key");
+    for (const part of ["bea@example.org", "Oslo", "buyers"]) expect(text).to.not.include(part);
+    await lookUp(page, "email", "bea@example.org");
+    await page.getByRole("alert").waitFor();
+    expect(await page.getByRole("alert").innerText()).to.include("outside the bound by of its key");
+  });
+
   it("A person is followed from look-up to receipt, and nothing of it is in the address, the history or a storage", async () => {
     await collect({ email: "ann@example.org", name: "Ann Example", segments: ["buyers"] });
     const { page, errors } = await on.open("?view=people");

@@ -174,7 +174,10 @@ export function startController(draw: (state: State, controller: Controller) => 
 
   function fail(error: unknown): void {
     if (error instanceof ApiError && error.status === 401) {
-      end("wrong-key", "The service does not accept this key, or it was revoked. No more requests are made with it.");
+      end(
+        "wrong-key",
+        "The service does not accept this key, or it was revoked or has expired. No more requests are made with it.",
+      );
     } else if (error instanceof ApiError && error.status === 403) {
       set({ phase: "forbidden", isLoading: false, shown: undefined, reason: error.message });
     } else retryLater(error);

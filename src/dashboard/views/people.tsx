@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { EntityAnswer, ExplainedMembership } from "../../client/client.js";
-import { unlessNotFound } from "../optional.js";
+import { type Optional, optional, unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
@@ -19,7 +19,7 @@ interface Data {
 interface Found {
   readonly identity: TypedIdentity;
   readonly entity: EntityAnswer;
-  readonly memberships: readonly ExplainedMembership[];
+  readonly memberships: Optional<readonly ExplainedMembership[]>;
 }
 
 export async function load(): Promise<Loaded<Data>> {
@@ -47,7 +47,7 @@ export function Show({ data: { tables }, page }: { readonly data: Data; readonly
       const both = await unlessNotFound(
         Promise.all([
           page.client.entity(table, field, value, {}, { signal }),
-          page.client.explainSegments(table, field, value, { signal }),
+          optional(page.client.explainSegments(table, field, value, { signal })),
         ]),
       );
       if (both === undefined) return setFound("none");

@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import type { EntityAnswer, ExplainedMembership } from "../../client/client.js";
 import { fullTime, type Zone } from "../format.js";
 import { type Column, FactTable, Table } from "../list/table.js";
+import type { Optional } from "../optional.js";
 import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
 import { Link } from "../page/link.js";
@@ -9,7 +10,8 @@ import type { Page } from "../view.js";
 
 interface ProfileProps {
   readonly entity: EntityAnswer;
-  readonly memberships: readonly ExplainedMembership[];
+  /** Refused to a key whose bounds exclude segments. */
+  readonly memberships: Optional<readonly ExplainedMembership[]>;
   readonly page: Page;
 }
 
@@ -33,7 +35,8 @@ export function Profile({ entity: { data, meta }, memberships, page }: ProfilePr
         )}
       </Card>
       <Card title="Segments, and why">
-        <Memberships memberships={memberships} page={page} />
+        {memberships.refusal !== undefined && <p class="note">{memberships.refusal}</p>}
+        {memberships.value !== undefined && <Memberships memberships={memberships.value} page={page} />}
       </Card>
     </div>
   );
