@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { serviceOfSuite } from "../support/service.js";
+import { newKey, serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const LINES = { "content-type": "application/x-ndjson" };
@@ -144,20 +147,113 @@ describe("POST /api/deletion", () => {
     await completed(lines.slice(0, -1));
   });
 
+  it("P22: answers the same bytes but the ids for people that exist and people that do not", async () => {
+    await collect("k0", "k1", "k2");
+    const answers = ["k", "nobody"].map(async (name) => {
+      const items = [0, 1, 2].map((index) => person(`${name}${index}`));
+      const [json, lines] = await Promise.all([post(items), postLines(linesOf(items))]);
+      return JSON.stringify([json.body, lines]).replaceAll(/[0-9a-f]{20}-[0-9]+/g, "ID");
+    });
+    const [known, unknown] = await Promise.all(answers);
+    expect(known).to.equal(unknown);
+  });
+
   describe("with an Idempotency-Key", () => {
     const key = () => ({ "idempotency-key": own("key") });
-    const people = (count: number) => Array.from({ length: count }, (_, index) => person(`p${index}`));
+    const people = (count: number, first = 0) =>
+      Array.from({ length: count }, (_, index) => person(`p${first + index}`));
+    const accepted = async () => service.service.stores.ledger.count("all");
 
     it("returns the same request ids in a repeat, each with its present state", async () => {
       await collect("p0", "p1");
-      const items = people(450);
+      const items = [...people(450), { field: "email" }];
       const first = await postLines(linesOf(items), key());
-      expect(new Set(ids(first.lines.slice(0, -1))).size).to.equal(450);
-      await completed(first.lines.slice(0, -1));
+      const found = ids(first.lines.slice(0, -2));
+      expect(new Set(found).size).to.equal(450);
+      await completed(first.lines.slice(0, -2));
+      const before = await accepted();
       const again = await postLines(linesOf(items), key());
-      expect(ids(again.lines)).to.deep.equal(ids(first.lines));
-      expect(again.lines.slice(0, -1).every((line) => "completed" in line && line.completed)).to.equal(true);
-      expect(again.lines.at(-1)).to.deep.equal({ type: "end", accepted: 450, rejected: 0 });
+      expect(ids(again.lines.slice(0, -2))).to.deep.equal(found);
+      expect(again.lines.slice(0, -2).every((line) => "completed" in line && line.completed)).to.equal(true);
+      expect(again.lines.slice(-2)).to.deep.equal(first.lines.slice(-2));
+      expect(await accepted()).to.equal(before);
     });
+
+    it("returns the same request ids in a repeat of JSON, an array and a single object", async () => {
+      for (const json of [[...people(3), { field: "email" }], person("single")]) {
+        serial += 1;
+        const first = await post(json, key());
+        const again = await post(json, key());
+        expect(ids(again.body.data)).to.deep.equal(ids(first.body.data));
+        expect((await post(json, { "idempotency-key": `${own("key")} 2` })).body.data).to.not.deep.equal(
+          first.body.data,
+        );
+      }
+      const refused = await post([{ field: "email" }], key());
+      expect(await post([{ field: "email" }], key())).to.deep.include({ status: refused.status, body: refused.body });
+    });
+
+    it("answers another body under the same key with 422, and accepts none of its items", async () => {
+      await postLines(linesOf(people(450)), key());
+      const before = await accepted();
+      expect((await postLines(linesOf(people(450, 1)), key())).status).to.equal(422);
+      expect((await postLines("{}\n", key())).lines.at(-1)).to.deep.include({ type: "error", status: 422 });
+      // These begin as the first body does, so that the response has begun.
+      for (const items of [people(449), people(451), [...people(449), person("another")]]) {
+        const { lines } = await postLines(linesOf(items), key());
+        const { errors, ...last } = lines.at(-1) as { errors: { code: string }[] };
+        expect(last).to.deep.include({ type: "error", status: 422, data: null });
+        expect(errors[0]?.code).to.equal("unprocessable");
+      }
+      expect((await post(people(450), key())).status).to.equal(422);
+      expect(await accepted()).to.equal(before);
+    });
+
+    it("accepts each item once when equal requests arrive at the same time", async () => {
+      await collect("p0", "p1", "p2");
+      const before = await accepted();
+      const body = linesOf(people(300));
+      const all = await Promise.all(Array.from({ length: 4 }, () => postLines(body, key())));
+      for (const { lines } of all) expect(ids(lines)).to.deep.equal(ids(all[0]?.lines ?? []));
+      expect(await accepted()).to.equal(before + 300);
+      await completed(all[0]?.lines.slice(0, -1) ?? []);
+    });
+
+    it("belongs to one API key, and has 1 to 256 printable characters", async () => {
+      const items = people(2);
+      const first = await post(items, key());
+      const other = await newKey(service, ["entity:delete"]);
+      const second = await post(items, { ...key(), authorization: other.key });
+      expect(second.status).to.equal(200);
+      expect(ids(second.body.data)).to.not.have.members(ids(first.body.data));
+      for (const wrong of ["", "x".repeat(257)])
+        expect((await post(items, { "idempotency-key": wrong })).body.errors).to.have.nested.property(
+          "[0].code",
+          "invalid_idempotency_key",
+        );
+    });
+  });
+
+  it("reads no more of a body than its caller takes of the response", async function () {
+    this.timeout(60_000);
+    const head = `POST /api/deletion HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const socket = connect(service.port, "127.0.0.1").pause();
+    const lines = `{"value":"${"x".repeat(300)}"}\n`.repeat(10_000);
+    const chunk = `${lines.length.toString(16)}\r\n${lines}\r\n`;
+    const drained = () => Promise.race([once(socket, "drain").then(() => true), sleep(3_000).then(() => false)]);
+    // More than the buffers of the connection hold.
+    const most = 300_000;
+    let sent = 0;
+    try {
+      socket.write(head);
+      for (; sent < most && (socket.write(chunk) || (await drained())); sent += 10_000);
+      expect(sent).to.be.below(most);
+      socket.end("0\r\n\r\n");
+      let tail = "";
+      for await (const bytes of socket.resume()) tail = (tail + String(bytes)).slice(-300);
+      expect(tail).to.match(/"type":"end","accepted":0,"rejected":\d+/);
+    } finally {
+      socket.destroy();
+    }
   });
 });
