@@ -64,6 +64,7 @@ describe("bad bodies", () => {
   const writers: [string, string][] = [
     ["POST", "/api/metric/points"],
     ["POST", "/collect/json/web"],
+    ["POST", "/api/deletion"],
     ["PUT", "/api/segment/a"],
     ["PUT", "/api/experience/a"],
   ];

@@ -106,6 +106,32 @@ describe("the client", () => {
     expect((await client.deletionStatus(request_id)).request_id).to.equal(request_id);
   });
 
+  it("requests any number of deletions, and returns a result for each in order", async () => {
+    async function* people() {
+      for (let i = 0; i < 1_100; i++) yield { field: i === 700 ? "no such field" : "_uid", value: `d-${i}` };
+    }
+    const received = [];
+    for await (const one of client.deleteEntities(people())) received.push(one);
+    expect(received).to.have.length(1_100);
+    expect(received.flatMap((one, i) => ("errors" in one ? [[i, one.errors[0]?.code]] : []))).to.deep.equal([
+      [700, "not_an_identity"],
+    ]);
+    const items = [
+      { table: "user", field: "_uid", value: "d-1" },
+      { field: "_uid", value: "" },
+    ];
+    const first = await client.requestDeletions(items, "a key");
+    expect(first[1]).to.have.property("errors");
+    const [again] = await client.requestDeletions(items, "a key");
+    expect(again)
+      .to.have.property("request_id")
+      .that.equals("request_id" in (first[0] ?? {}) && (first[0] as { request_id: string }).request_id);
+    const line = JSON.stringify(items[0]);
+    const [sent] = await client.deleteLines(line, "of lines");
+    expect(sent).to.have.property("request_id");
+    expect(await errorOf(client.deleteLines(`{}\n${line}`, "of lines"))).to.include({ status: 422 });
+  });
+
   it("rejects with the error of the service", async () => {
     const error = await errorOf(client.entity("user", "no such field", "x"));
     expect(error).to.be.instanceOf(ApiError).that.includes({ status: 400 });
@@ -192,6 +218,14 @@ describe("the client and a service that cannot answer", () => {
     };
     expect(await createClient({ url }).metrics([])).to.deep.equal([]);
     expect(asked).to.equal(2);
+  });
+
+  it("rejects deletions whose last line does not come, and with the error in the last line", async () => {
+    answer = (_, response) => response.end('{"request_id":"a","completed":false}\n');
+    expect(await errorOf(createClient({ url }).deleteLines("{}", "key"))).to.be.instanceOf(NotReached);
+    answer = (_, response) =>
+      response.end('{"request_id":"a"}\n{"type":"error","status":422,"errors":[{"message":"No"}]}\n');
+    expect(await errorOf(createClient({ url }).deleteLines("{}", "key"))).to.include({ status: 422, message: "No" });
   });
 
   it("rejects an export whose last line does not come", async () => {

@@ -41,9 +41,24 @@ describe("canaries", function () {
     const keys = keysIn(folder.dir);
     service = await startReal(folder.dir);
     const ids: string[] = [];
-    for (let index = 0; index < SUBJECTS; index += 1) {
+    const half = SUBJECTS / 2;
+    for (let index = 0; index < half; index += 1) {
       const path = index % 2 === 0 ? `email/${canary}-${index}@example.org` : `user_id/${canary}-${index}`;
       ids.push(await removeThrough(service, path));
+    }
+    const rest = Array.from({ length: SUBJECTS - half }, (_, i) => ({
+      field: "user_id",
+      value: `${canary}-${half + i}`,
+    }));
+    const headers = { "idempotency-key": canary };
+    for (const json of [[{ field: "email", value: canary }], rest]) {
+      const answer = await service.fetch("/api/deletion", {
+        method: "POST",
+        json,
+        headers: json === rest ? headers : {},
+      });
+      const { data } = (await answer.json()) as { data: { request_id: string }[] };
+      ids.push(...data.map(({ request_id }) => request_id));
     }
     for (const id of ids) await until("it is complete", () => isCompleteIn(service, id), 60_000);
     expectNothing();
@@ -78,6 +93,9 @@ describe("canaries", function () {
     ["DELETE", `/api/entity/user/email/${canary}${"x".repeat(1100)}`],
     ["PUT", `/api/entity/user/email/${canary}`],
     ["GET", `/api/entity/deletestatus/${canary}`],
+    ["POST", "/api/deletion", `{"field":"email","value":"${canary}","${canary}":1}`],
+    ["POST", "/api/deletion", `[{"table":"${canary}","field":"${canary}","value":{"${canary}":1}}]`],
+    ["POST", "/api/deletion", `[{"field":"email","value":"${canary}"},{"field":"${canary}`],
     ["GET", `/api/deletion?completed=${canary}`],
     ["GET", `/api/deletion?after=${canary}`],
     ["GET", `/api/metric?dimension=${canary}&dimension_id=x&dimension_type=size`],

@@ -32,6 +32,7 @@ describe("a UTF-8 byte order mark at the start of a body", () => {
     ["POST", "/api/metric/points", [{ ...series, value: 1, ts: 1767225600000 }]],
     ["PUT", "/api/segment/s1", { name: "One" }],
     ["POST", "/collect/json/web", { email: "a@b.de" }],
+    ["POST", "/api/deletion", { field: "email", value: "a@b.de" }],
   ];
   for (const [method, path, json] of bodies) {
     it(`is skipped by ${method} ${path}, plain and in gzip; a second one is not JSON`, async () => {

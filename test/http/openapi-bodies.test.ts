@@ -97,6 +97,7 @@ describe("the request bodies of the OpenAPI document", () => {
     ["put", "/api/experience/{id}", "PUT", "/api/experience/e1", { audience: "s", goal: "s" }],
     ["post", "/api/metric", "POST", "/api/metric", { dimension: "segment", dimension_id: "a", dimension_type: "size" }],
     ["post", "/collect/json/{stream}", "POST", "/collect/json/web", { _uid: "a" }],
+    ["post", "/api/deletion", "POST", "/api/deletion", { field: "_uid", value: "a" }],
   ];
   for (const [described, path, method, target, required] of nulls) {
     it(`are taken by ${method} ${path} with null in every field that the document has null for`, async () => {
@@ -132,6 +133,11 @@ describe("the request bodies of the OpenAPI document", () => {
       "points of a write",
       () => bodyOf("post", "/api/metric/points").maxItems,
       (size) => post("/api/metric/points", Array(size).fill(point)),
+    ],
+    [
+      "items of a request for deletions",
+      () => bodyOf("post", "/api/deletion").maxItems,
+      (size) => post("/api/deletion", Array(size).fill({ field: "_uid", value: "a" })),
     ],
     [
       "characters of an id that is written",
