@@ -34,7 +34,7 @@ async function request(service: RealService): Promise<Line[]> {
   return complete.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Line]));
 }
 
-/** Lets the first service die during a request, and repeats the request twice at the one that `next` starts. */
+/** Lets the first service die during a request, and repeats the request twice at the service of `next`. */
 async function killAndRepeat(first: RealService, next: () => Promise<RealService>): Promise<void> {
   await collectThrough(
     first,
@@ -58,7 +58,7 @@ async function killAndRepeat(first: RealService, next: () => Promise<RealService
   expect(meta.total).to.equal(PEOPLE);
 }
 
-describe("P1: a request for many deletions whose process was killed", function () {
+describe("P1, P33: a request for many deletions whose process was killed", function () {
   this.timeout(120_000);
 
   it("returns the same request ids when it is repeated, and every deletion is completed once", async () => {
@@ -77,16 +77,20 @@ describe("P1: a request for many deletions whose process was killed", function (
   });
 });
 
-onServers(["mongodb", "influxdb", "bullmq"], "P1: a request for many deletions whose process was killed", function () {
-  this.timeout(120_000);
-  let set: ProcessSet;
-  before(async () => {
-    set = await processSet();
-  });
-  after(() => set.close());
+onServers(
+  ["mongodb", "influxdb", "bullmq"],
+  "P1, P33: a request for many deletions whose process was killed",
+  function () {
+    this.timeout(120_000);
+    let set: ProcessSet;
+    before(async () => {
+      set = await processSet();
+    });
+    after(() => set.close());
 
-  it("returns the same request ids when it is repeated at another process", async () => {
-    const second = await set.start("api,worker");
-    await killAndRepeat(await set.start("api", dying), async () => second);
-  });
-});
+    it("returns the same request ids when it is repeated at another process", async () => {
+      const second = await set.start("api,worker");
+      await killAndRepeat(await set.start("api", dying), async () => second);
+    });
+  },
+);

@@ -158,7 +158,7 @@ describe("POST /api/deletion", () => {
     expect(known).to.equal(unknown);
   });
 
-  describe("with an Idempotency-Key", () => {
+  describe("P33: with an Idempotency-Key", () => {
     const key = () => ({ "idempotency-key": own("key") });
     const people = (count: number, first = 0) =>
       Array.from({ length: count }, (_, index) => person(`p${first + index}`));
@@ -234,7 +234,7 @@ describe("POST /api/deletion", () => {
     });
   });
 
-  it("reads no more of a body than its caller takes of the response", async function () {
+  it("P33: reads no more of a body than its caller takes of the response", async function () {
     this.timeout(60_000);
     const head = `POST /api/deletion HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const socket = connect(service.port, "127.0.0.1").pause();

@@ -8,12 +8,25 @@ import { until } from "../support/until.js";
 
 const DELETES = 40;
 const KILLS = 5;
+/** Deletions in one request, half of them of people that are known. */
+const MANY = 10_000;
 /** Between two reads of a status, ms: many readers must not take the machine from the workers. */
 const LOOK_MS = 20;
 /** Messages of a person before the DELETE. */
 const MESSAGES = 5;
 
 describe("how long deletions take, embedded", () => {
+  it(`P33: ${MANY} deletions in one request are complete within 60 s`, async () => {
+    const folder = temporaryFolder();
+    const service = await startReal(folder.dir, { LOG_LEVEL: "error" });
+    try {
+      await timeMany("embedded", service, 60_000);
+    } finally {
+      await service.kill();
+      folder.remove();
+    }
+  });
+
   it(`P6: of ${DELETES} DELETEs 99 in 100 are complete within 2 s`, async () => {
     const folder = temporaryFolder();
     const service = await startReal(folder.dir, { LOG_LEVEL: "error" });
@@ -40,6 +53,10 @@ onServers(["mongodb", "influxdb", "bullmq"], "how long deletions take, on server
   it(`P6: of ${DELETES} DELETEs 99 in 100 are complete within 5 s`, async () => {
     await set.start("worker");
     await timeAll("on servers", api, 5_000);
+  });
+
+  it(`P33: ${MANY} deletions in one request are complete within 120 s`, async () => {
+    await timeMany("on servers", api, 120_000);
   });
 
   it("one whose worker was killed is complete within 15 s after that", async () => {
@@ -81,6 +98,32 @@ async function timeAll(where: string, api: RealService, longestMs: number): Prom
   report(`${where}, one after another`, one);
   report(`${where}, ${DELETES} at once`, many);
   expect(percentile(one, 0.99)).to.be.at.most(longestMs);
+}
+
+/** Requests many deletions at once, and waits until all are complete. */
+async function timeMany(where: string, api: RealService, longestMs: number): Promise<void> {
+  const people = Array.from({ length: MANY / 2 }, (_, index) => ({
+    user_id: `p-${index}`,
+    email: `p-${index}@example.org`,
+  }));
+  for (let first = 0; first < people.length; first += 1_000)
+    await collectThrough(api, people.slice(first, first + 1_000));
+  const body = Array.from({ length: MANY }, (_, index) => `{"field":"user_id","value":"p-${index}"}\n`).join("");
+  const began = performance.now();
+  const response = await api.fetch("/api/deletion", { method: "POST", body, type: "application/x-ndjson" });
+  expect(await response.text()).to.contain(`{"type":"end","accepted":${MANY},"rejected":0}`);
+  const acceptedMs = performance.now() - began;
+  await until("all are complete", async () => (await openDeletions(api)) === 0, 2 * longestMs);
+  const completedMs = performance.now() - began;
+  process.stdout.write(
+    `${where}: ${MANY} deletions in one request, accepted in ${Math.round(acceptedMs)} ms, complete in ${Math.round(completedMs)} ms\n`,
+  );
+  expect(completedMs).to.be.at.most(longestMs);
+}
+
+async function openDeletions(api: RealService): Promise<number> {
+  const { meta } = (await (await api.fetch("/api/deletion?limit=1")).json()) as { meta: { total: number } };
+  return meta.total;
 }
 
 /** Collects messages of one person; returns the path that names it. */
