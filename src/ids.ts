@@ -5,8 +5,9 @@ export function randomId(): string {
   return randomUUID().replaceAll("-", "");
 }
 
-/** Digits of the common prefix, and number of consecutive ids that share it. */
+/** Hex digits of the common prefix. */
 export const NEARBY_DIGITS = 8;
+/** Consecutive ids that share a prefix. */
 const NEARBY = 1_000;
 
 /**

@@ -1,5 +1,5 @@
-// The peer: tables with one row per thing, behind node:http. It takes the same requests and gives the same answers
-// about series; FILE is its database.
+// The store that the service is compared with: one row per point, message or deletion, behind node:http. It takes the
+// same requests and gives the same answers about series; FILE is its database.
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { DatabaseSync } from "@photostructure/sqlite";

@@ -57,7 +57,7 @@ export async function runCommand(command: Command, action: () => Promise<number>
     unwritten ??= error;
     process.exitCode = 1;
   });
-  // Ignores stderr errors: messages are not worth ending the work for.
+  // Continue when stderr cannot be written.
   process.stderr.on("error", () => {});
   try {
     let code = 0;

@@ -36,7 +36,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
     /** Ids of the segments that a profile has a statement about. */
     const stated = async (entity: { readonly id: string }) => [...(await stored(entity)).memberships.statements.keys()];
     const at = (time: number, arrival = time) => ({ time, arrival, position: 0 });
-    /** A deletion. Messages that other tests keep in the same store may raise it, but not to twice as much. */
+    /** Time of a deletion: later than every message here, and less than half of `2 * LATER`. */
     const LATER = 10_000;
 
     it("counts members and overlaps", async () => {

@@ -15,7 +15,9 @@ interface LeaseDocument {
   readonly until: number;
 }
 
-/** Leases, a document each. Another owner's lease is not matched, and its `_id` cannot be inserted a second time. */
+/**
+ * One document per lease. A lease that another owner holds does not match the update, and its `_id` prevents an insert.
+ */
 export function mongoLease(db: Db): Lease {
   const documents = db.collection<LeaseDocument>(leases.name);
   return async (name, owner, now, until) => {

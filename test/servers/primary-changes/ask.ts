@@ -10,7 +10,7 @@ export interface Answer {
   /** Whether the request was served. */
   readonly served: boolean;
   /** Whether it is a 503 with the time after which the request can be repeated. */
-  readonly later: boolean;
+  readonly mayRepeat: boolean;
   readonly requestId: string | null;
   /** A line for a report. */
   readonly text: string;
@@ -45,13 +45,13 @@ export async function ask(
       status: response.status,
       body: JSON.parse(bytes),
       served: response.status === 200,
-      later: response.status === 503 && Number(retryAfter) >= 1,
+      mayRepeat: response.status === 503 && Number(retryAfter) >= 1,
       requestId: response.headers.get("x-request-id"),
       text: said(`${response.status}, Retry-After ${retryAfter}, ${bytes}`),
     };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause})` : "";
-    const nothing = { status: 0, body: { data: null }, served: false, later: false, requestId: null };
+    const nothing = { status: 0, body: { data: null }, served: false, mayRepeat: false, requestId: null };
     return { ...nothing, text: said(`${error}${cause}`) };
   }
 }

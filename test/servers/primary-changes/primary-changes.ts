@@ -19,8 +19,9 @@ interface Change {
 }
 
 const FROZEN_MS = 15_000;
-/** Seconds of writes that only the primary has when it is killed, and ms until it has them. */
+/** Seconds for which writes reach only the primary before it is killed. */
 const AHEAD_S = 1;
+/** Maximum wait for them, ms. */
 const AHEAD_WAIT_MS = 60_000;
 /** A member that has stepped down is not elected for so long. */
 const STEPPED_DOWN_S = 30;
@@ -47,7 +48,7 @@ const changes: readonly Change[] = [
   },
 ];
 
-/** Writes since the others stopped replicating are rolled back at the next start: none may be acknowledged. */
+/** Writes after replication stopped are rolled back at the next start, so none of them may have been acknowledged. */
 async function killAhead(member: MongoMember, others: readonly MongoMember[]): Promise<void> {
   await Promise.all(others.map((other) => other.replicates(false)));
   await until("the primary is ahead of the others", () => isAhead(member), AHEAD_WAIT_MS);

@@ -189,7 +189,7 @@ async function collect(
 }
 
 function note(known: Known, answer: Answer, right: boolean): void {
-  if (!right && !answer.later) known.wrong.push({ what: answer.text, requestId: answer.requestId });
+  if (!right && !answer.mayRepeat) known.wrong.push({ what: answer.text, requestId: answer.requestId });
 }
 
 function count(known: Known, stream: string, as: "acknowledged" | "unsure", messages: number): void {
