@@ -61,7 +61,7 @@ export async function* acceptMany(
 
   const weightOf = (bytes: number) => Math.max(1, (bytes / MAX_BATCH_BYTES) * MAX_BATCH);
   for await (const batch of batchesOf(request, MAX_BATCH, ({ item }) => weightOf(item.bytes))) {
-    const ids = await run?.meet(batch.map(({ item }) => item.text));
+    const ids = await run?.idsFor(batch.map(({ item }) => item.text));
     const arrival = run?.arrival;
     const now = await dependencies.now();
     const results = await Promise.all(

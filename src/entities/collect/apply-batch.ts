@@ -49,9 +49,9 @@ export function applyBatch(
   return inHalves(batch, async (part, maxBytes) => {
     const hashes = hashesOf(part);
     let left: readonly BatchMessage[] = part;
-    let mayBeKept: readonly BatchMessage[] = part.filter(({ isRepeat }) => isRepeat);
+    let possiblyStored: readonly BatchMessage[] = part.filter(({ isRepeat }) => isRepeat);
     return retryOnConflict(async () => {
-      left = await withoutKept(parts, left, mayBeKept);
+      left = await withoutStored(parts, left, possiblyStored);
       const found = await findProfiles(parts, hashes, maxBytes);
       if (found === "too-large") return found;
       if (found.unreadable.length > 0) {
@@ -63,7 +63,7 @@ export function applyBatch(
       const plan = await planBatch(left, found, limits, parts.newId);
       if (plan.messages.length === 0) return plan.refused;
       if (await parts.entities.commit(await commitOf(plan, found))) return plan.refused;
-      mayBeKept = left;
+      possiblyStored = left;
       return undefined;
     });
   });
@@ -108,14 +108,14 @@ function hashesOf(batch: readonly BatchMessage[]): IdentityHash[] {
   return [...new Set(batch.flatMap(({ hashes }) => hashes))];
 }
 
-/** Returns the messages except those among `mayBeKept` that the history contains. */
-async function withoutKept(
+/** Returns the messages except those among `possiblyStored` that the history contains. */
+async function withoutStored(
   { history }: BatchDependencies,
   messages: readonly BatchMessage[],
-  mayBeKept: readonly BatchMessage[],
+  possiblyStored: readonly BatchMessage[],
 ): Promise<readonly BatchMessage[]> {
-  if (mayBeKept.length === 0) return messages;
-  const kept = await history.kept(mayBeKept.map(({ id }) => id));
+  if (possiblyStored.length === 0) return messages;
+  const kept = await history.kept(possiblyStored.map(({ id }) => id));
   return messages.filter(({ id }) => !kept.has(id));
 }
 

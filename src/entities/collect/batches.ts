@@ -29,7 +29,7 @@ export type ReadItem<T> =
   | { readonly item: RequestItem<T>; readonly value?: never; readonly issue: ValidationIssue };
 
 /** Copies of an item in memory while its batch is in progress: the parsed one and the stored one. */
-const COPIES = 2;
+const COPIES_IN_MEMORY = 2;
 
 /**
  * Splits the items of a request into batches of this weight. Each batch but the last is full; its last item may exceed
@@ -49,8 +49,8 @@ export async function* batchesOf<T>(
       await pause();
       bytes += item.bytes;
       if (bytes > UNCOUNTED_BYTES) {
-        memory.reserve(COPIES * bytes - reserved);
-        reserved = COPIES * bytes;
+        memory.reserve(COPIES_IN_MEMORY * bytes - reserved);
+        reserved = COPIES_IN_MEMORY * bytes;
       }
       const read = readItem(item);
       batch.push(read);

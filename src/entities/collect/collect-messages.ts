@@ -101,7 +101,7 @@ export function collectMessages(parts: CollectDependencies, segments: number): C
     mutex.run(new Set(batch.flatMap(({ hashes }) => hashes)), () =>
       applyBatch(parts, eachOnce(batch.filter(({ late }) => late?.aborted !== true)), limits),
     );
-  return inTurn(parts, segments, MAX_BATCH_WEIGHT, apply);
+  return grouped(parts, segments, MAX_BATCH_WEIGHT, apply);
 }
 
 /**
@@ -109,18 +109,18 @@ export function collectMessages(parts: CollectDependencies, segments: number): C
  * ignores the effect of earlier batches of the same request.
  */
 export function checkMessages(parts: CollectDependencies, segments: number): CollectMessages {
-  return inTurn(parts, segments, 0, (batch, limits) => checkBatch(parts, batch, limits));
+  return grouped(parts, segments, 0, (batch, limits) => checkBatch(parts, batch, limits));
 }
 
 /** Groups the batches of all requests up to the weight `shared`, and runs a few groups at once. */
-function inTurn(
+function grouped(
   parts: CollectDependencies,
   segments: number,
   shared: number,
   work: (batch: readonly BatchMessage[], limits: PlanLimits) => Promise<readonly RefusedMessage[]>,
 ): CollectMessages {
   const limits = { entityBytes: ENTITY_BYTES, segments, segmentBytes: SEGMENT_BYTES };
-  const grouped = groupedCalls((batch: readonly BatchMessage[]) => work(batch, limits), {
+  const submit = groupedCalls((batch: readonly BatchMessage[]) => work(batch, limits), {
     most: shared,
     weightOf: ({ bytes, message }) => weightOf(bytes, message),
     atOnce: AT_ONCE,
@@ -135,7 +135,7 @@ function inTurn(
       return { ...source, table, stream, hashes, late };
     });
     if (batch.length === 0) return new Map();
-    const refused = await grouped(batch);
+    const refused = await submit(batch);
     late?.throwIfAborted();
     return new Map(
       refused.flatMap(({ message: { id }, reason }) => {

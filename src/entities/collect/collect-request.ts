@@ -67,7 +67,7 @@ async function collectBatches(
   for await (const batch of batches) {
     const first = position;
     position += batch.length;
-    const ids = await run?.meet(batch.map(({ item }) => item.text));
+    const ids = await run?.idsFor(batch.map(({ item }) => item.text));
     if (run?.isFinished) {
       memory.progressed();
       continue;

@@ -46,7 +46,7 @@ export class RepeatableRun {
    * unique. Ids of one request share a prefix, like those of `clusteredIds`. Throws if an earlier run is known to have
    * had another body.
    */
-  async meet(texts: readonly string[]): Promise<readonly string[]> {
+  async idsFor(texts: readonly string[]): Promise<readonly string[]> {
     const digests: string[] = [];
     for (const text of texts) {
       await this.#pace();

@@ -140,7 +140,7 @@ function limitCheck({ entityBytes, segments, segmentBytes }: PlanLimits) {
     }
     const bytes = draft.bytesWith(document, entityBytes);
     if (bytes > entityBytes && (merges || bytes > draft.bytes)) return "entity_too_large";
-    // The statement is too old to change the profile, but the history stores it.
+    // An outdated value changes no profile but is stored in the history, so it is limited too.
     if (draft.lateBytes(document) > entityBytes) return "entity_too_large";
     const said = segmentsNamedIn(message);
     const size = memberships.sizeWith(said);
