@@ -28,6 +28,8 @@ export function answerClientErrors(server: Server, connections: Connections, lim
     else answerInstead(exchange.res, answer);
   });
   server.on("connect", (_req: unknown, socket: Duplex) => {
+    // Node removes its own listener from the socket of a CONNECT; an error without a listener ends the process.
+    socket.on("error", () => socket.destroy());
     const answer = new ServiceError("method-not-allowed", "Method Not Allowed");
     answerNext(socket, connections, answer, { Allow: "GET, HEAD, OPTIONS" });
   });
