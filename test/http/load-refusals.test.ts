@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { expect } from "chai";
 import { openSocket, type RawAnswer, rawRequest, readAnswer } from "../support/raw-request.js";
 import { gaugeOf, pointOf, valuesOf } from "../support/requests.js";
-import { type Overrides, startService, type TestService } from "../support/service.js";
+import { newKey, type Overrides, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const START = Date.UTC(2024, 0, 1);
@@ -72,6 +72,17 @@ describe("a service with as many requests in flight as it may have", () => {
       const answer = await rawRequest(service.port, post(target, headers, "[]"));
       expect([answer.status, answer.headers.get("retry-after")], target).to.deep.equal([503, "1"]);
       expect(answer.headers.get("access-control-allow-origin"), target).to.equal("https://a.example");
+    }
+  });
+
+  it("refuses a page with the headers that it needs, if its key is bound to its origin", async () => {
+    await startFull();
+    const origins = ["https://a.example"];
+    const { key } = await newKey(service, ["entity:read"], Date.now(), { origins });
+    for (const origin of [...origins, "https://b.example"]) {
+      const refused = await service.fetch("/api/me/_uid/ada", { key, headers: { origin } });
+      const allowed = refused.headers.get("access-control-allow-origin");
+      expect([refused.status, allowed]).to.deep.equal([503, origins.includes(origin) ? origin : null]);
     }
   });
 
