@@ -90,6 +90,7 @@ describe("the OpenAPI document", () => {
     expect(example).to.have.all.keys("request_id", "completed_at", "receipt");
     expect(security).to.deep.equal([{ notifyCompletion: [] }]);
     expect(responses).to.have.all.keys("2XX", "default");
+    expect(plain.webhooks.notifyCompletion.post).to.have.property("x-internal", true);
   });
 
   it("marks older names of parameters as deprecated, and lists them after all others", () => {

@@ -77,6 +77,8 @@ function webhookObject({ docs, body, taken, notTaken }: WebhookDocs, hour: numbe
     tags: [tag],
     summary,
     description,
+    // Otherwise openapi-generator generates a client method, whose code does not compile.
+    "x-internal": true,
     security: [{ [id]: [] }],
     requestBody: { required: true, content: bodyContent({ "application/json": body }, hour, components) },
     responses: { "2XX": { description: taken }, default: { description: notTaken } },
