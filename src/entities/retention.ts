@@ -22,8 +22,8 @@ export interface RetentionDependencies {
  * each round, or at once while more are left. A failed removal does not stop the others. `stop` resolves when no round
  * is in progress.
  */
-export function enforceRetention(parts: RetentionDependencies): Background {
-  const { history, idempotency, catalogue, arrivalClock, keepMs, log } = parts;
+export function enforceRetention(dependencies: RetentionDependencies): Background {
+  const { history, idempotency, catalogue, arrivalClock, keepMs, log } = dependencies;
 
   async function round(): Promise<number> {
     const removals = await Promise.allSettled([

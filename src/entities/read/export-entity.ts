@@ -48,26 +48,26 @@ export type ExportEntity = (
 ) => Promise<AsyncGenerator<readonly Exported[], void, void> | undefined>;
 
 /** Creates the export from these stores. */
-export function exportEntity(parts: ExportDependencies): ExportEntity {
+export function exportEntity(dependencies: ExportDependencies): ExportEntity {
   return async (table, identity) => {
-    const entity = await liveHolder(parts.entities, parts.hashIdentity(table.name, identity));
-    const profile = entity && (await profileLine(parts, entity));
-    return entity && profile && piecesOf(parts, entity, profile);
+    const entity = await liveHolder(dependencies.entities, dependencies.hashIdentity(table.name, identity));
+    const profile = entity && (await profileLine(dependencies, entity));
+    return entity && profile && piecesOf(dependencies, entity, profile);
   };
 }
 
 /** Yields the profile, its messages by arrival, then a last piece with their number. */
 async function* piecesOf(
-  parts: ExportDependencies,
+  dependencies: ExportDependencies,
   entity: StoredEntity,
   profile: ExportedProfile,
 ): AsyncGenerator<readonly Exported[], void, void> {
   let messages = 0;
-  if (!(await isStill(parts, entity))) return;
+  if (!(await isStill(dependencies, entity))) return;
   yield [profile];
-  for await (const page of messagePages(parts.history, idsOf(entity))) {
-    const plain = await openAll(parts.entityKeys, page);
-    if (!(await isStill(parts, entity))) return;
+  for await (const page of messagePages(dependencies.history, idsOf(entity))) {
+    const plain = await openAll(dependencies.entityKeys, page);
+    if (!(await isStill(dependencies, entity))) return;
     // An erasure destroys the key last: the rest cannot be decrypted.
     if (plain.includes(undefined)) return;
     messages += page.length;
@@ -79,7 +79,7 @@ async function* piecesOf(
       body: decodeMessage(plain[index] as Uint8Array),
     }));
   }
-  if (await isStill(parts, entity)) yield [{ type: "end", messages }];
+  if (await isStill(dependencies, entity)) yield [{ type: "end", messages }];
 }
 
 async function profileLine(

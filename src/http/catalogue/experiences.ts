@@ -16,7 +16,7 @@ const { experience: exampleId, group, audience, goal } = exampleNames;
 const newExperienceId = newIdIn(exampleId);
 const experienceAnswer = success("ExperienceAnswer", Experience);
 
-export interface ExperienceParts {
+export interface ExperienceRouteDependencies {
   readonly catalogue: CatalogueStore;
   readonly orders: ListOrders;
   readonly newest: NewestValues;
@@ -24,7 +24,7 @@ export interface ExperienceParts {
 }
 
 /** Routes of the catalogue's experiences. */
-export function experienceRoutes({ catalogue, orders, newest, clock }: ExperienceParts): readonly Route[] {
+export function experienceRoutes({ catalogue, orders, newest, clock }: ExperienceRouteDependencies): readonly Route[] {
   return [
     route({
       method: "GET",

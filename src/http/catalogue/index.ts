@@ -1,8 +1,10 @@
 import type { Route } from "../core/route.js";
-import { type ExperienceParts, experienceRoutes } from "./experiences.js";
-import { type SegmentParts, segmentRoutes } from "./segments.js";
+import { type ExperienceRouteDependencies, experienceRoutes } from "./experiences.js";
+import { type SegmentRouteDependencies, segmentRoutes } from "./segments.js";
 
 /** Routes of the catalogue: segments and experiences. */
-export function catalogueRoutes(parts: SegmentParts & ExperienceParts): readonly Route[] {
-  return [...segmentRoutes(parts), ...experienceRoutes(parts)];
+export function catalogueRoutes(
+  dependencies: SegmentRouteDependencies & ExperienceRouteDependencies,
+): readonly Route[] {
+  return [...segmentRoutes(dependencies), ...experienceRoutes(dependencies)];
 }

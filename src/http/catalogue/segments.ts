@@ -16,7 +16,7 @@ import { type Route, route } from "../core/route.js";
 import { compile } from "../core/validation.js";
 import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
 
-export interface SegmentParts {
+export interface SegmentRouteDependencies {
   readonly catalogue: CatalogueStore;
   readonly members: SegmentMembers;
   /** Names of the configured tables. */
@@ -36,8 +36,8 @@ const newSegmentId = newIdIn(exampleNames.audience);
 const segmentAnswer = success("SegmentAnswer", Segment);
 
 /** Routes of the catalogue's segments. */
-export function segmentRoutes(parts: SegmentParts): readonly Route[] {
-  const { catalogue, members, tables, now, orders, newest, clock } = parts;
+export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly Route[] {
+  const { catalogue, members, tables, now, orders, newest, clock } = dependencies;
   const withSizes = async (segments: readonly CatalogueSegment[]) => {
     const ids = segments.map(({ id }) => id);
     const sizes = await sizesOf(ids, members);

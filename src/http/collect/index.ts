@@ -22,7 +22,7 @@ import { type ItemLimits, type ItemRules, readItems } from "../core/read-items.j
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
-export interface CollectRouteParts {
+export interface CollectRouteDependencies {
   collect(request: CollectRequest): Promise<Tally>;
   readonly tables: Tables;
   readonly limits: ItemLimits & Pick<Limits, "batch_messages" | "identity_bytes" | "nesting">;
@@ -115,7 +115,7 @@ export const CollectTally = Type.Object(
 );
 
 /** Routes that collect messages about entities. A response means that the messages are durable, applied and counted. */
-export function collectRoutes({ collect, tables, limits, bodies, clock }: CollectRouteParts): readonly Route[] {
+export function collectRoutes({ collect, tables, limits, bodies, clock }: CollectRouteDependencies): readonly Route[] {
   return [
     route({
       method: "POST",
@@ -161,7 +161,7 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
 function rulesOf(
   table: Table,
   timestampField: string | undefined,
-  limits: CollectRouteParts["limits"],
+  limits: CollectRouteDependencies["limits"],
   now: number,
 ): MessageRules {
   if (timestampField === "" || timestampField === "segments") {

@@ -9,7 +9,7 @@ import { done, success, Time } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { entityPath, IdentityInput, identityExamples, identityInBody, namedIdentity } from "./named-entity.js";
 
-export type AccountRouteParts = ExplainDependencies &
+export type AccountRouteDependencies = ExplainDependencies &
   ExportDependencies & {
     readonly tables: Tables;
     /** `limits.identity_bytes`. */
@@ -44,10 +44,10 @@ const exportLines = Type.String({
 });
 
 /** Routes that explain an entity's segments and export its data. */
-export function accountRoutes(parts: AccountRouteParts): readonly Route[] {
-  const { tables, identityBytes } = parts;
-  const explain = explainSegments(parts);
-  const exportAll = exportEntity(parts);
+export function accountRoutes(dependencies: AccountRouteDependencies): readonly Route[] {
+  const { tables, identityBytes } = dependencies;
+  const explain = explainSegments(dependencies);
+  const exportAll = exportEntity(dependencies);
   return [
     route({
       method: "GET",

@@ -6,13 +6,13 @@ import { timeText } from "../../formats/instant.js";
 import { exampleNames } from "../core/openapi.js";
 import { success, Time } from "../core/responses.js";
 import { type ApiContext, type Route, route, type Within } from "../core/route.js";
-import { type AccountRouteParts, accountRoutes } from "./account.js";
-import { type MemberRouteParts, memberRoutes } from "./members.js";
+import { type AccountRouteDependencies, accountRoutes } from "./account.js";
+import { type MemberRouteDependencies, memberRoutes } from "./members.js";
 import { entityPath, type NamedEntity, namedIdentity } from "./named-entity.js";
 
-export type EntityRouteParts = AccountRouteParts & ReadDependencies & MemberRouteParts;
+export type EntityRouteDependencies = AccountRouteDependencies & ReadDependencies & MemberRouteDependencies;
 
-interface EntityReader extends Pick<EntityRouteParts, "tables" | "identityBytes"> {
+interface EntityReader extends Pick<EntityRouteDependencies, "tables" | "identityBytes"> {
   readonly read: ReadEntity;
 }
 
@@ -73,11 +73,11 @@ const readDescription =
 const byNamedField: Within = { fields: () => true, by: (by, { fieldname }) => fieldname === by };
 
 /** Routes that read one entity. */
-export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
-  const readers = { ...parts, read: readEntity(parts) };
+export function entityRoutes(dependencies: EntityRouteDependencies): readonly Route[] {
+  const readers = { ...dependencies, read: readEntity(dependencies) };
   return [
-    ...accountRoutes(parts),
-    ...memberRoutes(parts),
+    ...accountRoutes(dependencies),
+    ...memberRoutes(dependencies),
     route({
       ...reading,
       path: "/api/entity/:table/:fieldname/:fieldval",
@@ -91,7 +91,7 @@ export function entityRoutes(parts: EntityRouteParts): readonly Route[] {
       path: "/api/entity/:table/:fieldval",
       within: {
         fields: () => true,
-        by: (by, { table = "" }) => (parts.tables.get(table)?.defaultIdentity ?? by) === by,
+        by: (by, { table = "" }) => (dependencies.tables.get(table)?.defaultIdentity ?? by) === by,
       },
       docs: {
         id: "readEntityByDefaultIdentity",

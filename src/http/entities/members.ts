@@ -8,7 +8,7 @@ import { sendPlain, streamJsonLines } from "../core/response-body.js";
 import { done } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
-export type MemberRouteParts = MembersDependencies & { readonly segments: SegmentNames };
+export type MemberRouteDependencies = MembersDependencies & { readonly segments: SegmentNames };
 
 export const MembersInput = Type.Object(
   {
@@ -34,8 +34,8 @@ const memberLines = Type.String({
 });
 
 /** Route that lists the members of a segment. */
-export function memberRoutes(parts: MemberRouteParts): readonly Route[] {
-  const list = listMembers(parts);
+export function memberRoutes(dependencies: MemberRouteDependencies): readonly Route[] {
+  const list = listMembers(dependencies);
   return [
     route({
       method: "POST",
@@ -52,7 +52,7 @@ export function memberRoutes(parts: MemberRouteParts): readonly Route[] {
       body: { schema: MembersInput, optional: true, examples: () => ({ some: { fields: ["plan"], limit: 10 } }) },
       responses: { 200: done({ "application/x-ndjson": memberLines }) },
       async handler({ ctx, params: { id }, body: { fields, ...page } }) {
-        found((await parts.segments.names([id])).get(id));
+        found((await dependencies.segments.names([id])).get(id));
         sendPlain(ctx);
         await streamJsonLines(ctx, list(id, page), (listed) =>
           "members" in listed

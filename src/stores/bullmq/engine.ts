@@ -4,5 +4,5 @@ import type { EngineDescription } from "../stores.js";
 export const bullmq: EngineDescription = {
   schemes: ["redis:", "rediss:"],
   exclusive: false,
-  jobs: { open: async (parts) => (await import("./index.js")).openBullmq(parts) },
+  jobs: { open: async (dependencies) => (await import("./index.js")).openBullmq(dependencies) },
 };

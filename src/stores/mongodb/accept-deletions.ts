@@ -4,7 +4,7 @@ import type { Deletion } from "../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import { byIds, type InSession } from "./collection.js";
-import type { StoreParts } from "./connection.js";
+import type { StoreDependencies } from "./connection.js";
 import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./database-facts.js";
 import { entityCollectionsOf, revisionsOf } from "./entity-document.js";
 import { isOfOneCall } from "./errors.js";
@@ -26,9 +26,9 @@ const GROUP = { most: 200, atOnce: 1, isOfOneCall };
  * identities without a profile, so that every commit planned before about one of them conflicts. Sequence numbers are
  * gapless: if two processes take the same number, a unique index makes one of them repeat its transaction.
  */
-export function acceptDeletions(parts: StoreParts): Ledger["accept"] {
+export function acceptDeletions(dependencies: StoreDependencies): Ledger["accept"] {
   const accept = groupedCalls(
-    (requests: readonly Request[]) => parts.transact((session) => acceptAll(parts, requests, session)),
+    (requests: readonly Request[]) => dependencies.transact((session) => acceptAll(dependencies, requests, session)),
     GROUP,
   );
   return async (deletion, scope, late) => {
@@ -50,14 +50,14 @@ export async function newestSequence(db: Db, inside: InSession = {}): Promise<nu
  * becomes late during the transaction aborts it.
  */
 async function acceptAll(
-  parts: StoreParts,
+  dependencies: StoreDependencies,
   requests: readonly Request[],
   session: ClientSession,
 ): Promise<Map<string, number>> {
-  const { data, ledger, wrapping } = parts;
+  const { data, ledger, wrapping } = dependencies;
   const { entities, identities } = entityCollectionsOf(data);
   const numbers = await storedNumbers(ledger, requests, session);
-  const isAsFound = await scopeCheck(parts, requests, session);
+  const isAsFound = await scopeCheck(dependencies, requests, session);
   const fresh = new Map(requests.map((request) => [request.deletion.requestId, request]));
   const accepted = [...fresh.values()].filter(
     (request) => !numbers.has(request.deletion.requestId) && !request.late?.aborted && isAsFound(request),
@@ -101,7 +101,7 @@ async function storedNumbers(ledger: Db, requests: readonly Request[], session: 
 /**
  * Returns whether the scope of a request is unchanged; of several requests for one profile only the first is accepted.
  */
-async function scopeCheck({ data }: StoreParts, requests: readonly Request[], session: ClientSession) {
+async function scopeCheck({ data }: StoreDependencies, requests: readonly Request[], session: ClientSession) {
   const { entities, identities } = entityCollectionsOf(data);
   const ids = requests.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
   const hashes = requests.flatMap(({ scope }) => [...scope.free.keys()]);

@@ -23,7 +23,7 @@ export interface Connection {
 }
 
 /** Dependencies of stores over both databases. */
-export interface StoreParts extends Omit<Connection, "client" | "close"> {
+export interface StoreDependencies extends Omit<Connection, "client" | "close"> {
   readonly wrapping: KeyWrapping;
 }
 

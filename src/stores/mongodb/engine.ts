@@ -4,8 +4,8 @@ export const mongodb: EngineDescription = {
   schemes: ["mongodb:", "mongodb+srv:"],
   exclusive: false,
   entities: {
-    open: async (parts) => (await import("./index.js")).openMongo(parts),
+    open: async (dependencies) => (await import("./index.js")).openMongo(dependencies),
     openKeys: async (settings) => (await import("./index.js")).openMongoKeys(settings),
-    openTarget: async (parts) => (await import("./import.js")).openMongoImport(parts),
+    openTarget: async (dependencies) => (await import("./import.js")).openMongoImport(dependencies),
   },
 };

@@ -7,7 +7,7 @@ import type { IdentityHash } from "../../entities/profile/identity.js";
 import { streamCounts } from "../../metrics/stream-counts.js";
 import { endingDeletions, segmentDeletionsOf, segmentsOf, unregistered } from "./catalogue-store.js";
 import { byIds } from "./collection.js";
-import type { StoreParts } from "./connection.js";
+import type { StoreDependencies } from "./connection.js";
 import {
   changedFields,
   type EntityDocument,
@@ -28,8 +28,8 @@ import { Conflict, unlessConflict } from "./transaction.js";
 const READS = { most: 1_000, atOnce: 2, isOfOneCall };
 
 /** Profiles, and the identities that lead to them, a document each. */
-export function mongoEntityStore(parts: StoreParts): EntityStore {
-  const { entities, identities } = entityCollectionsOf(parts.data);
+export function mongoEntityStore(dependencies: StoreDependencies): EntityStore {
+  const { entities, identities } = entityCollectionsOf(dependencies.data);
 
   const ownersOf = groupedReads(async (hashes: readonly IdentityHash[]) => {
     const found = await identities.find(byIds(hashes), { batchSize: hashes.length + 1 }).toArray();
@@ -42,7 +42,7 @@ export function mongoEntityStore(parts: StoreParts): EntityStore {
     const live = { ...byIds<EntityDocument>(ids), erased: { $exists: false } };
     const [found, deletions] = await Promise.all([
       documentsWithin(entities.find(live, { batchSize: ids.length + 1 }), maxBytes),
-      endingDeletions(parts.data),
+      endingDeletions(dependencies.data),
     ]);
     return found && new Map(found.map((document) => [document._id, entityOf(document, deletions)]));
   }
@@ -62,7 +62,7 @@ export function mongoEntityStore(parts: StoreParts): EntityStore {
 
     load,
 
-    commit: commitProfiles(parts),
+    commit: commitProfiles(dependencies),
 
     ...groupedErasure({
       async erase(ids) {
@@ -103,17 +103,17 @@ async function documentsWithin(
  * deletion changes the revision of its profiles, or writes the identity without a profile. So if a commit and a
  * deletion concern the same person, the later one conflicts and is planned again.
  */
-function commitProfiles(parts: StoreParts): EntityStore["commit"] {
+function commitProfiles(dependencies: StoreDependencies): EntityStore["commit"] {
   return (commit) =>
-    unlessConflict(parts.transact, async (session) => {
-      await expectCutOffs(parts, commit, session);
-      const deletions = await segmentDeletionsOf(parts.data, segmentsNamedBy(commit), session);
+    unlessConflict(dependencies.transact, async (session) => {
+      await expectCutOffs(dependencies, commit, session);
+      const deletions = await segmentDeletionsOf(dependencies.data, segmentsNamedBy(commit), session);
       const { profiles, segments } = validCommit(commit, deletions);
-      await writeProfiles(parts, profiles, session);
-      await writeIdentities(parts, commit, session);
-      await addKeys(parts.ledger, parts.wrapping, commit.keys, session);
-      await registerSegments(parts, segments, session);
-      await writeMessages(parts, commit, session);
+      await writeProfiles(dependencies, profiles, session);
+      await writeIdentities(dependencies, commit, session);
+      await addKeys(dependencies.ledger, dependencies.wrapping, commit.keys, session);
+      await registerSegments(dependencies, segments, session);
+      await writeMessages(dependencies, commit, session);
     });
 }
 
@@ -121,7 +121,7 @@ function commitProfiles(parts: StoreParts): EntityStore["commit"] {
  * A deletion accepted *and completed* since planning leaves no document to conflict with; only the cut-offs show it.
  */
 async function expectCutOffs(
-  { ledger }: StoreParts,
+  { ledger }: StoreDependencies,
   { owners, cutOffs }: Commit,
   session: ClientSession,
 ): Promise<void> {
@@ -130,7 +130,7 @@ async function expectCutOffs(
 }
 
 async function writeProfiles(
-  { data }: StoreParts,
+  { data }: StoreDependencies,
   profiles: Commit["profiles"],
   session: ClientSession,
 ): Promise<void> {
@@ -173,7 +173,7 @@ async function expectRevisions(
  * ever.
  */
 async function writeIdentities(
-  { data }: StoreParts,
+  { data }: StoreDependencies,
   { profiles, owners }: Commit,
   session: ClientSession,
 ): Promise<void> {
@@ -200,7 +200,7 @@ async function writeIdentities(
 }
 
 async function registerSegments(
-  { data }: StoreParts,
+  { data }: StoreDependencies,
   segments: Commit["segments"],
   session: ClientSession,
 ): Promise<void> {
@@ -215,7 +215,7 @@ async function registerSegments(
   await segmentsOf(data).insertMany(documents, { session });
 }
 
-async function writeMessages({ data }: StoreParts, { messages }: Commit, session: ClientSession): Promise<void> {
+async function writeMessages({ data }: StoreDependencies, { messages }: Commit, session: ClientSession): Promise<void> {
   if (messages.length === 0) return;
   await messagesOf(data).insertMany(messages.map(messageDocument), { session });
   await addedCountsOf(data).insertMany(streamCounts(messages), { session });

@@ -50,10 +50,10 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     throw error;
   }
   const wrapping = keyWrapping(pepper);
-  const parts = { ...databases, wrapping };
+  const dependencies = { ...databases, wrapping };
   const commandMs = commandLimitMs(deadlineMs);
   return {
-    entities: mongoEntityStore(parts),
+    entities: mongoEntityStore(dependencies),
     memberships: mongoMembershipIndex(data),
     history: mongoHistory(data),
     idempotency: mongoIdempotency(data),
@@ -65,7 +65,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     sharedEpochs: mongoSharedEpochs(data, commandMs),
     serverTime: async () => ((await data.command({ hello: 1 })) as { localTime: Date }).localTime.getTime(),
     sharedOrders: mongoListOrders(data),
-    ledger: mongoLedger(parts),
+    ledger: mongoLedger(dependencies),
     suppression: mongoSuppression(ledger),
     entityKeys: mongoEntityKeys(ledger, wrapping, failpoint),
     pepper,

@@ -5,7 +5,7 @@ import type { Ledger } from "../../deletions/ports.js";
 import { randomId } from "../../ids.js";
 import { acceptDeletions, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
-import type { StoreParts } from "./connection.js";
+import type { StoreDependencies } from "./connection.js";
 import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "./database-facts.js";
 import { type DeletionDocument, deletionOf as deletionFrom, deletions, deletionsOf } from "./ledger-document.js";
 import { erasedIdentities, erasedIdentitiesOf } from "./suppression.js";
@@ -19,8 +19,8 @@ const AT_ONCE = 100;
  * Deletion requests in the database of the ledger. Every change except acceptance is one conditional write to one
  * document.
  */
-export function mongoLedger(parts: StoreParts): Ledger {
-  const { ledger: db, wrapping } = parts;
+export function mongoLedger(dependencies: StoreDependencies): Ledger {
+  const { ledger: db, wrapping } = dependencies;
   const requests = deletionsOf(db);
   const deletionOf = (document: DeletionDocument) => deletionFrom(document, wrapping);
 
@@ -42,7 +42,7 @@ export function mongoLedger(parts: StoreParts): Ledger {
   );
 
   return {
-    accept: acceptDeletions(parts),
+    accept: acceptDeletions(dependencies),
 
     async find(requestId) {
       const found = (await documents([requestId])).get(requestId);

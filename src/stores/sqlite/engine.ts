@@ -5,10 +5,10 @@ export const sqlite: EngineDescription = {
   schemes: ["sqlite:"],
   exclusive: true,
   entities: {
-    open: async (parts) => (await import("./index.js")).openSqliteEntities(parts),
+    open: async (dependencies) => (await import("./index.js")).openSqliteEntities(dependencies),
     openKeys: async (settings) => (await import("./index.js")).openSqliteKeys(settings),
   },
   metrics: {
-    open: async (parts) => (await import("./index.js")).openSqliteMetrics(parts),
+    open: async (dependencies) => (await import("./index.js")).openSqliteMetrics(dependencies),
   },
 };
