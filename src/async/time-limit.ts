@@ -15,7 +15,7 @@ export async function withTimeLimit<T>(
   const limit = new AbortController();
   let late: NodeJS.Immediate | undefined;
   const expire = () => limit.abort(new DOMException(`No response within ${ms} ms`, "TimeoutError"));
-  // Received data is read between timers and immediates.
+  // Wait one round more, so that a response that has already arrived is still read.
   const timer = setTimeout(() => {
     late = setImmediate(expire);
   }, ms);

@@ -137,16 +137,19 @@ export function createClient(options: ClientOptions) {
   };
 
   return {
-    /** Fetches series in one request, in the order of the request. Scope `metric:read`, as for the lists below. */
+    /** Fetches series in one request, in the order of the request. Scope `metric:read`. */
     metrics: (series: readonly SeriesRequest[], options?: CallOptions) =>
       read<SeriesAnswer[]>({ method: "POST", path: "/api/metric", ...json(series) }, options),
 
     /** Returns the id, name and scopes of the key. Any key may call it. */
     key: (options?: CallOptions) => read<KeyInfo>({ method: "GET", path: "/api/key" }, options),
 
-    /** Yields all series with at least one point; optional filters are `dimension` and a `prefix` of ids. */
+    /**
+     * Yields all series with at least one point; optional filters are `dimension` and a `prefix` of ids. Scope
+     * `metric:read`.
+     */
     series: listOf<ListedSeries>("/api/series"),
-    /** Yields all streams. */
+    /** Yields all streams. Scope `metric:read`. */
     streams: listOf<Stream>("/api/stream"),
 
     /** Returns the readiness of the service and its stores, also when it is not ready. Needs no key. */
@@ -156,7 +159,7 @@ export function createClient(options: ClientOptions) {
           return error.data as Readiness;
         throw error;
       }),
-    /** Returns the process metrics in Prometheus text format. */
+    /** Returns the process metrics in Prometheus text format. Scope `metric:read`. */
     serviceMetrics: async (options?: CallOptions) =>
       (await send({ method: "GET", path: "/metrics", accept: "text/plain" }, options)).text(),
 
@@ -166,29 +169,35 @@ export function createClient(options: ClientOptions) {
 
     /**
      * Yields all segments with their current sizes. The query may have `table`, `limit` (per page) and, as in every
-     * list, `q`, `sort` and `order`; with `range` each row has `now` and `before`.
+     * list, `q`, `sort` and `order`; with `range` each row has `now` and `before`. Scope `metric:read`.
      */
     segments: listOf<ListedSegment>("/api/segment"),
+    /** Yields the current size of each segment. Scope `metric:read`. */
     segmentSizes: listOf<SegmentSize>("/api/segment/sizes"),
+    /** Yields all experiences, with the query of `segments`. Scope `metric:read`. */
     experiences: listOf<ListedExperience>("/api/experience"),
 
-    /** Returns one entry; rejects with `ApiError` 404 when there is none. */
+    /** Returns one segment; rejects with `ApiError` 404 when there is none. Scope `metric:read`. */
     segment: (id: string, options?: CallOptions) =>
       read<Segment>({ method: "GET", path: `/api/segment${at(id)}` }, options),
+    /** Returns one experience; rejects with `ApiError` 404 when there is none. Scope `metric:read`. */
     experience: (id: string, options?: CallOptions) =>
       read<Experience>({ method: "GET", path: `/api/experience${at(id)}` }, options),
 
-    /** Returns one page of a list. `after` comes from the previous page. */
+    /** Returns one page of a list. `after` comes from the previous page. The scope is that of the list. */
     page: <L extends keyof ListRows>(list: L, query: Query = {}, options?: CallOptions) =>
       answer<ListPage<ListRows[L]>>({ method: "GET", path: `/api/${list}${text(query)}` }, options),
 
-    /** Creates or replaces an entry of the catalogue. Scope `admin`, as for those below. */
+    /** Creates or replaces a segment. Scope `admin`. */
     putSegment: (id: string, segment: SegmentInput, options?: CallOptions) =>
       read<Segment>({ method: "PUT", path: `/api/segment${at(id)}`, ...json(segment) }, options),
+    /** Creates or replaces an experience. Scope `admin`. */
     putExperience: (id: string, experience: ExperienceInput, options?: CallOptions) =>
       read<Experience>({ method: "PUT", path: `/api/experience${at(id)}`, ...json(experience) }, options),
+    /** Removes a segment. Scope `admin`. */
     removeSegment: (id: string, options?: CallOptions) =>
       read<{ id: string }>({ method: "DELETE", path: `/api/segment${at(id)}` }, options),
+    /** Removes an experience. Scope `admin`. */
     removeExperience: (id: string, options?: CallOptions) =>
       read<{ id: string }>({ method: "DELETE", path: `/api/experience${at(id)}` }, options),
 
@@ -263,7 +272,7 @@ export function createClient(options: ClientOptions) {
      * or `admin`.
      */
     deletions: listOf<ListedDeletion>("/api/deletion"),
-    /** Returns one request and the progress of its targets. */
+    /** Returns one request and the progress of its targets. Scope `entity:delete` or `admin`. */
     deletion: (requestId: string, options?: CallOptions) =>
       read<DeletionState>({ method: "GET", path: `/api/deletion${at(requestId)}` }, options),
     /** Retries a request now; rejects with `ApiError` 409 when it is completed. Scope `admin`. */
@@ -301,7 +310,7 @@ export function createClient(options: ClientOptions) {
     /**
      * Requests the deletion of up to 1,000 entities in one request; returns a result for each of them, in order. Under
      * the same `idempotencyKey` (up to 256 characters) it returns the same requests within 24 hours. Rejects with
-     * `ApiError` 400 when every item is rejected. Scope `entity:delete`, as for those below.
+     * `ApiError` 400 when every item is rejected. Scope `entity:delete`.
      */
     requestDeletions: (items: readonly DeletionInput[], idempotencyKey: string, options?: CallOptions) =>
       read<ReceivedDeletion[]>(
@@ -311,7 +320,7 @@ export function createClient(options: ClientOptions) {
 
     /**
      * Requests the deletion of any number of entities in requests of up to 1,000; each is requested once, even if
-     * repeated. Yields a result for each of them, in order.
+     * repeated. Yields a result for each of them, in order. Scope `entity:delete`.
      */
     async *deleteEntities(items: Values<DeletionInput>, options?: CallOptions) {
       for await (const { body } of linesOf(items, DELETIONS, DELETIONS_LENGTH)) {
@@ -321,11 +330,11 @@ export function createClient(options: ClientOptions) {
 
     /**
      * Sends NDJSON as one request for deletions; returns a result for each line, in order. Under the same
-     * `idempotencyKey` (up to 256 characters) it returns the same requests within 24 hours.
+     * `idempotencyKey` (up to 256 characters) it returns the same requests within 24 hours. Scope `entity:delete`.
      */
     deleteLines,
 
-    /** Returns whether a deletion is completed. The scope `entity:read` is enough. */
+    /** Returns whether a deletion is completed. Scope `entity:delete` or `entity:read`. */
     deletionStatus: (requestId: string, options?: CallOptions) =>
       read<DeletionRequest>({ method: "GET", path: `/api/entity/deletestatus${at(requestId)}` }, options),
   };

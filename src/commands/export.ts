@@ -59,7 +59,7 @@ async function writeWhole(file: string, lines: AsyncIterable<string>): Promise<v
     throw new StartError(`${file} exists and is not a regular file`);
   }
   const part = `${file}.part`;
-  // Opened before the lines are read: a file that is still being opened when they fail would be left behind.
+  // Open first: if reading fails during the opening, the part would not be removed.
   const opened = await open(part, "w", 0o600);
   try {
     await pipeline(lines, opened.createWriteStream());

@@ -57,10 +57,7 @@ export async function sendFiles(
   }
 }
 
-/**
- * Returns the error that ends an interrupted or failed command, with its progress and the effect of another run in
- * `place`.
- */
+/** Returns the error to report. `place` contains the progress of the command and the effect of a second run. */
 export function endedAt(place: string, error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return new InterruptedError(`Stopped. ${place}`, { cause: error });
   const said = inWords(error);

@@ -30,8 +30,7 @@ export class KnownSeries implements Series {
     this.type = type;
     this.key = keyOf({ dimension, id, type });
     this.hash = hashOf(this.key);
-    // Not the caller's text: a slice of a request body would keep all of it in memory. Hashing the key has flattened it
-    // to a text of its own.
+    // A slice of the key, not the caller's id, which could keep a whole request body in memory.
     this.id = this.key.slice(dimension.name.length + 1, this.key.length - type.length - 1);
   }
 }

@@ -14,7 +14,7 @@ interface TableProps<R> {
   readonly columns: readonly Column<R>[];
   readonly rows: readonly R[];
   readonly keyOf: (row: R) => string;
-  /** Column of the order, with a leading `-` when it descends; undefined where the order is fixed. */
+  /** Sorted column, with `-` if descending; undefined if the table cannot be sorted. */
   readonly sort?: string | undefined;
   readonly onSort?: (sort: string) => void;
 }

@@ -67,7 +67,7 @@ interface UnitChartProps {
   readonly page: Page;
 }
 
-/** The series of one unit, which have the same slots and so the same window; nothing without any. */
+/** Chart of all series of one unit. Renders nothing without series. */
 function UnitChart({ unit, wanted, fetched, page }: UnitChartProps): VNode | null {
   const png = useRef<() => Promise<Blob | null>>(undefined);
   const own = wanted.filter((one) => unitOf(one.dimension, one.dimension_type) === unit);

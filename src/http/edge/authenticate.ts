@@ -61,6 +61,7 @@ export function authenticator({
     if (scopes === "keyless") return;
     const key = headerKey(ctx.req) ?? (keyInQuery ? queryKey : undefined);
     if (key === undefined) throw unauthenticated(HOW_TO_SEND);
+    // Verified before it is counted: a valid key works from an address with too many wrong keys.
     const found = verify(key);
     const caller = found instanceof Promise ? await found : found;
     if (caller === undefined) {

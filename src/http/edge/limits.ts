@@ -23,7 +23,7 @@ const MAX_WAIT_MS = 1000;
 /** Time per round of the event loop in which requests start, ms; then the network is served. */
 const ROUND_MS = 10;
 
-/** A shorter round means an idle processor, ms: the running requests wait for a store. */
+/** A round shorter than this means that the processor is idle, ms: the running requests wait for a store. */
 const IDLE_ROUND_MS = 1;
 
 /** When no request ends for this long, ms, one more starts: the running ones may all wait for slow senders. */
@@ -175,7 +175,7 @@ export class RequestLimits {
     }
     this.#working += 1;
     first.begin();
-    // A tick requested in a microtask runs after everything that the request does without waiting.
+    // Start the next one only after this one waits for something.
     queueMicrotask(() => process.nextTick(() => this.#beginNext()));
   }
 }
@@ -186,19 +186,19 @@ function tooManyRequests(): ServiceError {
 
 /**
  * Refuses limited requests before the application while the service is full. This costs a third of a refusal by the
- * application. `isPlain` returns whether the application would send the same response.
+ * application. `mayShed` returns whether the application would refuse the request with the same response.
  */
 export function shedLoad(
   limits: Pick<RequestLimits, "isFull">,
   {
     meters,
-    isPlain,
-  }: { readonly meters: Pick<Meters, "request">; readonly isPlain: (req: IncomingMessage) => boolean },
+    mayShed,
+  }: { readonly meters: Pick<Meters, "request">; readonly mayShed: (req: IncomingMessage) => boolean },
   answer: RequestListener,
 ): RequestListener {
   const { status, headers, text } = wholeErrorResponse(tooManyRequests());
   return (req, res) => {
-    if (!limits.isFull || !isLimited(req.url ?? "") || !isPlain(req)) {
+    if (!limits.isFull || !isLimited(req.url ?? "") || !mayShed(req)) {
       answer(req, res);
       return;
     }

@@ -77,12 +77,12 @@ export function openServer({
   const running = { requestLimits, ...authentication, bodies };
   const app = createApp({ routes, log, meters, settings, ...running, serviceErrorOf, stopping: () => stopping });
   // The application adds CORS headers, `Connection: close` and protocol codes.
-  const isPlain = ({ method, url = "", headers }: IncomingMessage) =>
+  const mayShed = ({ method, url = "", headers }: IncomingMessage) =>
     !stopping &&
     method !== "OPTIONS" &&
     headers.origin === undefined &&
     !codedPaths.some((path) => url.startsWith(path));
-  const answer = shedLoad(requestLimits, { meters, isPlain }, app.callback());
+  const answer = shedLoad(requestLimits, { meters, mayShed }, app.callback());
   const server = createServer({
     maxHeaderSize: limits.header_bytes,
     requireHostHeader: false,
