@@ -22,7 +22,7 @@ const testFiles = (readdirSync(join(root, "test"), { recursive: true }) as strin
   .map((name) => `test/${name.replaceAll("\\", "/")}`);
 
 describe("the pages of docs", () => {
-  for (const page of ["docs/architecture.md", "docs/glossary.md", "docs/promises.md"]) {
+  for (const page of ["docs/architecture.md", "docs/glossary.md", "docs/promises.md", "CONTRIBUTING.md"]) {
     it(`name files and folders that exist: ${page}`, () => {
       const paths = pathsIn(read(page));
       expect(paths).to.have.length.above(20);

@@ -174,7 +174,7 @@ export function createClient(options: ClientOptions) {
     segments: listOf<ListedSegment>("/api/segment"),
     /** Yields the current size of each segment. Scope `metric:read`. */
     segmentSizes: listOf<SegmentSize>("/api/segment/sizes"),
-    /** Yields all experiences, with the query of `segments`. Scope `metric:read`. */
+    /** Yields all experiences; the query is that of `segments` without `table`. Scope `metric:read`. */
     experiences: listOf<ListedExperience>("/api/experience"),
 
     /** Returns one segment; rejects with `ApiError` 404 when there is none. Scope `metric:read`. */
