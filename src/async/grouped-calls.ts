@@ -25,7 +25,8 @@ interface GroupOptions<T> {
 
 /**
  * Groups concurrent calls, so that they share a transaction, its sync, or a round trip (group commit). Every call sees
- * all writes before it. A group that fails because of one call is retried call by call, so that the others succeed.
+ * all writes before it. A group that fails because of one call is retried call by call, one at a time, so that the
+ * others succeed and no more than `atOnce` run.
  */
 export function groupedCalls<T, R>(
   work: (items: readonly T[]) => Promise<R>,
@@ -71,7 +72,7 @@ export function groupedCalls<T, R>(
       const result = await work(group.flatMap(({ items }) => items));
       for (const { resolve } of group) resolve(result);
     } catch (error) {
-      if (group.length > 1 && isOfOneCall(error)) await Promise.all(group.map((one) => run([one])));
+      if (group.length > 1 && isOfOneCall(error)) for (const one of group) await run([one]);
       else for (const { reject } of group) reject(error);
     }
   }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import { groupedCalls, groupedReads } from "../../src/async/grouped-calls.js";
 
@@ -54,6 +55,22 @@ describe("calls that are done together", () => {
     const calls = [["held"], ["a"], ["b", "bad"], ["c"]].map((keys) => grouped(keys));
     expect(await Promise.all(calls.map(outcome))).to.deep.equal(["done", "done", "bad key", "done"]);
     expect(await calls[3]).to.deep.equal(new Map([["c", "C"]]));
+  });
+
+  it("run one at a time when their group failed and is retried call by call", async () => {
+    let running = 0;
+    let most = 0;
+    const work = async (items: readonly string[]) => {
+      running += 1;
+      most = Math.max(most, running);
+      await setImmediate();
+      running -= 1;
+      if (items.includes("bad")) throw new Error("bad call");
+    };
+    const grouped = groupedCalls(work, { most: 9, atOnce: 1, afterRound: true, isOfOneCall: () => true });
+    const calls = ["a", "bad", "c", "d"].map((item) => grouped([item]));
+    expect(await Promise.all(calls.map(outcome))).to.deep.equal(["done", "bad call", "done", "done"]);
+    expect(most).to.equal(1);
   });
 
   it("are one read when they begin in one round of the event loop, the first one too", async () => {
