@@ -60,23 +60,25 @@ describe("messages of requests that come at once", () => {
     expect(await stage.counted()).to.equal(12);
   });
 
-  it("are kept though one without a time is refused, as its identity was erased by a clock that is ahead", async () => {
-    stage = await entityStage(({ suppression }) => ({
-      suppression: {
-        ...suppression,
-        async cutOffs(hashes) {
-          const ann = stage.hashIdentity("user", { field: "_uid", value: "ann" });
-          const cutOffs = await suppression.cutOffs(hashes);
-          return hashes.includes(ann) ? cutOffs.set(ann, Date.now() + 60_000) : cutOffs;
+  it("are kept when the profile of one of them was altered in the store, which fails", async () => {
+    stage = await entityStage(({ entities }) => ({
+      entities: {
+        ...entities,
+        async find(hashes, maxBytes) {
+          const found = await entities.find(hashes, maxBytes);
+          const ann = found.owners.get(stage.hashIdentity("user", { field: "_uid", value: "ann" }));
+          if (ann !== undefined) found.profiles.get(ann)?.sealed.fill(0, 20);
+          return found;
         },
       },
     }));
+    await stage.collect([{ _uid: "ann" }]);
     // The first four commits hold back the rest, which become one group.
     const others = Array.from({ length: 4 }, (_, n) => stage.collect([{ _uid: `other ${n}` }]));
-    const refused = stage.collect([{ _uid: "ann" }]).catch((error: unknown) => error);
+    const failed = stage.collect([{ _uid: "ann" }]).catch((error: unknown) => error);
     await Promise.all([...others, stage.collect([{ _uid: "ben" }])]);
-    expect(await refused).to.include({ kind: "unavailable", retryAfter: 1 });
-    expect(await stage.counted()).to.equal(5);
+    expect(await failed).to.be.instanceOf(Error);
+    expect(await stage.counted()).to.equal(6);
   });
 
   it("are never kept when their request is given up before their commit begins", async () => {

@@ -38,8 +38,8 @@ export const MERGE_BYTES = 8 * 1_048_576;
 /**
  * Applies messages to the history, the profiles and the counts in one commit. A batch whose profiles are too large to
  * decrypt together takes several commits, so an earlier one may be stored when this rejects. Skips suppressed messages
- * and messages that are already stored. Resolves with the messages that exceed a limit, which are not stored. Rejects
- * with `unavailable` when other writers keep changing the same profiles.
+ * and messages that are already stored. Resolves with the refused messages, which are not stored. Rejects with
+ * `unavailable` when other writers keep changing the same profiles.
  */
 export function applyBatch(
   parts: BatchDependencies,
@@ -58,9 +58,7 @@ export function applyBatch(
         await eraseUnreadable(parts, found.unreadable);
         return undefined;
       }
-      left = left.filter((message) => !isSuppressed(message, found, parts.clock()));
-      if (left.length === 0) return [];
-      const plan = await planBatch(left, found, limits, parts.newId);
+      const plan = await planBatch(left, found, limits, parts);
       if (plan.messages.length === 0) return plan.refused;
       if (await parts.entities.commit(await commitOf(plan, found))) return plan.refused;
       possiblyStored = left;
@@ -78,8 +76,7 @@ export function checkBatch(
   return inHalves(batch, async (part, maxBytes) => {
     const found = await findProfiles(parts, hashesOf(part), maxBytes);
     if (found === "too-large") return found;
-    const left = part.filter((message) => !isSuppressed(message, found, parts.clock()));
-    return (await planBatch(left, found, limits, parts.newId)).refused;
+    return (await planBatch(part, found, limits, parts)).refused;
   });
 }
 
@@ -117,35 +114,6 @@ async function withoutStored(
   if (possiblyStored.length === 0) return messages;
   const kept = await history.kept(possiblyStored.map(({ id }) => id));
   return messages.filter(({ id }) => !kept.has(id));
-}
-
-/** Rejects one message of a batch; the other messages can be applied without it. */
-export class CutOffAhead extends ServiceError {}
-
-/**
- * Ms that a cut-off may be ahead of the clock: cut-offs and arrivals increase within a millisecond, and the clocks of
- * processes differ.
- */
-const AHEAD_MS = 1_000;
-
-/**
- * Returns whether a message is not newer than a deletion of one of its identities. A repeat counts as old as its first
- * arrival, even with a later event time: the first run may have stored it, and the deletion may have removed it. Throws
- * when the message has no event time and the cut-off is ahead of the clock: it is unknown whether the message arrived
- * before the deletion was accepted.
- */
-function isSuppressed({ hashes, version, isRepeat }: BatchMessage, { cutOffs }: FoundProfiles, now: number): boolean {
-  const time = isRepeat ? Math.min(version.time, version.arrival) : version.time;
-  const cutOff = Math.max(...hashes.map((hash) => cutOffs.get(hash) ?? Number.NEGATIVE_INFINITY));
-  if (time > cutOff) return false;
-  if (version.time === version.arrival && cutOff > now + AHEAD_MS) {
-    throw new CutOffAhead(
-      "unavailable",
-      "A deletion of this identity was accepted by a clock that is ahead; try again",
-      { retryAfter: 1 },
-    );
-  }
-  return true;
 }
 
 async function commitOf(plan: BatchPlan, found: ReadableProfiles): Promise<Commit> {

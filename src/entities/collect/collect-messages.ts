@@ -4,7 +4,7 @@ import { ServiceError, type ServiceErrorOf, type ValidationIssue } from "../../e
 import type { EntityStore } from "../ports.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity } from "../profile/identity.js";
-import { applyBatch, type BatchDependencies, CutOffAhead, checkBatch, MERGE_BYTES } from "./apply-batch.js";
+import { applyBatch, type BatchDependencies, checkBatch, MERGE_BYTES } from "./apply-batch.js";
 import type { BatchMessage, Message, NewMessage } from "./message.js";
 import type { LimitReason, PlanLimits, RefusedMessage } from "./plan-batch.js";
 
@@ -78,6 +78,13 @@ const issues: Record<LimitReason, (table: Table, limits: PlanLimits) => Omit<Val
   }),
 };
 
+function issueOf(reason: RefusedMessage["reason"], table: Table, limits: PlanLimits): Omit<ValidationIssue, "path"> {
+  if (typeof reason === "string") return issues[reason](table, limits);
+  const seconds = Math.ceil(reason.aheadMs / 1_000);
+  const message = `The entity was deleted by a clock that is ahead; it is collected again after ${seconds} s`;
+  return { code: "deletion_ahead", message };
+}
+
 /** Wraps a store so that it calls `count` with the number of messages of each successful commit. */
 export function countTaken(entities: EntityStore, count: (messages: number) => void): EntityStore {
   return {
@@ -124,8 +131,8 @@ function grouped(
     most: shared,
     weightOf: ({ bytes, message }) => weightOf(bytes, message),
     atOnce: AT_ONCE,
-    isOfOneCall: (error) =>
-      error instanceof CutOffAhead || (!(error instanceof ServiceError) && parts.serviceErrorOf(error) === undefined),
+    // An altered profile fails only the requests about it.
+    isOfOneCall: (error) => !(error instanceof ServiceError) && parts.serviceErrorOf(error) === undefined,
   });
 
   return async (stream, table, messages, late) => {
@@ -140,7 +147,7 @@ function grouped(
     return new Map(
       refused.flatMap(({ message: { id }, reason }) => {
         const source = sources.get(id);
-        return source === undefined ? [] : [[source, issues[reason](table, limits)] as const];
+        return source === undefined ? [] : [[source, issueOf(reason, table, limits)] as const];
       }),
     );
   };

@@ -1,4 +1,5 @@
 import { pacer } from "../../async/yielding.js";
+import type { Clock } from "../../clock.js";
 import type { EntityId, StoredEntity } from "../profile/entity.js";
 import type { EntityDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
@@ -28,18 +29,23 @@ export interface BatchPlan {
 
 export interface RefusedMessage {
   readonly message: BatchMessage;
-  readonly reason: LimitReason;
+  readonly reason: LimitReason | DeletedAhead;
+}
+
+/** A deletion of the message's identity has a cut-off this far ahead of the clock. */
+export interface DeletedAhead {
+  readonly aheadMs: number;
 }
 
 /**
- * Plans the messages in order. A message with identities of several profiles merges them into the oldest. An identity
- * without a live owner goes to the profile of the message.
+ * Plans the messages in order, except suppressed ones. A message with identities of several profiles merges them into
+ * the oldest. An identity without a live owner goes to the profile of the message.
  */
 export async function planBatch(
   batch: readonly BatchMessage[],
-  { owners, profiles }: FoundProfiles,
+  { owners, profiles, cutOffs }: FoundProfiles,
   limits: PlanLimits,
-  newId: () => EntityId,
+  { newId, clock }: { newId(): EntityId; clock: Clock },
 ): Promise<BatchPlan> {
   const pace = pacer();
   const limitReached = limitCheck(limits);
@@ -72,6 +78,11 @@ export async function planBatch(
 
   for (const message of batch) {
     await pace();
+    const suppression = suppressionOf(message, cutOffs, clock());
+    if (suppression !== undefined) {
+      if (suppression !== "dropped") refused.push({ message, reason: suppression });
+      continue;
+    }
     const named = holdersOf(message.hashes);
     const document = documentOf(message);
     const reason = limitReached(named, message, document);
@@ -89,6 +100,30 @@ export async function planBatch(
     profiles: [...new Set(messages.map(({ at }) => at.root))],
     refused,
   };
+}
+
+/**
+ * Ms that a cut-off may be ahead of the clock: cut-offs and arrivals increase within a millisecond, and the clocks of
+ * processes differ.
+ */
+const AHEAD_MS = 1_000;
+
+/**
+ * Returns why a message is not newer than a deletion of one of its identities; undefined when it is newer. A repeat
+ * counts as old as its first arrival, even with a later event time: the first run may have stored it, and the deletion
+ * may have removed it. Without an event time and with a cut-off ahead of the clock it is unknown whether the message
+ * arrived before the deletion was accepted.
+ */
+function suppressionOf(
+  { hashes, version, isRepeat }: BatchMessage,
+  cutOffs: FoundProfiles["cutOffs"],
+  now: number,
+): "dropped" | DeletedAhead | undefined {
+  const time = isRepeat ? Math.min(version.time, version.arrival) : version.time;
+  const cutOff = Math.max(...hashes.map((hash) => cutOffs.get(hash) ?? Number.NEGATIVE_INFINITY));
+  if (time > cutOff) return undefined;
+  const aheadMs = cutOff - now;
+  return version.time === version.arrival && aheadMs > AHEAD_MS ? { aheadMs } : "dropped";
 }
 
 function byAge(a: ProfileDraft, b: ProfileDraft): number {
