@@ -37,7 +37,7 @@ export async function acceptDeletion(
   const hash = dependencies.hashIdentity(table, identity);
   const { ledger, history, targets, failpoint } = dependencies;
   return retryOnConflict(async () => {
-    const { profiles, hashes, identities, free } = await expandScope(dependencies, hash, now);
+    const { profiles, hashes, identities, unheld } = await expandScope(dependencies, hash, now);
     const entities = [...new Set(profiles.flatMap(idsOf))];
     // A process whose clock is ahead may have collected a message of the profile.
     const cutOff = Math.max(now, (await history.newestArrival(entities)) ?? now);
@@ -64,7 +64,7 @@ export async function acceptDeletion(
         completedAt: undefined,
         notify: dependencies.webhook !== undefined,
       },
-      { profiles: profiles.map(({ id, revision }) => ({ id, revision })), free },
+      { profiles: profiles.map(({ id, revision }) => ({ id, revision })), unheld },
       late,
     );
     failpoint("deletion-accepted");

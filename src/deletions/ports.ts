@@ -13,7 +13,7 @@ export interface ScopeSnapshot {
   /** Live profiles of the request, with the revisions they were read at. */
   readonly profiles: readonly { readonly id: EntityId; readonly revision: number }[];
   /** Identities of the request without a live profile, with the entity id that owned each, or undefined. */
-  readonly free: ReadonlyMap<IdentityHash, EntityId | undefined>;
+  readonly unheld: ReadonlyMap<IdentityHash, EntityId | undefined>;
 }
 
 /** States by which requests are listed. */

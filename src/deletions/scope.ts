@@ -18,7 +18,7 @@ export interface DeletionScope {
   /** Identities of the profiles as written, without duplicates. */
   readonly identities: readonly Identity[];
   /** The `hashes` without a live profile, each with its owner: an id that is being erased, or undefined. */
-  readonly free: ReadonlyMap<IdentityHash, EntityId | undefined>;
+  readonly unheld: ReadonlyMap<IdentityHash, EntityId | undefined>;
 }
 
 /**
@@ -32,7 +32,7 @@ export async function expandScope(
 ): Promise<DeletionScope> {
   const hashes = new Set([hash]);
   const profiles = new Map<EntityId, StoredEntity>();
-  const free = new Map<IdentityHash, EntityId | undefined>();
+  const unheld = new Map<IdentityHash, EntityId | undefined>();
   const identities: Identity[] = [];
   let next = [hash];
   while (next.length > 0) {
@@ -42,7 +42,7 @@ export async function expandScope(
       const owner = owners.get(one);
       const profile = owner === undefined ? undefined : live.get(owner);
       if (profile === undefined) {
-        if (owner === undefined || !profiles.has(owner)) free.set(one, owner);
+        if (owner === undefined || !profiles.has(owner)) unheld.set(one, owner);
       } else if (!profiles.has(profile.id) && (one === hash || isSince(profile, one, now))) {
         profiles.set(profile.id, profile);
         found.push(profile);
@@ -53,7 +53,7 @@ export async function expandScope(
     next = known.hashes.filter((one) => !hashes.has(one));
     for (const one of next) hashes.add(one);
   }
-  return { profiles: [...profiles.values()], hashes: [...hashes], identities: eachOnce(identities), free };
+  return { profiles: [...profiles.values()], hashes: [...hashes], identities: eachOnce(identities), unheld };
 }
 
 function isSince({ bindings }: StoredEntity, hash: IdentityHash, now: number): boolean {

@@ -31,7 +31,7 @@ export function entityStoreContract(
     let requests = 0;
     async function accept(
       { hashes, entities = [], cutOff = 1_000 }: { hashes: string[]; entities?: StoredEntity[]; cutOff?: number },
-      free: ScopeSnapshot["free"] = new Map(),
+      unheld: ScopeSnapshot["unheld"] = new Map(),
     ): Promise<boolean> {
       requests += 1;
       const deletion: Deletion = {
@@ -53,7 +53,7 @@ export function entityStoreContract(
         notify: false,
       };
       const profiles = entities.map(({ id, revision }) => ({ id, revision }));
-      return (await stores.ledger.accept(deletion, { profiles, free })) !== undefined;
+      return (await stores.ledger.accept(deletion, { profiles, unheld })) !== undefined;
     }
 
     it("finds no profiles when they take more than a limit, and all of them at the limit", async () => {

@@ -67,7 +67,7 @@ async function acceptAll(
   if (named.length > 0)
     await entities.updateMany(byIds(named), { $set: { erased: true }, $inc: { revision: 1 } }, { session });
   const holds = accepted.flatMap(({ deletion, scope }) =>
-    [...scope.free.keys()].map((_id) => ({
+    [...scope.unheld.keys()].map((_id) => ({
       updateOne: {
         filter: { _id },
         update: { $set: { entity: deletion.requestId }, $inc: { asked: 1 } },
@@ -104,14 +104,14 @@ async function storedNumbers(ledger: Db, requests: readonly Request[], session: 
 async function scopeCheck({ data }: StoreDependencies, requests: readonly Request[], session: ClientSession) {
   const { entities, identities } = entityCollectionsOf(data);
   const ids = requests.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
-  const hashes = requests.flatMap(({ scope }) => [...scope.free.keys()]);
+  const hashes = requests.flatMap(({ scope }) => [...scope.unheld.keys()]);
   const revisions = await revisionsOf(entities, ids, session);
   const held = hashes.length === 0 ? [] : await identities.find(byIds(hashes), { session }).toArray();
   const holders = new Map<string, EntityId | undefined>(held.map(({ _id, entity }) => [_id, entity]));
 
-  return ({ scope: { profiles, free } }: Request): boolean => {
+  return ({ scope: { profiles, unheld } }: Request): boolean => {
     if (!profiles.every(({ id, revision }) => revisions.get(id) === revision)) return false;
-    if (![...free].every(([hash, holder]) => holders.get(hash) === holder)) return false;
+    if (![...unheld].every(([hash, holder]) => holders.get(hash) === holder)) return false;
     for (const { id } of profiles) revisions.delete(id);
     return true;
   };

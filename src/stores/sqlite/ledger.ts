@@ -55,10 +55,10 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
   }
 
   /** Stores the request unless it is stored, inside the caller's transaction; undefined if its scope has changed. */
-  function accept({ deletion, scope: { profiles, free } }: Request): number | undefined {
+  function accept({ deletion, scope: { profiles, unheld } }: Request): number | undefined {
     const stored = sql.sequence.get(deletion.requestId) as { sequence: number } | undefined;
     if (stored !== undefined) return stored.sequence;
-    if (!isAsFound(profiles, free) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
+    if (!isAsFound(profiles, unheld) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
       return undefined;
     const { encryptedIdentities, cutOff } = deletion;
     const { lastInsertRowid } = sql.insert.run({
@@ -237,7 +237,7 @@ interface OldRequests extends Record<string, number> {
 function scopeCheck(entities: Database) {
   const revisionOf = entities.prepare("SELECT revision FROM entity WHERE id = ?");
   const holderOf = entities.prepare("SELECT entity FROM identity WHERE hash = ?");
-  return (profiles: ScopeSnapshot["profiles"], holders: ScopeSnapshot["free"]): boolean =>
+  return (profiles: ScopeSnapshot["profiles"], holders: ScopeSnapshot["unheld"]): boolean =>
     profiles.every(
       ({ id, revision }) => (revisionOf.get(id) as { revision: number } | undefined)?.revision === revision,
     ) &&
