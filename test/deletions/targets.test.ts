@@ -33,6 +33,14 @@ downstreamTargetContract("history archive", async () => {
   };
 });
 
+it("one of our own stores erases all entities of a request in one call", async () => {
+  const calls: (readonly string[])[] = [];
+  const store = { erase: async (ids: readonly string[]) => void calls.push(ids), holds: async () => false };
+  const subject = { ...subjectOf({ entity: "a", email: "ann@example.org" }), entities: ["a", "b"] };
+  await ownStore("membership-index", store, noFailpoint).erase(subject);
+  expect(calls).to.deep.equal([["a", "b"]]);
+});
+
 downstreamTargetContract("remote target", async () => {
   const system = await remoteSystem();
   return {

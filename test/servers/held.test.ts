@@ -10,7 +10,7 @@ import { settingsFor } from "../support/service.js";
 import { until } from "../support/until.js";
 
 /** Where a worker is held while another does all of its work. */
-const HELD_AT = ["deletion-begun", "profile-erased", "target-half-erased", "keys-untouched", "keys-overwritten"];
+const HELD_AT = ["deletion-begun", "profile-erased", "target-begun", "keys-untouched", "keys-overwritten"];
 
 onServers(
   ["mongodb", "influxdb", "bullmq"],

@@ -10,10 +10,7 @@ export interface ErasableStore {
   holds(ids: readonly EntityId[]): Promise<boolean>;
 }
 
-/**
- * Wraps a store as a target. Erases the first entity in a separate call, so that a failpoint can stop between two
- * calls.
- */
+/** Wraps a store as a target. */
 export function ownStore(name: string, store: ErasableStore, failpoint: Failpoint): DownstreamTarget {
   return {
     name,
@@ -21,9 +18,7 @@ export function ownStore(name: string, store: ErasableStore, failpoint: Failpoin
 
     async erase({ entities }) {
       failpoint("target-begun");
-      await store.erase(entities.slice(0, 1));
-      failpoint("target-half-erased");
-      await store.erase(entities.slice(1));
+      await store.erase(entities);
       failpoint("target-erased");
     },
 
