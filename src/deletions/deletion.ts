@@ -1,7 +1,7 @@
 import type { EntityId } from "../entities/profile/entity.js";
 import type { IdentityHash } from "../entities/profile/identity.js";
 
-/** A deletion request as stored in the ledger: event, outbox and suppression in one record. */
+/** A deletion request as stored in the ledger: the request, when it runs next, and what it suppresses. */
 export interface Deletion {
   /** 20 lower-case hex characters, `-`, epoch seconds. */
   readonly requestId: string;
@@ -21,7 +21,7 @@ export interface Deletion {
   readonly targets: readonly string[];
   /** Completed stages: `profile`, then target names, then `verified`. Every stage can be repeated. */
   readonly done: readonly string[];
-  /** When each target was last erased and verified, by name. */
+  /** When each target was last erased, and verified after all were erased, by name. */
   readonly times: Readonly<Record<string, StageTimes>>;
   /** Failed attempts since a stage was last completed for the first time; of a completed one, of its notification. */
   readonly attempts: number;
@@ -80,17 +80,19 @@ export function stageOf({
   return [PROFILE, ...targets, VERIFIED].find((stage) => !done.includes(stage)) ?? KEY;
 }
 
-/**
- * Returns the remote target that the next stage calls; undefined when it calls none. The verification calls all of them
- * and counts for the last one.
- */
+/** Returns the remote target that the next stage calls; undefined when it calls none. */
 export function nextRemoteTarget(
-  deletion: Pick<Deletion, "targets" | "done">,
+  deletion: Pick<Deletion, "targets" | "done" | "times">,
   isRemote: (target: string) => boolean,
 ): string | undefined {
   const stage = stageOf(deletion);
-  if (stage === VERIFIED) return deletion.targets.findLast(isRemote);
-  return deletion.targets.includes(stage) && isRemote(stage) ? stage : undefined;
+  const isNext = (name: string) => (stage === VERIFIED ? !isVerified(deletion, name) : name === stage);
+  return deletion.targets.find((name) => isRemote(name) && isNext(name));
+}
+
+/** Returns whether the target was verified after all targets were erased. */
+function isVerified({ times }: Pick<Deletion, "times">, target: string): boolean {
+  return times[target]?.verifiedAt !== undefined;
 }
 
 /** Returns whether the request keeps failing and needs an operator. */

@@ -1,4 +1,3 @@
-import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
 import { decryptIdentities } from "./identity-list.js";
 import { type DeletionSubject, type DownstreamTarget, TargetError } from "./ports.js";
@@ -13,15 +12,10 @@ export async function eraseFrom(target: DownstreamTarget, deletion: Deletion): P
 }
 
 /**
- * Verifies that no target holds the request's data: a target may receive data again while the others are erased.
- * Rejects with a `StageError` of the target that is not clean.
+ * Verifies that none of these targets holds the request's data: a target may receive data again while the others are
+ * erased. Rejects with a `StageError` of the target that is not clean.
  */
-export async function verifyAll(
-  targets: readonly DownstreamTarget[],
-  deletion: Deletion,
-  failpoint: Failpoint,
-): Promise<void> {
-  failpoint("all-targets-erased");
+export async function verifyAll(targets: readonly DownstreamTarget[], deletion: Deletion): Promise<void> {
   for (const target of targets) {
     await inStage(target.name, async () => {
       if (!(await target.verify(subjectFor(target, deletion)))) {
@@ -29,7 +23,6 @@ export async function verifyAll(
       }
     });
   }
-  failpoint("all-targets-verified");
 }
 
 function subjectFor({ remote }: DownstreamTarget, deletion: Deletion): DeletionSubject {

@@ -1,5 +1,4 @@
 import type { EntityStore } from "../entities/ports.js";
-import type { Failpoint } from "../failpoint.js";
 import type { Deletion } from "./deletion.js";
 import { eraseFrom, StageError, verifyAll } from "./erase.js";
 import { type DeletionWatermark, type DownstreamTarget, type Ledger, TargetError } from "./ports.js";
@@ -10,7 +9,6 @@ export interface ReplayDependencies {
   readonly entities: Pick<EntityStore, "erase" | "holds">;
   readonly targets: readonly DownstreamTarget[];
   readonly watermark: DeletionWatermark;
-  readonly failpoint: Failpoint;
 }
 
 /** Requests erased concurrently. Stores group them into few calls, each well below a deadline. */
@@ -34,7 +32,7 @@ export async function replayLedger(dependencies: ReplayDependencies): Promise<vo
   await advanceWatermark(dependencies);
 }
 
-async function eraseAgain({ entities, targets, failpoint }: ReplayDependencies, deletion: Deletion): Promise<void> {
+async function eraseAgain({ entities, targets }: ReplayDependencies, deletion: Deletion): Promise<void> {
   // Remote targets are not restored with our data.
   const own = targets.filter(({ remote }) => !remote);
   const all = erasureTargets(
@@ -44,7 +42,7 @@ async function eraseAgain({ entities, targets, failpoint }: ReplayDependencies, 
   );
   try {
     for (const target of all) await eraseFrom(target, deletion);
-    await verifyAll(all, deletion, failpoint);
+    await verifyAll(all, deletion);
   } catch (error) {
     if (!(error instanceof StageError)) throw error;
     // An open request is verified by its own run, and the watermark stays before it.

@@ -42,8 +42,9 @@ const MAX_WOKEN = 8;
 
 /**
  * Runs a leased request stage by stage: the live profile, each target, verification of all targets, the keys,
- * completion. Every stage can be repeated, so a run may crash at any point and two runs may overlap. A failed stage is
- * stored with its retry time.
+ * completion. A run that reaches another remote target, also to verify it, leaves it to a run of that target's lane.
+ * Every stage can be repeated, so a run may crash at any point and two runs may overlap. A failed stage is stored with
+ * its retry time.
  */
 export async function runDeletion(dependencies: RunDependencies, leased: LeasedDeletion): Promise<RunResult> {
   const { ledger, clock, failpoint } = dependencies;
@@ -52,10 +53,8 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
   const isRemote = (name: string) => targets.some((target) => target.remote && target.name === name);
   let deletion = leased.deletion;
 
-  const release = (progress: Deletion, waitMs: number) => {
-    const nextTarget = nextRemoteTarget(progress, isRemote);
-    return ledger.release(requestId, leased.runner, { ...progress, nextTarget, notBefore: clock() + waitMs });
-  };
+  const release = (progress: Deletion, nextTarget: string | undefined, waitMs: number) =>
+    ledger.release(requestId, leased.runner, { ...progress, nextTarget, notBefore: clock() + waitMs });
 
   /** Whether an earlier request over the same identities is open. */
   const isBehind = async () => {
@@ -68,27 +67,31 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
     for (let stage = stageOf(deletion); stage !== KEY; stage = stageOf(deletion)) {
       // First, so that a request that waits for an earlier one calls no target and takes no place of one.
       if (stage === VERIFIED && (await isBehind())) {
-        await release({ ...deletion, problem: "an earlier request is open" }, WAIT_FOR_EARLIER_MS);
+        await release({ ...deletion, problem: "an earlier request is open" }, undefined, WAIT_FOR_EARLIER_MS);
         // The earlier request may have been completed before this one was stored as waiting.
         if (!(await isBehind())) await runSoon(dependencies, [requestId]);
         return {};
       }
       const nextTarget = nextRemoteTarget(deletion, isRemote);
       if (nextTarget !== undefined && nextTarget !== leased.target) {
-        await release(deletion, 0);
+        await release(deletion, nextTarget, 0);
         return { next: nextTarget };
       }
       if (stage === VERIFIED) {
-        await verifyAll(targets, deletion, failpoint);
-        const times = verifiedNow(deletion, targets, clock());
-        deletion = { ...deletion, times, attempts: 0, problem: undefined };
+        failpoint("all-targets-erased");
+        const callable = targets.filter(({ name, remote }) => !remote || name === leased.target);
+        await verifyAll(callable, deletion);
+        deletion = { ...deletion, times: verifiedNow(deletion, callable, clock()) };
+        if (nextRemoteTarget(deletion, isRemote) !== undefined) continue;
+        deletion = { ...deletion, attempts: 0, problem: undefined };
       } else {
         await eraseFrom(targets.find(({ name }) => name === stage) as DownstreamTarget, deletion);
         if (stage === PROFILE) failpoint("profile-erased");
         if (deletion.attempts > 0 && isRemote(stage)) await ledger.wakeWaitingFor(stage);
-        // A stage that is repeated is no progress: a target that keeps losing its clean state must back off.
+        // Reset `attempts` only when a stage is done for the first time, so that a target that is never clean for long
+        // backs off.
         if (deletion.times[stage] === undefined) deletion = { ...deletion, attempts: 0, problem: undefined };
-        deletion = { ...deletion, times: { ...deletion.times, [stage]: { erasedAt: clock() } } };
+        deletion = { ...deletion, times: { ...unverified(deletion), [stage]: { erasedAt: clock() } } };
       }
       deletion = { ...deletion, done: [...deletion.done, stage] };
       failpoint("target-clean");
@@ -102,12 +105,18 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
     const attempts = deletion.attempts + 1;
     const problem = cause instanceof TargetError ? cause.message : `${stage} failed`;
     const done = deletion.done.filter((other) => other !== stage);
-    await release({ ...deletion, done, attempts, problem }, retryDelay(attempts, isRemote(stage)));
+    const failed = { ...deletion, done, attempts, problem };
+    await release(failed, nextRemoteTarget(failed, isRemote), retryDelay(attempts, isRemote(stage)));
     dependencies.observer.failed(stage);
     const fields = { request: requestId, stage, attempts, stuck: isStuck({ attempts }) };
     dependencies.log.warn(fields, "a deletion failed; retrying later");
     return { failed: true };
   }
+}
+
+/** Returns the times of erasure: once a target is erased again, all targets are verified again. */
+function unverified({ times }: Deletion): Deletion["times"] {
+  return Object.fromEntries(Object.entries(times).map(([name, { verifiedAt: _, ...erased }]) => [name, erased]));
 }
 
 function verifiedNow({ times }: Deletion, targets: readonly DownstreamTarget[], now: number): Deletion["times"] {

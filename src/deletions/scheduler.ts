@@ -32,10 +32,7 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
-/**
- * Ms after its last renewal that a killed runner's lease ends. Clocks of processes differ by less. A second concurrent
- * run is harmless.
- */
+/** A lease ends this long after its last renewal. Clocks of processes differ by less. */
 export const LEASE_MS = 8_000;
 const RENEW_MS = 2_000;
 

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { DownstreamTarget } from "../../src/deletions/ports.js";
+import { WAIT_FOR_EARLIER_MS } from "../../src/deletions/retry-schedule.js";
 import { LEASE_MS } from "../../src/deletions/scheduler.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
@@ -242,6 +243,23 @@ describe("running a deletion", () => {
     expect(await at.stores.ledger.count("stuck")).to.equal(1);
   });
 
+  it("Every remote target is verified again after another one was erased again", async () => {
+    const [crm, erp] = [place("crm"), place("erp")];
+    let looks = 0;
+    const verify = async () => {
+      looks += 1;
+      return looks !== 2;
+    };
+    const at = await open({ more: [crm.target, { ...erp.target, verify }] });
+    const id = await at.deletions.accept("user", ann);
+    await at.run(id);
+    expect((await kept(at, id)).problem).to.equal("erp is no longer clean");
+    expect(crm.verified).to.have.length(2);
+    await at.run(id);
+    expect((await kept(at, id)).completedAt).to.equal(time);
+    expect(crm.verified).to.have.length(3);
+  });
+
   it("A run that dies after it destroyed the identities leaves the time at which a remote target was verified", async () => {
     const calls = new HeldCalls();
     const crm = place("crm");
@@ -310,6 +328,8 @@ describe("running a deletion", () => {
       attempts: 0,
       problem: "an earlier request is open",
     });
+    const { ledger } = at.stores;
+    expect(await ledger.due(time + WAIT_FOR_EARLIER_MS, undefined, 10)).to.have.members([first, second]);
     crm.isClean = false;
     await at.run(first);
     await at.run(second);

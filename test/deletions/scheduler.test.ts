@@ -185,6 +185,16 @@ describe("the scheduler of deletions", function () {
       await until("all are complete", async () => (await stage.stores.ledger.count("open")) === 0, 30_000);
     });
 
+    it("erases at another remote target the requests that the hanging one has erased before", async () => {
+      erp.failures = Number.POSITIVE_INFINITY;
+      for (let index = 0; index < MANY; index += 1) await accept(index);
+      stage.deletions.start();
+      await until("erp has failed for all", () => new Set(erp.calls).size === MANY, 30_000);
+      crm.hang();
+      erp.failures = 0;
+      await until("erp has erased all", () => erp.erased.size === MANY, 15_000);
+    });
+
     /** A request as it was accepted when only these targets were configured. */
     async function acceptFor(targets: readonly string[]): Promise<string> {
       const { ledger } = stage.stores;
@@ -202,9 +212,13 @@ describe("the scheduler of deletions", function () {
 /** More requests than concurrent runs. */
 const MANY = 30;
 
-/** A remote target that a test can let fail or hang; `calls` are the request ids of `erase`. */
+/**
+ * A remote target that a test can let fail or hang. `calls` are the request ids of `erase`, `erased` those of calls
+ * without an error.
+ */
 function remotePlace(name: string) {
   const calls: string[] = [];
+  const erased = new Set<string>();
   let goOn: (() => void) | undefined;
   let answer: Promise<void> = Promise.resolve();
   const place = {
@@ -216,10 +230,15 @@ function remotePlace(name: string) {
         await answer;
         place.failures -= 1;
         if (place.failures >= 0) throw new Error("The target is unreachable");
+        erased.add(requestId);
       },
-      verify: async () => true,
+      async verify() {
+        await answer;
+        return true;
+      },
     } satisfies DownstreamTarget as DownstreamTarget,
     calls,
+    erased,
     failures: 0,
     hang() {
       answer = new Promise((resolve) => {
