@@ -30,10 +30,13 @@ describe("a batch about large profiles", () => {
   let loaded: number[];
   /** Identities of each call that looked them up. */
   let lookedUp: number[];
+  /** Changed statements about segments of each commit. */
+  let changed: number[];
 
   beforeEach(async () => {
     loaded = [];
     lookedUp = [];
+    changed = [];
     stage = await entityStage(({ entities }) => ({
       entities: {
         ...entities,
@@ -42,6 +45,10 @@ describe("a batch about large profiles", () => {
           loaded.push(sizeOf(found.profiles));
           lookedUp.push(hashes.length);
           return found;
+        },
+        async commit(commit) {
+          changed.push(commit.profiles.reduce((sum, { changedSegments }) => sum + changedSegments.size, 0));
+          return entities.commit(commit);
         },
       },
     }));
@@ -116,6 +123,30 @@ describe("a batch about large profiles", () => {
     const batch = Array.from({ length: 100 }, (_, at) => ({ _uid: `u${at}`, at: LONG_AGO, segments }));
     expect(await turnsDuring(stage.request(batch))).to.be.at.least(10);
     expect(await stage.stores.memberships.sizes(["s0", "s999"])).to.deep.equal([100, 100]);
+  });
+
+  describe("with 1,000 segments each", () => {
+    const segments = Array.from({ length: 1_000 }, (_, at) => `s${at}`);
+    const values = Array.from({ length: 12 }, (_, at) => `u${at}`);
+
+    beforeEach(async () => {
+      await stage.collect(values.map((_uid) => ({ email: `${_uid}@example.org` })));
+      for (const _uid of values) await stage.collect([{ _uid, at: LONG_AGO, segments }]);
+      changed = [];
+    });
+
+    it("ends at most 5,000 memberships per commit by empty full lists", async () => {
+      expect(await stage.collect(values.map((_uid) => ({ _uid, segments: [] })))).to.deep.equal([]);
+      expect(Math.max(...changed)).to.be.at.most(5_000);
+      expect(await stage.stores.memberships.sizes(["s0", "s999"])).to.deep.equal([0, 0]);
+      expect(await stage.counted()).to.equal(36);
+    });
+
+    it("moves at most 5,000 memberships per commit to older profiles without segments", async () => {
+      expect(await stage.collect(values.map((_uid) => ({ _uid, email: `${_uid}@example.org` })))).to.deep.equal([]);
+      expect(Math.max(...changed)).to.be.at.most(5_000);
+      expect(await stage.stores.memberships.sizes(["s0", "s999"])).to.deep.equal([12, 12]);
+    });
   });
 
   /** A message that names 300 identities of its own. */

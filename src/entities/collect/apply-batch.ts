@@ -36,10 +36,16 @@ const PROFILE_BYTES = 4 * 1_048_576;
 export const MERGE_BYTES = 8 * 1_048_576;
 
 /**
- * Applies messages to the history, the profiles and the counts in one commit. A batch whose profiles are too large to
- * decrypt together takes several commits, so an earlier one may be stored when this rejects. Skips suppressed messages
- * and messages that are already stored. Resolves with the refused messages, which are not stored. Rejects with
- * `unavailable` when other writers keep changing the same profiles.
+ * Maximum statements about segments that a commit of several messages changes. A full list or a merge may change many
+ * more than it names.
+ */
+export const MAX_STATEMENTS = 5_000;
+
+/**
+ * Applies messages to the history, the profiles and the counts in one commit. A batch takes several commits when its
+ * profiles are too large to decrypt together or it changes too many statements about segments, so an earlier one may be
+ * stored when this rejects. Skips suppressed messages and messages that are already stored. Resolves with the refused
+ * messages, which are not stored. Rejects with `unavailable` when other writers keep changing the same profiles.
  */
 export function applyBatch(
   parts: BatchDependencies,
@@ -60,6 +66,7 @@ export function applyBatch(
       }
       const plan = await planBatch(left, found, limits, parts);
       if (plan.messages.length === 0) return plan.refused;
+      if (part.length > 1 && changedStatements(plan) > MAX_STATEMENTS) return "too-large";
       if (await parts.entities.commit(await commitOf(plan, found))) return plan.refused;
       possiblyStored = left;
       return undefined;
@@ -80,10 +87,7 @@ export function checkBatch(
   });
 }
 
-/**
- * Runs the work for a batch or, when its profiles are too large to decrypt together, for its halves in turn. Other
- * requests run in between.
- */
+/** Runs the work for a batch or, when that is too large, for its halves in turn. Other requests run in between. */
 async function inHalves(
   batch: readonly BatchMessage[],
   work: (part: readonly BatchMessage[], maxBytes: number) => Promise<readonly RefusedMessage[] | "too-large">,
@@ -114,6 +118,10 @@ async function withoutStored(
   if (possiblyStored.length === 0) return messages;
   const kept = await history.kept(possiblyStored.map(({ id }) => id));
   return messages.filter(({ id }) => !kept.has(id));
+}
+
+function changedStatements({ profiles }: BatchPlan): number {
+  return profiles.reduce((sum, profile) => sum + profile.changedStatements, 0);
 }
 
 async function commitOf(plan: BatchPlan, found: ReadableProfiles): Promise<Commit> {

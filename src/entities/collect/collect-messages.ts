@@ -4,7 +4,7 @@ import { ServiceError, type ServiceErrorOf, type ValidationIssue } from "../../e
 import type { EntityStore } from "../ports.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity } from "../profile/identity.js";
-import { applyBatch, type BatchDependencies, checkBatch, MERGE_BYTES } from "./apply-batch.js";
+import { applyBatch, type BatchDependencies, checkBatch, MAX_STATEMENTS, MERGE_BYTES } from "./apply-batch.js";
 import type { BatchMessage, Message, NewMessage } from "./message.js";
 import type { LimitReason, PlanLimits, RefusedMessage } from "./plan-batch.js";
 
@@ -39,14 +39,13 @@ const AT_ONCE = 4;
 /** Weight of a full batch: 500 messages of typical size. */
 export const MAX_BATCH_WEIGHT = 500;
 
-/** Limits of a batch. Together with `PROFILE_BYTES` they bound the time and memory of a commit. */
+/** Limits of a batch. With `PROFILE_BYTES` and `MAX_STATEMENTS` they bound the time and memory of a commit. */
 const MAX_BYTES = 1_048_576;
 const MAX_IDENTITIES = 1_000;
-const MAX_STATEMENTS = 5_000;
 
 /**
  * Returns the weight of a message in a batch. A batch has at most 500 messages, 1 MiB of memory, 1,000 identities to
- * look up and bind, and 5,000 statements about segments. `bytes` is the estimated memory of the message.
+ * look up and bind, and names 5,000 segments. `bytes` is the estimated memory of the message.
  */
 export function weightOf(bytes: number, message: Message | undefined): number {
   const { identities = [], segments: { add, remove } = { add: [], remove: [] } } = message ?? {};

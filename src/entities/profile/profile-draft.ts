@@ -83,6 +83,11 @@ export class ProfileDraft {
     return this.#memberships.size;
   }
 
+  /** Number of segments whose statement has changed. */
+  get changedStatements(): number {
+    return this.#memberships.changed.size;
+  }
+
   /** Whether the batch created it. */
   get isNew(): boolean {
     return this.revision === 0;
