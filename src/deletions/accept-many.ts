@@ -25,8 +25,8 @@ export type Acceptance =
   | { readonly requestId: string; readonly completed: boolean }
   | { readonly issue: ValidationIssue };
 
-/** Deletions accepted together: they share commits, and other requests run between two batches. */
-const MAX_BATCH = 200;
+/** Deletions accepted together: they share commits. More would delay other requests for more than 50 ms. */
+const MAX_BATCH = 100;
 
 /** Bytes of a full batch, by estimate. */
 const MAX_BATCH_BYTES = 1_048_576;

@@ -37,7 +37,7 @@ export const LEASE_MS = 8_000;
 const RENEW_MS = 2_000;
 
 /** Concurrent runs for our own stores, which share commits, and per remote target or webhook. */
-const OWN_AT_ONCE = 32;
+const OWN_AT_ONCE = 16;
 const REMOTE_AT_ONCE = 8;
 
 /** Due requests read per poll. Several processes choose among them. */

@@ -19,7 +19,7 @@ interface Request {
 }
 
 /** Requests of one transaction. Requests that arrive during a transaction share the next one. */
-const GROUP = { most: 200, atOnce: 1, isOfOneCall };
+const GROUP = { most: 100, atOnce: 1, isOfOneCall };
 
 /**
  * Accepts requests. One transaction stores them with their numbers, marks the profiles that they name, and writes the
