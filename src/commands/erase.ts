@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Argument, Command, Option } from "commander";
+import { repeat } from "../async/retry.js";
 import { ApiError } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { type IdentityOptions, identityFormats, readIdentities } from "./identity-file.js";
@@ -148,10 +148,11 @@ async function waitForAll(
     let finished = 0;
     try {
       for (const id of ids) {
-        for (let wait = FIRST_POLL_MS; !(await isFinished(id)); wait = Math.min(2 * wait, MAX_POLL_MS)) {
-          progress.update(finished);
-          await sleep(wait, undefined, { signal });
-        }
+        await repeat(
+          () => isFinished(id),
+          (isDone, attempt) => (isDone ? undefined : Math.min(2 ** (attempt - 1) * FIRST_POLL_MS, MAX_POLL_MS)),
+          { signal },
+        );
         finished += 1;
         progress.update(finished);
       }
