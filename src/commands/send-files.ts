@@ -37,7 +37,11 @@ export async function sendFiles(
   const bytes = inputBytes(files);
   const stop = new AbortController();
   const { signal } = stop;
-  onInterrupt(() => stop.abort());
+  onInterrupt(() => {
+    stop.abort();
+    // A read of stdin has no time limit.
+    if (files.includes("-")) process.stdin.destroy();
+  });
   let shown: Progress | undefined;
   const say = (line: string) => (shown === undefined ? process.stderr.write(`${line}\n`) : shown.say(line));
   const client = serviceClient(serviceUrl(options.url, process.env), requireKey(process.env.ENTITY_METRICS_KEY), say);

@@ -210,6 +210,28 @@ describe("erase", function () {
     expect(acceptedIn(again.out)).to.have.length(6_000);
   });
 
+  for (const [name, ...args] of [
+    ["erase", "--format", "json"],
+    ["collect", "--stream", "web"],
+    ["ingest", "--dimension", "stream"],
+  ] as const) {
+    it(`An interrupted ${name} does not wait for the rest of stdin`, async () => {
+      const env = { ...process.env, ENTITY_METRICS_KEY: adminKey, ENTITY_METRICS_URL: service.url };
+      const child = spawn(process.execPath, [...runs(`commands/${name}`), "-", ...args], { cwd: root, env });
+      const exit = once(child, "exit");
+      let err = "";
+      child.stderr.on("data", (chunk) => {
+        err += chunk;
+      });
+      child.stdin.write("{\n".repeat(1_000));
+      await until("the first lines are rejected", () => err.includes(":20: rejected"));
+      child.kill("SIGINT");
+      expect(await exit).to.deep.equal([130, null]);
+      expect(err).to.match(/^Stopped/m);
+      child.stdin.destroy();
+    });
+  }
+
   it("A run that is killed continues with the same request ids, and requests no deletion twice", async () => {
     const before = await deletions();
     const args = [file("killed.txt", linesOf("killed", 5_000)), "--field", "_uid"];

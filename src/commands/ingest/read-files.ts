@@ -35,11 +35,16 @@ export function readFiles(
     for (const [index, file] of reading.files.entries()) {
       let bytes = 0;
       let reader: LineReader | undefined;
-      for await (const lines of fileLines(file, (read) => (bytes = read))) {
-        if (signal.aborted) throw new InterruptedError(`Stopped while reading ${file}; nothing has been sent`);
-        reader ??= openReader(lines[0] as Line, file, index, { ...reading, rejections });
-        points += reader.take(lines);
-        progress.update(before + bytes);
+      try {
+        for await (const lines of fileLines(file, (read) => (bytes = read))) {
+          signal.throwIfAborted();
+          reader ??= openReader(lines[0] as Line, file, index, { ...reading, rejections });
+          points += reader.take(lines);
+          progress.update(before + bytes);
+        }
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        throw new InterruptedError(`Stopped while reading ${file}; nothing has been sent`, { cause: error });
       }
       points += reader?.end() ?? 0;
       before += bytes;
