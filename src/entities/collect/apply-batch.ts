@@ -48,7 +48,7 @@ export const MAX_STATEMENTS = 5_000;
  * messages, which are not stored. Rejects with `unavailable` when other writers keep changing the same profiles.
  */
 export function applyBatch(
-  parts: BatchDependencies,
+  dependencies: BatchDependencies,
   batch: readonly BatchMessage[],
   limits: PlanLimits,
 ): Promise<readonly RefusedMessage[]> {
@@ -57,17 +57,17 @@ export function applyBatch(
     let left: readonly BatchMessage[] = part;
     let possiblyStored: readonly BatchMessage[] = part.filter(({ isRepeat }) => isRepeat);
     return retryOnConflict(async () => {
-      left = await withoutStored(parts, left, possiblyStored);
-      const found = await findProfiles(parts, hashes, maxBytes);
+      left = await withoutStored(dependencies, left, possiblyStored);
+      const found = await findProfiles(dependencies, hashes, maxBytes);
       if (found === "too-large") return found;
       if (found.unreadable.length > 0) {
-        await eraseUnreadable(parts, found.unreadable);
+        await eraseUnreadable(dependencies, found.unreadable);
         return undefined;
       }
-      const plan = await planBatch(left, found, limits, parts);
+      const plan = await planBatch(left, found, limits, dependencies);
       if (plan.messages.length === 0) return plan.refused;
       if (part.length > 1 && changedStatements(plan) > MAX_STATEMENTS) return "too-large";
-      if (await parts.entities.commit(await commitOf(plan, found))) return plan.refused;
+      if (await dependencies.entities.commit(await commitOf(plan, found))) return plan.refused;
       possiblyStored = left;
       return undefined;
     });
@@ -76,14 +76,14 @@ export function applyBatch(
 
 /** Returns the messages that `applyBatch` would refuse now. Stores and changes nothing. */
 export function checkBatch(
-  parts: BatchDependencies,
+  dependencies: BatchDependencies,
   batch: readonly BatchMessage[],
   limits: PlanLimits,
 ): Promise<readonly RefusedMessage[]> {
   return inHalves(batch, async (part, maxBytes) => {
-    const found = await findProfiles(parts, hashesOf(part), maxBytes);
+    const found = await findProfiles(dependencies, hashesOf(part), maxBytes);
     if (found === "too-large") return found;
-    return (await planBatch(part, found, limits, parts)).refused;
+    return (await planBatch(part, found, limits, dependencies)).refused;
   });
 }
 

@@ -100,27 +100,27 @@ export function countTaken(entities: EntityStore, count: (messages: number) => v
  * Creates the collector for these stores. `segments` is the maximum of segments per entity. Concurrent requests share
  * commits.
  */
-export function collectMessages(parts: CollectDependencies, segments: number): CollectMessages {
+export function collectMessages(dependencies: CollectDependencies, segments: number): CollectMessages {
   const mutex = new KeyedMutex();
   // Batches with a common identity would conflict and be planned again.
   const apply = (batch: readonly BatchMessage[], limits: PlanLimits) =>
     mutex.run(new Set(batch.flatMap(({ hashes }) => hashes)), () =>
-      applyBatch(parts, eachOnce(batch.filter(({ late }) => late?.aborted !== true)), limits),
+      applyBatch(dependencies, eachOnce(batch.filter(({ late }) => late?.aborted !== true)), limits),
     );
-  return grouped(parts, segments, MAX_BATCH_WEIGHT, apply);
+  return grouped(dependencies, segments, MAX_BATCH_WEIGHT, apply);
 }
 
 /**
  * Creates a check that resolves with the issues that collecting the messages now would return, and stores nothing. It
  * ignores the effect of earlier batches of the same request.
  */
-export function checkMessages(parts: CollectDependencies, segments: number): CollectMessages {
-  return grouped(parts, segments, 0, (batch, limits) => checkBatch(parts, batch, limits));
+export function checkMessages(dependencies: CollectDependencies, segments: number): CollectMessages {
+  return grouped(dependencies, segments, 0, (batch, limits) => checkBatch(dependencies, batch, limits));
 }
 
 /** Groups the batches of all requests up to the weight `shared`, and runs a few groups at once. */
 function grouped(
-  parts: CollectDependencies,
+  dependencies: CollectDependencies,
   segments: number,
   shared: number,
   work: (batch: readonly BatchMessage[], limits: PlanLimits) => Promise<readonly RefusedMessage[]>,
@@ -131,13 +131,13 @@ function grouped(
     weightOf: ({ bytes, message }) => weightOf(bytes, message),
     atOnce: AT_ONCE,
     // An altered profile fails only the requests about it.
-    isOfOneCall: (error) => !(error instanceof ServiceError) && parts.serviceErrorOf(error) === undefined,
+    isOfOneCall: (error) => !(error instanceof ServiceError) && dependencies.serviceErrorOf(error) === undefined,
   });
 
   return async (stream, table, messages, late) => {
     const sources = new Map(messages.map((source) => [source.id, source]));
     const batch = Array.from(sources.values(), (source): BatchMessage => {
-      const hashes = source.message.identities.map((identity) => parts.hashIdentity(table.name, identity));
+      const hashes = source.message.identities.map((identity) => dependencies.hashIdentity(table.name, identity));
       return { ...source, table, stream, hashes, late };
     });
     if (batch.length === 0) return new Map();

@@ -44,23 +44,23 @@ const newMessageId = clusteredIds();
  * Collects a request of any length in batches. Each batch is durable, applied and counted before the next one is read.
  */
 export async function collectRequest(
-  parts: CollectRequestDependencies,
+  dependencies: CollectRequestDependencies,
   request: CollectRequest,
 ): Promise<CollectTally> {
   const { repeatName, dryRun } = request;
-  if (repeatName === undefined || dryRun) return collectBatches(parts, request, undefined);
-  const run = new RepeatableRun(parts, repeatName);
-  const tally = await collectBatches(parts, request, run);
+  if (repeatName === undefined || dryRun) return collectBatches(dependencies, request, undefined);
+  const run = new RepeatableRun(dependencies, repeatName);
+  const tally = await collectBatches(dependencies, request, run);
   return JSON.parse(await run.finish(JSON.stringify(tally))) as CollectTally;
 }
 
 async function collectBatches(
-  parts: CollectRequestDependencies,
+  dependencies: CollectRequestDependencies,
   request: CollectRequest,
   run: RepeatableRun | undefined,
 ): Promise<CollectTally> {
   const { stream, table, memory, late, dryRun } = request;
-  const take = dryRun ? parts.check : parts.collect;
+  const take = dryRun ? dependencies.check : dependencies.collect;
   const tally: CollectTally = { taken: 0, rejected: 0, errors: [] };
   let position = 0;
   const batches = batchesOf(request, MAX_BATCH_WEIGHT, ({ item, value }) => weightOf(item.bytes, value));
@@ -72,9 +72,9 @@ async function collectBatches(
       memory.progressed();
       continue;
     }
-    const arrival = run?.arrival ?? parts.arrivalClock();
+    const arrival = run?.arrival ?? dependencies.arrivalClock();
     const isRepeat = run?.isRepeat === true;
-    const now = parts.clock();
+    const now = dependencies.clock();
     const issues = batch.map(({ value, issue }) => (value === undefined ? issue : aheadIssue(value, now)));
     const messages = batch.map(({ item, value: message }, i): NewMessage | undefined => {
       if (message === undefined || issues[i] !== undefined) return undefined;

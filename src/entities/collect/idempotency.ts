@@ -26,7 +26,7 @@ export interface IdempotencyDependencies {
  * delay others.
  */
 export class RepeatableRun {
-  readonly #parts: IdempotencyDependencies;
+  readonly #dependencies: IdempotencyDependencies;
   readonly #id: string;
   readonly #pace = pacer();
   /** The stored request; undefined before its first batch. */
@@ -36,9 +36,9 @@ export class RepeatableRun {
   #digest = "";
 
   /** `name` identifies the request. */
-  constructor(parts: IdempotencyDependencies, name: string) {
-    this.#parts = parts;
-    this.#id = parts.hashRequest(name);
+  constructor(dependencies: IdempotencyDependencies, name: string) {
+    this.#dependencies = dependencies;
+    this.#id = dependencies.hashRequest(name);
   }
 
   /**
@@ -50,7 +50,7 @@ export class RepeatableRun {
     const digests: string[] = [];
     for (const text of texts) {
       await this.#pace();
-      this.#digest = this.#parts.hashRequest(`${this.#digest}\n${text}`);
+      this.#digest = this.#dependencies.hashRequest(`${this.#digest}\n${text}`);
       digests.push(this.#digest);
     }
     const { id, arrival } = this.#stored ?? (await this.#begin());
@@ -82,14 +82,14 @@ export class RepeatableRun {
   async finish(tally: string): Promise<string> {
     if (this.#stored === undefined) return tally;
     const own = { ...this.#stored, digest: this.#digest, tally };
-    const first = this.isFinished ? this.#stored : await this.#parts.idempotency.finish(own);
+    const first = this.isFinished ? this.#stored : await this.#dependencies.idempotency.finish(own);
     if (first !== undefined && first.digest !== own.digest) throw anotherBody();
     return first?.tally ?? tally;
   }
 
   async #begin(): Promise<IdempotentRequest> {
-    const own = { id: this.#id, arrival: this.#parts.arrivalClock(), digest: this.#digest, tally: "" };
-    const stored = await this.#parts.idempotency.begin(own);
+    const own = { id: this.#id, arrival: this.#dependencies.arrivalClock(), digest: this.#digest, tally: "" };
+    const stored = await this.#dependencies.idempotency.begin(own);
     if (stored.tally === "" && stored.digest !== own.digest) throw anotherBody();
     this.#isRepeat = stored.arrival !== own.arrival;
     this.#stored = stored;
