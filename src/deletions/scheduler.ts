@@ -40,9 +40,6 @@ const RENEW_MS = 2_000;
 const OWN_AT_ONCE = 16;
 const REMOTE_AT_ONCE = 8;
 
-/** Due requests read per poll. Several processes choose among them. */
-const PAGE = 4 * OWN_AT_ONCE;
-
 /** Runs that call one remote target, the webhook, or only our own stores. One that hangs does not delay the others. */
 interface Lane {
   readonly target: string | undefined;
@@ -115,9 +112,10 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     try {
       const { runs, atOnce } = lane;
       if (runs.size >= atOnce) await Promise.race(runs.values());
-      const page = (await ledger.due(clock(), lane.target, PAGE)).filter((requestId) => !runs.has(requestId));
+      // One more than can run, to see whether more are due.
+      const page = (await ledger.due(clock(), lane.target, atOnce + 1)).filter((requestId) => !runs.has(requestId));
       const free = atOnce - runs.size;
-      for (const requestId of rotated(page).slice(0, free)) void follow(requestId, lane);
+      for (const requestId of page.slice(0, free)) void follow(requestId, lane);
       return page.length > free && lane.failures < atOnce ? 0 : pollMs;
     } catch (error) {
       log.warn({ err: error }, "reading due deletions failed; retrying");
@@ -138,10 +136,4 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
       await Promise.all(underWay);
     },
   };
-}
-
-/** Rotates the list to a random start, so that concurrent polls of several processes seldom lease the same requests. */
-function rotated<T>(items: readonly T[]): T[] {
-  const start = Math.floor(Math.random() * items.length);
-  return [...items.slice(start), ...items.slice(0, start)];
 }
