@@ -18,7 +18,7 @@ export interface BoundOptions {
 const descriptions: Readonly<Record<keyof BoundOptions, readonly [value: string, description: string]>> = {
   stream: ["stream", "bound of a new key: the only stream that it writes to, as messages or points"],
   fields: ["fields", "bound: attributes that reads return, separated by commas; segments and meta count as names"],
-  by: ["field", "bound: the only identity field that reads use, in every table"],
+  by: ["field", "bound: the only identity field that reads and messages use, in every table"],
   origins: ["origins", "bound: origins whose pages may use it, separated by commas, such as https://www.example.com"],
   rate: ["requests", "bound: maximum requests per minute"],
   expires: ["duration", "bound: time until it is refused, such as 90d"],
@@ -30,8 +30,16 @@ const names = Object.keys(descriptions) as (keyof BoundOptions)[];
 export function addBoundOptions(command: Command): void {
   for (const name of names) {
     const [value, description] = descriptions[name];
-    command.addOption(new Option(`--${name} <${value}>`, description));
+    command.addOption(new Option(`--${name} <${value}>`, description).argParser(once(name)));
   }
+}
+
+/** Refuses an option that is given twice: commander would take the last one. */
+function once(name: string): (value: string, earlier: string | undefined) => string {
+  return (value, earlier) => {
+    if (earlier === undefined) return value;
+    throw new UsageError(`--${name} is given twice`);
+  };
 }
 
 /** Returns the first option of a bound that is given. */
@@ -83,7 +91,7 @@ function readField(text: string, known: readonly string[]): string {
 /** Returns origins as browsers send them: https://A.example:443 becomes https://a.example. */
 function readOrigins(text: string): string[] {
   const origins = listIn(text).map((one) => {
-    const url = /^https?:\/\/[^/?#@\\\s]+\/?$/i.test(one) && URL.canParse(one) ? new URL(one) : undefined;
+    const url = /^https?:\/\/[^/?#@*\\\s]+\/?$/i.test(one) && URL.canParse(one) ? new URL(one) : undefined;
     if (url !== undefined) return url.origin;
     throw new UsageError("--origins takes http:// or https:// with a host and no path, separated by commas");
   });

@@ -16,7 +16,7 @@ export interface KeyBounds {
   readonly stream?: string;
   /** Attributes that reads return; `segments` and `meta` count as names. */
   readonly fields?: readonly string[];
-  /** The only identity field that reads use. */
+  /** The only identity field that reads and messages use. */
   readonly by?: string;
   /** Origins whose pages may use the key. */
   readonly origins?: readonly string[];

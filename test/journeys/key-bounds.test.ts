@@ -65,6 +65,20 @@ describe("bounds of keys", () => {
   });
 
   describe("by", () => {
+    it("rejects a message that names another identity field, which could join another person's profile", async () => {
+      const key = await keyWith(["entity:read", "entity:write"], { by: "_uid", fields: ["plan"] });
+      const json = [
+        { _uid: "eve", email: "ada@example.com" },
+        { _uid: "eve", city: "Rome" },
+      ];
+      const sent = await service.fetch("/collect/json/web", { method: "POST", key, json });
+      const { data } = (await sent.json()) as { data: { message_count: number; errors: object[] } };
+      expect(data.message_count).to.equal(1);
+      expect(data.errors).to.have.length(1);
+      expect(data.errors[0]).to.include({ code: "outside_bound", path: "[0].email" });
+      expect(JSON.parse((await read("/api/me/_uid/eve", key)).text).data).to.deep.equal({});
+    });
+
     it("allows reads by this field in every table, and refuses others alike for known and unknown people", async () => {
       const key = await keyWith(["entity:read"], { by: "email" });
       for (const path of ["/api/entity/user/email/ada@example.com", "/api/me/email/ada@example.com"]) {

@@ -26,6 +26,7 @@ export function messageRules(table: Table = userTable): MessageRules {
   return {
     table,
     timestampField: "at",
+    onlyField: undefined,
     identityBytes: 1024,
     nesting: 16,
     segmentId: { allows: (id) => id !== "" && id !== "sizes", inWords: "a good one" },

@@ -9,6 +9,8 @@ import type { Message, SegmentStatement } from "./message.js";
 /** Rules for the messages of one request. */
 export interface MessageRules {
   readonly table: Table;
+  /** The only identity field that messages may name; undefined: every field of the table. */
+  readonly onlyField: string | undefined;
   /** Name of the attribute with the event time. */
   readonly timestampField: string | undefined;
   readonly identityBytes: number;
@@ -51,7 +53,7 @@ export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage 
   const issue = jsonIssue(json, rules.nesting);
   if (issue !== undefined) throw invalid(issue.code, "", issue.message);
 
-  const { table } = rules;
+  const { table, onlyField } = rules;
   const fields = new Map(table.identities.map((field) => [field.name, field]));
   const identities = new Map<string, Identity>();
   const attributes: [string, Json][] = [];
@@ -62,6 +64,9 @@ export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage 
     if (field === undefined) {
       attributes.push([checkedName(name), value]);
       continue;
+    }
+    if (onlyField !== undefined && name !== onlyField) {
+      throw invalid("outside_bound", name, "The message is outside the bound by of its key");
     }
     const values = Array.isArray(value) ? (value as readonly Json[]) : [value];
     if (values.length > table.maxValues) {

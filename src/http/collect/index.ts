@@ -127,7 +127,7 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
         tag: "collecting",
         summary: "Collect messages about entities",
         description:
-          "Use it to send profile data. The body is an array of up to 10,000 messages, a single message, or NDJSON with any number of messages. Invalid messages are reported by position and the others are applied. A 200 means durable, applied and counted. Send an `Idempotency-Key` to retry safely. Errors: 400 `empty`, `not_json`, `invalid_stream`; 403 `forbidden` if the key is bound to another stream; 404 `unknown_table`; 413 `too_large`; 422 `unprocessable`. Codes of rejected messages include `no_identity`, `invalid_identity`, `invalid_time`, `time_ahead`, `invalid_segments`.",
+          "Use it to send profile data. The body is an array of up to 10,000 messages, a single message, or NDJSON with any number of messages. Invalid messages are reported by position and the others are applied. A 200 means durable, applied and counted. Send an `Idempotency-Key` to retry safely. Errors: 400 `empty`, `not_json`, `invalid_stream`; 403 `forbidden` if the key is bound to another stream; 404 `unknown_table`; 413 `too_large`; 422 `unprocessable`. Codes of rejected messages include `no_identity`, `invalid_identity`, `invalid_time`, `time_ahead`, `invalid_segments`, `outside_bound`.",
       },
       params: {
         stream: streamName,
@@ -144,7 +144,7 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
       responses: { 200: success("CollectAnswer", CollectTally), 422: errorEnvelope },
       async handler({ ctx, params: { stream }, query: { table: name, timestamp_field, dryrun: dryRun } }) {
         const table = tableNamed(tables, name);
-        const rules = rulesOf(table, timestamp_field, limits, clock());
+        const rules = rulesOf(table, ctx.state.bounds.by, timestamp_field, limits, clock());
         const repeatName = repeatNameOf(ctx);
         const { single, ...messages } = await readItems(ctx, itemRules(rules, limits.batch_messages), limits, bodies);
         const { signal: late } = ctx.state.deadline;
@@ -160,6 +160,7 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
 
 function rulesOf(
   table: Table,
+  onlyField: string | undefined,
   timestampField: string | undefined,
   limits: CollectRouteDependencies["limits"],
   now: number,
@@ -169,6 +170,7 @@ function rulesOf(
   }
   return {
     table,
+    onlyField,
     timestampField,
     identityBytes: limits.identity_bytes,
     nesting: limits.nesting,

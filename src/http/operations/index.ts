@@ -215,7 +215,7 @@ export const Key = Type.Object(
         description: "Bound: attributes that reads return, `segments` and `meta` included.",
       }),
     ),
-    by: Type.Optional(Type.String({ description: "Bound: the only identity field that reads use." })),
+    by: Type.Optional(Type.String({ description: "Bound: the only identity field that reads and messages use." })),
     origins: Type.Optional(Type.Array(Type.String(), { description: "Bound: origins whose pages may use the key." })),
     rate: Type.Optional(Type.Integer({ minimum: 1, description: "Bound: maximum requests per minute." })),
     expires_at: Type.Optional(Time("Bound: time from which the key is refused.")),
