@@ -53,7 +53,6 @@ interface Lane {
 
 export function scheduler(dependencies: SchedulerDependencies): Scheduler {
   const { ledger, clock, log, failpoint, targets, pollMs, run } = dependencies;
-  const runner = randomUUID();
   const lane = (target: string | undefined, atOnce: number): Lane => ({
     target,
     atOnce,
@@ -82,8 +81,12 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     return following.finally(() => underWay.delete(following));
   }
 
-  /** A run that fails before it stores its result is retried when the lease ends. */
+  /**
+   * A run that fails before it stores its result is retried when the lease ends. Every run is a runner of its own: one
+   * whose lease has ended cannot end the lease of a later run of this process.
+   */
   async function leaseAndRun(requestId: string, lane: Lane): Promise<string | undefined> {
+    const runner = randomUUID();
     let renewal: NodeJS.Timeout | undefined;
     try {
       const now = clock();

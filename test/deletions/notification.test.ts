@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { systemClock } from "../../src/clock.js";
 import { NOTIFICATION } from "../../src/deletions/deletion.js";
-import { TargetError, type Webhook } from "../../src/deletions/ports.js";
+import { type DownstreamTarget, TargetError, type Webhook } from "../../src/deletions/ports.js";
 import { LEASE_MS } from "../../src/deletions/scheduler.js";
 import { webhookAt } from "../../src/deletions/webhook.js";
 import { StartError } from "../../src/errors.js";
@@ -259,6 +259,49 @@ describe("P31: the notification of a completed deletion", () => {
     time += LEASE_MS + 1;
     await another.run(requestId);
     expect(receiver.received.map(({ body }) => body.request_id)).to.deep.equal([requestId, requestId]);
+    expect(await pending()).to.equal(0);
+  });
+
+  it("A run that fails after another process has completed the request does not change the notification", async () => {
+    let failErase = () => {};
+    let erasures = 0;
+    const crm: DownstreamTarget = {
+      name: "crm",
+      remote: true,
+      erase: () =>
+        new Promise((resolve, reject) => {
+          erasures += 1;
+          if (erasures > 1) resolve();
+          else failErase = () => reject(new TargetError("crm", "answered 500"));
+        }),
+      verify: async () => true,
+    };
+    let answer = () => {};
+    let notifications = 0;
+    const hanging: Webhook = {
+      notify: () =>
+        new Promise((resolve, reject) => {
+          notifications += 1;
+          if (notifications > 1) answer = resolve;
+          else reject(new TargetError("webhook", "answered 500"));
+        }),
+    };
+    const { deletions, another } = await open({ more: [crm], webhook: hanging });
+    const requestId = await deletions.accept("user", ann);
+    const late = deletions.run(requestId);
+    await until("the target is called", () => erasures === 1);
+    time += LEASE_MS + 1;
+    await another.run(requestId);
+    const { done, times } = await found(requestId);
+    time += 15 * MINUTE_MS;
+    const notifying = deletions.run(requestId);
+    await until("the webhook is called again", () => notifications === 2);
+    failErase();
+    await late;
+    answer();
+    await notifying;
+    expect(await found(requestId)).to.deep.include({ done, times });
+    expect(times).to.have.property("crm");
     expect(await pending()).to.equal(0);
   });
 

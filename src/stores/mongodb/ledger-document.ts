@@ -47,7 +47,7 @@ export interface DeletionDocument {
   readonly nextTarget: string | null;
   /** Unix ms: the time of the next retry, or the end of the lease of `runner`. */
   readonly notBefore: number;
-  /** The process that leases the request. */
+  /** The run that leases the request. */
   readonly runner: string | null;
   readonly open: boolean;
   readonly completedAt: number | null;
