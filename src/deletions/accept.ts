@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Clock } from "../clock.js";
 import { retryOnConflict } from "../entities/collect/retry-on-conflict.js";
 import type { History } from "../entities/ports.js";
 import { idsOf } from "../entities/profile/entity.js";
@@ -6,6 +7,7 @@ import type { Identity } from "../entities/profile/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import { encryptIdentities } from "./identity-list.js";
 import type { DownstreamTarget, Ledger, Webhook } from "./ports.js";
+import { LEASE_MS } from "./scheduler.js";
 import { expandScope, type ScopeDependencies } from "./scope.js";
 
 export interface AcceptDependencies extends ScopeDependencies {
@@ -15,6 +17,7 @@ export interface AcceptDependencies extends ScopeDependencies {
   readonly targets: readonly DownstreamTarget[];
   /** Notified of the completion of a request that is accepted now; undefined: none. */
   readonly webhook: Webhook | undefined;
+  readonly clock: Clock;
   readonly failpoint: Failpoint;
 }
 
@@ -35,7 +38,7 @@ export async function acceptDeletion(
   requestId = newRequestId(randomBytes(REQUEST_ID_DIGITS / 2).toString("hex"), now),
 ): Promise<string> {
   const hash = dependencies.hashIdentity(table, identity);
-  const { ledger, history, targets, failpoint } = dependencies;
+  const { ledger, history, targets, clock, failpoint } = dependencies;
   return retryOnConflict(async () => {
     const { profiles, hashes, identities, unheld } = await expandScope(dependencies, hash, now);
     const entities = [...new Set(profiles.flatMap(idsOf))];
@@ -60,7 +63,8 @@ export async function acceptDeletion(
         times: {},
         attempts: 0,
         problem: undefined,
-        notBefore: 0,
+        // The margin lets a process whose clock is behind run the request at once.
+        notBefore: clock() - LEASE_MS,
         completedAt: undefined,
         notify: dependencies.webhook !== undefined,
       },

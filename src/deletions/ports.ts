@@ -68,7 +68,8 @@ export interface Ledger {
   destroyKey(requestId: string, progress: Pick<Deletion, "done" | "times">): Promise<void>;
   /**
    * Completes an open request, stores the times of its stages and removes its encrypted identities. Cannot be undone.
-   * A request with `notify` is due again, for its notification. Resolves with true for the one call that completed it.
+   * A request with `notify` is due at `at`, for its notification. Resolves with true for the one call that completed
+   * it.
    */
   complete(requestId: string, at: number, times: Deletion["times"]): Promise<boolean>;
   /** Ends the pending notification of a completed request. Safe to repeat. */

@@ -86,7 +86,9 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.find(requestId)).to.deep.equal(someDeletion("a", progress));
       expect(await ledger.find("b-1700000000")).to.deep.equal(someDeletion("b"));
       expect(await ledger.complete(requestId, 2000, progress.times)).to.equal(true);
-      expect(await ledger.find(requestId)).to.deep.equal(someDeletion("a", { ...progress, completedAt: 2000 }));
+      expect(await ledger.find(requestId)).to.deep.equal(
+        someDeletion("a", { ...progress, completedAt: 2000, notBefore: 2000 }),
+      );
     });
 
     it("does not store a request again whose id it has, also when its profile is erased concurrently", async () => {
@@ -339,7 +341,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
 
     describe("with requests whose completion is notified", () => {
       const id = (letter: string) => `${letter}-1700000000`;
-      const notifying = () => due(1_000, NOTIFICATION);
+      const notifying = () => due(2_000, NOTIFICATION);
 
       beforeEach(async () => {
         for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter, { notify: true }), noScope);
@@ -355,8 +357,8 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         for (let turn = 0; turn < 2; turn += 1) await ledger.notified(id("a"));
         for (const unknown of [id("c"), "unknown-1"]) await ledger.notified(unknown);
         expect([await notifying(), await ledger.count("notifying")]).to.deep.equal(["b", 1]);
-        expect(await ledger.find(id("a"))).to.deep.equal(someDeletion("a", { completedAt: 2000 }));
-        expect(await ledger.lease(id("a"), "one", 0, 10)).to.equal(undefined);
+        expect(await ledger.find(id("a"))).to.deep.equal(someDeletion("a", { completedAt: 2000, notBefore: 2000 }));
+        expect(await ledger.lease(id("a"), "one", 2000, 2010)).to.equal(undefined);
       });
 
       it("An open request cannot be notified", async () => {
@@ -368,20 +370,27 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       it("The attempts of the deletion do not delay its notification, which has its own", async () => {
         await run(id("a"), failed({ attempts: 4, notBefore: 9_000 }));
         await ledger.complete(id("a"), 2000, {});
-        const completed = someDeletion("a", { notify: true, completedAt: 2000 });
+        const completed = someDeletion("a", { notify: true, completedAt: 2000, notBefore: 2000 });
         expect(await ledger.find(id("a"))).to.deep.equal(completed);
-        expect(await ledger.lease(id("a"), "one", 0, 100)).to.deep.equal({ ...completed, notBefore: 100 });
-        expect(await ledger.lease(id("a"), "two", 99, 200)).to.equal(undefined);
-        await ledger.renew(id("a"), "one", 300);
+        expect(await ledger.lease(id("a"), "one", 2000, 2100)).to.deep.equal({ ...completed, notBefore: 2100 });
+        expect(await ledger.lease(id("a"), "two", 2099, 2200)).to.equal(undefined);
+        await ledger.renew(id("a"), "one", 2300);
         const problem = "webhook answered 500";
-        await ledger.release(id("a"), "one", failed({ problem, nextTarget: NOTIFICATION, notBefore: 600 }));
-        expect([await due(599, NOTIFICATION), await due(600, NOTIFICATION)]).to.deep.equal(["", "a"]);
-        expect(await ledger.find(id("a"))).to.deep.equal({ ...completed, attempts: 1, problem, notBefore: 600 });
+        await ledger.release(id("a"), "one", failed({ problem, nextTarget: NOTIFICATION, notBefore: 2600 }));
+        expect([await due(2599, NOTIFICATION), await due(2600, NOTIFICATION)]).to.deep.equal(["", "a"]);
+        expect(await ledger.find(id("a"))).to.deep.equal({ ...completed, attempts: 1, problem, notBefore: 2600 });
         expect(await ledger.count("stuck")).to.equal(0);
         await ledger.wakeWaitingFor(NOTIFICATION);
         expect(await due(0, NOTIFICATION)).to.equal("a");
         await ledger.clearOtherTargets([NOTIFICATION]);
         expect([await due(0, NOTIFICATION), await due(0)]).to.deep.equal(["a", "bc"]);
+      });
+
+      it("A notification that failed comes before that of a later completion", async () => {
+        await ledger.complete(id("a"), 2000, {});
+        await run(id("a"), failed({ nextTarget: NOTIFICATION, notBefore: 2500 }), 2000);
+        await ledger.complete(id("b"), 3000, {});
+        expect(await due(3000, NOTIFICATION)).to.equal("ab");
       });
 
       it("A run of the deletion that ends after its completion does not change the notification", async () => {
@@ -395,7 +404,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       it("returns true for the completion whose notification another process leases at the same time", async () => {
         const [completed] = await Promise.all([
           ledger.complete(id("a"), 2000, {}),
-          ...Array.from({ length: 5 }, (_, n) => ledger.lease(id("a"), `${n}`, n * 10, n * 10 + 9)),
+          ...Array.from({ length: 5 }, (_, n) => ledger.lease(id("a"), `${n}`, 2000 + n * 10, 2009 + n * 10)),
         ]);
         expect(completed).to.equal(true);
       });

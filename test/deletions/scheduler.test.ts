@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { DownstreamTarget } from "../../src/deletions/ports.js";
 import { advanceWatermark } from "../../src/deletions/replay.js";
+import { LEASE_MS } from "../../src/deletions/scheduler.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import type { Log } from "../../src/log.js";
 import { noScope } from "../contracts/ledger.contract.js";
@@ -35,6 +36,19 @@ describe("the scheduler of deletions", function () {
     const [lost, hinted] = [await accept(1), await accept(2)];
     stage.stores.wakeUp.hint(hinted);
     for (const requestId of [hinted, lost]) await completed(requestId);
+  });
+
+  it("A retry that is due comes before requests that were accepted since", async () => {
+    let time = 1_800_000_000_000;
+    stage = await erasureStage({ clock: () => time });
+    const { ledger } = stage.stores;
+    const failed = await accept(1);
+    await ledger.lease(failed, "one", time, time + 1);
+    const progress = { done: [], times: {}, attempts: 1, problem: "profile failed", nextTarget: undefined };
+    await ledger.release(failed, "one", { ...progress, notBefore: time + 500 });
+    time += LEASE_MS + 1_000;
+    const later = await accept(2);
+    expect(await ledger.due(time, undefined, 10)).to.deep.equal([failed, later]);
   });
 
   it("logs the error, with the request id, when a run cannot even begin, and runs the request later", async () => {

@@ -103,7 +103,7 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       const mark = randomId();
       const ended = { open: false, completedAt: at, completedBy: mark, times: { $literal: times }, identities: null };
       const nextTarget = { $cond: ["$notify", NOTIFICATION, null] };
-      const $set = { ...ended, nextTarget, notBefore: 0, runner: null, attempts: 0, problem: null };
+      const $set = { ...ended, nextTarget, notBefore: at, runner: null, attempts: 0, problem: null };
       const updateOne = { filter: { _id: requestId, open: true }, update: [{ $set }] };
       return (await updated([{ updateOne }])).get(requestId)?.completedBy === mark;
     },

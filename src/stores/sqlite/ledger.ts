@@ -294,7 +294,7 @@ function statements(db: Database) {
     targetAfter: db.prepare("SELECT min(next_target) AS target FROM deletion WHERE next_target > ?"),
     clearTarget: db.prepare("UPDATE deletion SET next_target = '' WHERE next_target = ?"),
     complete: db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'',
-      runner = NULL, attempts = 0, not_before = 0, next_target = iif(notify, '${NOTIFICATION}', NULL)
+      runner = NULL, attempts = 0, not_before = :at, next_target = iif(notify, '${NOTIFICATION}', NULL)
       WHERE request_id = :requestId AND completed_at IS NULL`),
     notified:
       db.prepare(`UPDATE deletion SET notify = 0, next_target = NULL, runner = NULL, attempts = 0, problem = NULL
