@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
 import type { StoredEntity } from "../../src/entities/profile/entity.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
+import { ServiceError } from "../../src/errors.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { changeOf, commitOf } from "../support/commits.js";
@@ -166,6 +167,46 @@ describe("a deletion request", () => {
     const deletion = await kept(await request(ann));
     expect(deletion.entities).to.include(raced);
     expect(deletion.hashes).to.have.members([hash(ann), hash(annsId)]);
+  });
+
+  /** Flips one bit of each stored document that is read. */
+  function damaged({ entities }: Stores): Partial<Stores> {
+    return {
+      entities: {
+        ...entities,
+        async find(hashes, maxBytes) {
+          const found = await entities.find(hashes, maxBytes);
+          const profiles = Array.from(found.profiles, ([id, { sealed, ...rest }]) => {
+            const flipped = Uint8Array.from(sealed);
+            flipped[20] = (flipped[20] ?? 0) ^ 1;
+            return [id, { ...rest, sealed: flipped }] as const;
+          });
+          return { ...found, profiles: new Map(profiles) };
+        },
+      },
+    };
+  }
+
+  it("covers a profile whose document is damaged by the identities that lead to it, and is completed", async () => {
+    await open({ wrap: damaged });
+    const entity = await stage.profile([ann, annsId]);
+    const requestId = await request(ann);
+    const deletion = await kept(requestId);
+    expect(deletion.entities).to.deep.equal([entity]);
+    expect(deletion.hashes).to.have.members([hash(ann), hash(annsId)]);
+    await stage.run(requestId);
+    expect((await kept(requestId)).completedAt).to.be.a("number");
+    expect(await stage.stores.entities.holds([entity])).to.equal(false);
+  });
+
+  it("is not accepted when the keys of its profile cannot be read", async () => {
+    const unreachable = new ServiceError("unavailable", "The ledger is unreachable");
+    await open({
+      wrap: ({ entityKeys }) => ({ entityKeys: { ...entityKeys, read: () => Promise.reject(unreachable) } }),
+    });
+    await stage.profile([ann]);
+    expect(await request(ann).catch((error: unknown) => error)).to.equal(unreachable);
+    expect(await stage.stores.ledger.count("all")).to.equal(0);
   });
 
   it("suppresses an identity that is written in the profile but leads to a newer one by now, and leaves that profile", async () => {
