@@ -1,12 +1,18 @@
 import { setMaxListeners } from "node:events";
+import { groupedCalls } from "../async/grouped-calls.js";
+import { pacer } from "../async/yielding.js";
 import { batchesOf, type RequestItems } from "../entities/collect/batches.js";
 import { anotherBody, type IdempotencyDependencies, RepeatableRun } from "../entities/collect/idempotency.js";
-import type { Identity } from "../entities/profile/identity.js";
+import type { Identity, IdentityHash } from "../entities/profile/identity.js";
 import type { ValidationIssue } from "../errors.js";
 import { type AcceptDependencies, acceptDeletion, newRequestId } from "./accept.js";
 import type { Ledger } from "./ports.js";
+import { type DeletionScope, expandScope, type ScopeDependencies } from "./scope.js";
 
-export interface AcceptManyDependencies extends AcceptDependencies, IdempotencyDependencies {
+export interface AcceptManyDependencies
+  extends Omit<AcceptDependencies, "scopeOf">,
+    ScopeDependencies,
+    IdempotencyDependencies {
   readonly ledger: Pick<Ledger, "accept" | "find">;
   /** See `DeletionDependencies`. */
   now(): Promise<number>;
@@ -31,6 +37,9 @@ const MAX_BATCH = 100;
 /** Bytes of a full batch, by estimate. */
 const MAX_BATCH_BYTES = 1_048_576;
 
+/** Maximum items of a batch whose profiles are read and decrypted concurrently. A profile may take 1 MiB. */
+const MAX_CONCURRENT_SCOPES = 4;
+
 /**
  * Accepts any number of deletions, batch by batch. Yields the results of a batch, in order, when its requests are
  * durable. In a repeated request each item has the request id of the first run. Throws when an earlier run had another
@@ -50,12 +59,13 @@ export async function* acceptMany(
     table: string,
     identity: Identity,
     now: number,
+    scopeOf: (hash: IdentityHash) => Promise<DeletionScope>,
     requestId: string | undefined,
   ): Promise<Acceptance> {
     const stored = requestId === undefined || !run?.isRepeat ? undefined : await dependencies.ledger.find(requestId);
     if (stored !== undefined) return { requestId: stored.requestId, completed: stored.completedAt !== undefined };
     if (run?.isFinished) throw anotherBody();
-    const accepted = await acceptDeletion(dependencies, table, identity, now, late, requestId);
+    const accepted = await acceptDeletion({ ...dependencies, scopeOf }, table, identity, now, late, requestId);
     return { requestId: accepted, completed: false };
   }
 
@@ -64,12 +74,18 @@ export async function* acceptMany(
     const ids = await run?.idsFor(batch.map(({ item }) => item.text));
     const arrival = run?.arrival;
     const now = await dependencies.now();
+    const pause = pacer();
+    const scopes = groupedCalls(
+      ([hash]: readonly IdentityHash[]) => expandScope(dependencies, hash as IdentityHash, now, pause),
+      { most: 1, atOnce: MAX_CONCURRENT_SCOPES },
+    );
+    const scopeOf = (hash: IdentityHash) => scopes([hash]);
     const results = await Promise.all(
       batch.map(({ item, value, issue }, index): Acceptance | Promise<Acceptance> => {
         if (value === undefined) return { issue: { ...issue, path: item.place(issue.path) } };
         const digits = ids?.[index];
         const requestId = digits === undefined || arrival === undefined ? undefined : newRequestId(digits, arrival);
-        return acceptOne(value.table, value.identity, now, requestId);
+        return acceptOne(value.table, value.identity, now, scopeOf, requestId);
       }),
     );
     const rejected = results.filter((result) => "issue" in result).length;

@@ -3,14 +3,17 @@ import type { Clock } from "../clock.js";
 import { retryOnConflict } from "../entities/collect/retry-on-conflict.js";
 import type { History } from "../entities/ports.js";
 import { idsOf } from "../entities/profile/entity.js";
-import type { Identity } from "../entities/profile/identity.js";
+import type { HashIdentity, Identity, IdentityHash } from "../entities/profile/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import { encryptIdentities } from "./identity-list.js";
 import type { DownstreamTarget, Ledger, Webhook } from "./ports.js";
 import { LEASE_MS } from "./scheduler.js";
-import { expandScope, type ScopeDependencies } from "./scope.js";
+import type { DeletionScope } from "./scope.js";
 
-export interface AcceptDependencies extends ScopeDependencies {
+export interface AcceptDependencies {
+  /** See `expandScope`. */
+  scopeOf(hash: IdentityHash): Promise<DeletionScope>;
+  readonly hashIdentity: HashIdentity;
   readonly ledger: Pick<Ledger, "accept">;
   readonly history: Pick<History, "newestArrival">;
   /** Targets of a request that is accepted now. */
@@ -40,7 +43,7 @@ export async function acceptDeletion(
   const hash = dependencies.hashIdentity(table, identity);
   const { ledger, history, targets, clock, failpoint } = dependencies;
   return retryOnConflict(async () => {
-    const { profiles, hashes, identities, unheld } = await expandScope(dependencies, hash, now);
+    const { profiles, hashes, identities, unheld } = await dependencies.scopeOf(hash);
     const entities = [...new Set(profiles.flatMap(idsOf))];
     // A process whose clock is ahead may have collected a message of the profile.
     const cutOff = Math.max(now, (await history.newestArrival(entities)) ?? now);

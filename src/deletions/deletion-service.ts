@@ -2,7 +2,7 @@ import type { Background } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import type { IdempotencyDependencies } from "../entities/collect/idempotency.js";
 import type { EntityKeys, EntityStore, History } from "../entities/ports.js";
-import type { HashIdentity, Identity } from "../entities/profile/identity.js";
+import type { HashIdentity, Identity, IdentityHash } from "../entities/profile/identity.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import { acceptDeletion } from "./accept.js";
@@ -16,6 +16,7 @@ import { type DeletionPreview, previewDeletion } from "./preview.js";
 import { replayLedger } from "./replay.js";
 import { runDeletion } from "./run.js";
 import { scheduler } from "./scheduler.js";
+import { expandScope } from "./scope.js";
 
 export interface DeletionDependencies extends IdempotencyDependencies {
   readonly ledger: Ledger;
@@ -76,7 +77,8 @@ export function openDeletions(dependencies: DeletionDependencies): DeletionServi
   return {
     async accept(table, identity, late) {
       const now = await dependencies.now();
-      return acceptDeletion(dependencies, table, identity, now, late);
+      const scopeOf = (hash: IdentityHash) => expandScope(dependencies, hash, now);
+      return acceptDeletion({ ...dependencies, scopeOf }, table, identity, now, late);
     },
     acceptMany: (request) => acceptMany(dependencies, request),
     preview: async (table, identity) => previewDeletion(dependencies, table, identity, await dependencies.now()),

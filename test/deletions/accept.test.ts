@@ -1,8 +1,10 @@
+import { Readable } from "node:stream";
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
 import type { StoredEntity } from "../../src/entities/profile/entity.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ServiceError } from "../../src/errors.js";
+import { MemoryBudget } from "../../src/memory-budget.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { changeOf, commitOf } from "../support/commits.js";
@@ -207,6 +209,54 @@ describe("a deletion request", () => {
     await stage.profile([ann]);
     expect(await request(ann).catch((error: unknown) => error)).to.equal(unreachable);
     expect(await stage.stores.ledger.count("all")).to.equal(0);
+  });
+
+  it("reads the profiles of few items of a batch at once, and other requests run in between", async () => {
+    let concurrent = 0;
+    let most = 0;
+    await open({
+      wrap: ({ entities }) => ({
+        entities: {
+          ...entities,
+          async find(hashes, maxBytes) {
+            concurrent += 1;
+            most = Math.max(most, concurrent);
+            const found = await entities.find(hashes, maxBytes);
+            for (const until = performance.now() + 10; performance.now() < until; );
+            concurrent -= 1;
+            return found;
+          },
+        },
+      }),
+    });
+    const people = Array.from({ length: 40 }, (_, n) => ({ field: "user_id", value: `p${n}` }));
+    for (const person of people) await stage.profile([person]);
+    const items = people.map((identity) => ({
+      text: identity.value,
+      bytes: 100,
+      parse: () => ({ table: "user", identity }),
+      place: (path: string) => path,
+    }));
+    let accepted = 0;
+    const batches = stage.deletions.acceptMany({
+      items: Readable.from([items]),
+      pause: () => undefined,
+      memory: new MemoryBudget(1_000_000).open(() => {}),
+      late: new AbortController().signal,
+      repeatName: undefined,
+    });
+    let rounds = 0;
+    const ticking = setInterval(() => {
+      rounds += 1;
+    }, 1);
+    try {
+      for await (const batch of batches) accepted += batch.length;
+    } finally {
+      clearInterval(ticking);
+    }
+    expect(accepted).to.equal(40);
+    expect(most).to.be.at.most(4);
+    expect(rounds).to.be.at.least(5);
   });
 
   it("suppresses an identity that is written in the profile but leads to a newer one by now, and leaves that profile", async () => {
