@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
+import { LONGEST_WAIT_MS } from "../../src/deletions/deletion.js";
 import type { History } from "../../src/entities/ports.js";
+import { noScope, someDeletion } from "../contracts/ledger.contract.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
 import { mongodbUrl, onServers, ownName, testPepper } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
@@ -87,6 +89,25 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
     expect(scans.map(({ ns, op, command }) => `${op} ${ns} ${JSON.stringify(command).slice(0, 200)}`)).to.deep.equal(
       [],
     );
+  });
+
+  it("counts and finds the deletions of a state without reading the others", async () => {
+    const { ledger } = service.service.stores;
+    const notBefore = Date.now() + LONGEST_WAIT_MS / 2;
+    const names = Array.from({ length: 200 }, (_, n) => `n${n}`);
+    await Promise.all(names.map((one) => ledger.accept(someDeletion(one, { notBefore }), noScope)));
+    const since = new Date();
+    expect([await ledger.count("stuck"), await ledger.count("notifying")]).to.deep.equal([0, 0]);
+    expect(await ledger.openOver(["hash-n7"], 8)).to.deep.equal(["n7-1700000000"]);
+    const asked = client
+      .db(`${name}_ledger`)
+      .collection("system.profile")
+      .find({
+        ts: { $gte: since },
+        $or: [{ "command.aggregate": "deletions" }, { "command.filter.hashes.$in": "hash-n7" }],
+      });
+    const reads = (await asked.toArray()) as unknown as Profiled[];
+    expect(reads.map(({ docsExamined }) => docsExamined)).to.deep.equal([0, 0, 1]);
   });
 
   /** Reads like an export. */
