@@ -1,7 +1,7 @@
 import { timeText } from "../formats/instant.js";
 import type { Webhook } from "./ports.js";
 import type { Receipts } from "./receipt.js";
-import { checkUrl, postJson, type RemoteSystem } from "./targets/remote-call.js";
+import { checkUrl, ignoreBody, postJson, type RemoteSystem } from "./targets/remote-call.js";
 
 /** Setting `deletions.webhook`. */
 export interface WebhookSetting {
@@ -22,7 +22,7 @@ export function webhookAt(
       const { requestId, completedAt } = deletion;
       const receipt = await receipts.sign(deletion);
       const body = { request_id: requestId, completed_at: timeText(completedAt), receipt };
-      await postJson({ name: "webhook", token, ...calls }, url, body);
+      await postJson({ name: "webhook", token, ...calls }, url, body, ignoreBody);
     },
   };
 }

@@ -20,6 +20,7 @@ export const failures: Readonly<Record<string, (request: IncomingMessage, respon
   "closes the connection in the middle of the answer": ({ socket }, response) => {
     response.writeHead(200, { "content-length": "100" }).write("{", () => socket.destroy());
   },
+  "answers 200 and never ends the answer": (_, response) => void response.writeHead(200).write("{"),
   "answers 200 with a long text": (_, response) => void response.writeHead(200).end("x".repeat(1_000_000)),
 };
 

@@ -17,14 +17,14 @@ const CALL_MS = 10_000;
 const MAX_RESPONSE_BYTES = 65_536;
 
 /**
- * Posts JSON and returns the text of the 2xx response; undefined when it is longer than 64 KiB. Follows no redirect.
- * Rejects with a `TargetError`.
+ * Posts JSON and returns what `read` returns of the 2xx response. Follows no redirect. Rejects with a `TargetError`.
  */
-export async function postJson(
+export async function postJson<T>(
   { name, token, stopping, callMs = CALL_MS }: RemoteSystem,
   url: string,
   body: object,
-): Promise<string | undefined> {
+  read: (response: Response) => Promise<T>,
+): Promise<T> {
   const call = withTimeLimit(callMs, stopping === undefined ? [] : [stopping], async (signal) => {
     const response = await fetch(url, {
       method: "POST",
@@ -33,18 +33,25 @@ export async function postJson(
       headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
       body: JSON.stringify(body),
     });
-    return { ok: response.ok, status: response.status, text: await readBounded(response) };
+    if (response.ok) return read(response);
+    await ignoreBody(response);
+    throw new TargetError(name, `answered ${response.status}`);
   });
-  const { ok, status, text } = await call.catch((error: unknown) => {
+  return call.catch((error: unknown) => {
+    if (error instanceof TargetError) throw error;
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
     throw new TargetError(name, isLate ? `timed out after ${callMs / 1000} s` : "is unreachable", error);
   });
-  if (!ok) throw new TargetError(name, `answered ${status}`);
-  return text;
+}
+
+/** Ends the response without its body, which may be endless. */
+export async function ignoreBody(response: Response): Promise<void> {
+  // Rejects when the connection has failed since.
+  await response.body?.cancel().catch(() => {});
 }
 
 /** Returns the body as text; undefined when it exceeds `MAX_RESPONSE_BYTES`. */
-async function readBounded(response: Response): Promise<string | undefined> {
+export async function readBounded(response: Response): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {

@@ -1,6 +1,6 @@
 import type { Failpoint } from "../../failpoint.js";
 import { type DeletionSubject, type DownstreamTarget, TargetError } from "../ports.js";
-import { checkUrl, postJson } from "./remote-call.js";
+import { checkUrl, postJson, readBounded } from "./remote-call.js";
 
 /** Another system that holds data about entities and erases it when called over HTTP. */
 export interface RemoteTarget {
@@ -26,7 +26,7 @@ export function remoteTarget(
   /** Returns the JSON body of a 2xx response; undefined without one. */
   async function post(verb: string, { requestId, table, identities, cutOff }: DeletionSubject): Promise<unknown> {
     const body = { request_id: requestId, table, identities, cut_off: Math.floor(cutOff) };
-    const text = await postJson({ name, token, stopping, callMs }, `${base}/${verb}`, body);
+    const text = await postJson({ name, token, stopping, callMs }, `${base}/${verb}`, body, readBounded);
     if (text === undefined) throw new TargetError(name, "sent too long a response");
     return text === "" ? undefined : parsed(text);
   }
