@@ -57,6 +57,31 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     await engine.empty();
   });
 
+  it("A transaction accepts 100 requests, and fewer if they have many identities", async () => {
+    const data = engine.client.db(engine.name);
+    const ledger = engine.client.db(`${engine.name}_ledger`);
+    let groups = 0;
+    const transact: Transact = (work) => {
+      groups += 1;
+      return transactions(engine.client, 10_000)(work);
+    };
+    const wrapping = keyWrapping(Buffer.alloc(32));
+    const counted = mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 10_000 });
+    /** Transactions after the first, which has one request. */
+    const groupsOf = async (requests: number, identities: number) => {
+      groups = 0;
+      const accepted = Array.from({ length: requests + 1 }, (_, n) => {
+        const name = `${identities}-${n}`;
+        const hashes = Array.from({ length: identities }, (_, identity) => `hash-${name}-${identity}`);
+        return counted.accept(someDeletion(name, { hashes }), noScope);
+      });
+      await Promise.all(accepted);
+      return groups - 1;
+    };
+    expect([await groupsOf(100, 2), await groupsOf(12, 300)]).to.deep.equal([1, 2]);
+    await engine.empty();
+  });
+
   it("forgets more requests than a transaction could hold", async () => {
     const data = engine.client.db(engine.name);
     const ledger = engine.client.db(`${engine.name}_ledger`);

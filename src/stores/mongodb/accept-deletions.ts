@@ -18,8 +18,16 @@ interface Request {
   readonly late: AbortSignal | undefined;
 }
 
-/** Requests of one transaction. Requests that arrive during a transaction share the next one. */
-const GROUP = { most: 100, atOnce: 1, isOfOneCall };
+/**
+ * Requests of one transaction: at most 100, and fewer if they write many identities. Requests that arrive during a
+ * transaction share the next one.
+ */
+const GROUP = {
+  most: 2_000,
+  weightOf: ({ deletion }: Request) => Math.max(20, deletion.hashes.length),
+  atOnce: 1,
+  isOfOneCall,
+};
 
 /**
  * Accepts requests. One transaction stores them with their numbers, marks the profiles that they name, and writes the
