@@ -32,7 +32,9 @@ export async function serveRoutes(
     settings,
     log,
     requestLimits: new RequestLimits(settings.limits, bodies.parsing),
-    authenticate: async () => {},
+    authenticate: async (ctx) => {
+      ctx.state.bounds = {};
+    },
     allowsOrigin: async () => false,
     bodies,
     stopping: () => false,
