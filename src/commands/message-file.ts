@@ -52,7 +52,7 @@ export async function* readJson(path: string, { line, chunks }: Peeked): AsyncGe
 
 /** The start of a file. */
 export interface Peeked {
-  /** First line that is not blank, trimmed, as far as it is in the first MiB. */
+  /** First line that is not blank, trimmed, without what follows the first MiB of the file. */
   readonly line: string;
   /** All chunks, including those already read. */
   readonly chunks: AsyncGenerator<Buffer>;

@@ -9,7 +9,7 @@ export interface CommandBlock {
   readonly script: string;
   /** Blocks with a name are run by a test of their own, `never` ones not at all; undefined: pasted in order. */
   readonly run: string | undefined;
-  /** Language and text of the output shown right below, if any. `…` in JSON stands for anything. */
+  /** Language and text of the output shown right below, if any. `…` in JSON matches any text. */
   readonly answer: { readonly form: "json" | "text"; readonly text: string } | undefined;
 }
 

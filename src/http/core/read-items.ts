@@ -22,7 +22,7 @@ export type ItemLimits = Pick<Limits, "write_body_bytes" | "line_bytes">;
 export interface ItemRules<T> {
   /** Parses an item. Throws `invalid` with one issue. */
   parse(json: unknown): T;
-  /** Returns the path of an issue of an item as it is called in the request. */
+  /** Returns the wire name of the path of an issue. */
   wirePath(path: string): string;
   /** Maximum items of an array. */
   readonly most: number;
