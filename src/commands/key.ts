@@ -1,6 +1,7 @@
 import { Argument, Command } from "commander";
 import { systemClock } from "../clock.js";
 import { readSettings, type Settings } from "../config/settings.js";
+import { timeText } from "../formats/instant.js";
 import { type KeyBounds, type KeyStore, type Scope, scopes } from "../keys/api-key.js";
 import { isExpired, shownBounds } from "../keys/bounds.js";
 import { mintKey } from "../keys/verify-key.js";
@@ -82,10 +83,10 @@ async function create(keys: KeyStore, name: string, wanted: readonly Scope[], bo
 async function list(keys: KeyStore): Promise<number> {
   const now = systemClock();
   const rows = (await keys.list()).map(({ id, name, scopes, bounds, createdAt, lastUsedOn, revokedAt }) => {
-    const lastUse = lastUsedOn === undefined ? "never" : instant(lastUsedOn).slice(0, "YYYY-MM-DD".length);
+    const lastUse = lastUsedOn === undefined ? "never" : timeText(lastUsedOn).slice(0, "YYYY-MM-DD".length);
     const valid = isExpired(bounds, now) ? "expired" : "valid";
-    const state = revokedAt === undefined ? valid : `revoked ${instant(revokedAt)}`;
-    return [id, instant(createdAt), lastUse, state, scopes.join(","), boundsText(bounds), name];
+    const state = revokedAt === undefined ? valid : `revoked ${timeText(revokedAt)}`;
+    return [id, timeText(createdAt), lastUse, state, scopes.join(","), boundsText(bounds), name];
   });
   process.stdout.write(table([["id", "created", "last used", "state", "scopes", "bounds", "name"], ...rows]));
   return 0;
@@ -94,10 +95,6 @@ async function list(keys: KeyStore): Promise<number> {
 function boundsText(bounds: KeyBounds): string {
   const texts = Object.entries(shownBounds(bounds)).map(([name, value]) => `${name}=${value}`);
   return texts.join("; ") || "none";
-}
-
-function instant(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 /** Formats rows with tabs for programs and padded columns for people. */

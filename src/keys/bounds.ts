@@ -1,3 +1,4 @@
+import { timeText } from "../formats/instant.js";
 import type { KeyBounds, Scope } from "./api-key.js";
 
 /** Bounds of what a request reads or writes, with the scopes whose routes they concern. */
@@ -8,6 +9,8 @@ export const dataBounds = {
 } as const satisfies { readonly [B in keyof KeyBounds]?: readonly Scope[] };
 
 export type DataBound = keyof typeof dataBounds;
+
+export const dataBoundNames = Object.keys(dataBounds) as readonly DataBound[];
 
 /** Scopes whose routes reach all data, so that a bound of data would limit nothing. */
 export const unboundableScopes: readonly Scope[] = ["entity:delete", "entity:export", "admin"];
@@ -24,6 +27,6 @@ export function shownBounds({ expiresAt, ...bounds }: KeyBounds) {
     ...single,
     ...(fields === undefined ? {} : { fields: [...fields] }),
     ...(origins === undefined ? {} : { origins: [...origins] }),
-    ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
+    ...(expiresAt === undefined ? {} : { expires_at: timeText(expiresAt) }),
   };
 }

@@ -1,5 +1,6 @@
 import { eachAtOnce } from "../../async/each-at-once.js";
 import { ApiError, type Points, type StoredSeries } from "../../client/client.js";
+import { timeText } from "../../formats/instant.js";
 import type { Series } from "../../metrics/series.js";
 import { counted } from "../progress.js";
 import { endedAt, type LineIssue, type Rejections, type Sending } from "../send-files.js";
@@ -177,6 +178,6 @@ function placeOf(batch: Batch | undefined, sent: number): string {
   const first = batch?.[0];
   if (first === undefined || sent === 0) return `No slot was confirmed as written. ${again}`;
   const { series, ts } = first;
-  const place = `${series.dimension.name} ${series.id} ${series.type} at ${new Date(ts).toISOString()}`;
+  const place = `${series.dimension.name} ${series.id} ${series.type} at ${timeText(ts)}`;
   return `Written: ${counted(sent, "slot")}, all before ${place}. ${again}`;
 }

@@ -1,7 +1,7 @@
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { ServiceError } from "../../errors.js";
 import type { KeyBounds, Scope } from "../../keys/api-key.js";
-import { type DataBound, dataBounds } from "../../keys/bounds.js";
+import { type DataBound, dataBoundNames, dataBounds } from "../../keys/bounds.js";
 import type { Caller } from "../../keys/verify-key.js";
 import type { ApiContext, Route } from "../core/route.js";
 import { overRate } from "./limits.js";
@@ -30,7 +30,7 @@ export function requireWithin(
     if (bound === undefined || !dataBounds[name].some(concerns)) return true;
     return within?.[name]?.(bound, ctx.params) ?? false;
   };
-  for (const name of Object.keys(dataBounds) as DataBound[]) if (!isWithin(name)) throw outOfBound(name);
+  for (const name of dataBoundNames) if (!isWithin(name)) throw outOfBound(name);
 }
 
 /** Counts the requests of keys that are bound to a rate; the count throws 429 above it. */

@@ -1,4 +1,5 @@
 import { type FluxParameterLike, flux, fluxDateTime, fluxExpression } from "@influxdata/influxdb-client";
+import { timeText } from "../../formats/instant.js";
 import type { Dimension } from "../../metrics/dimensions.js";
 import { type Plane, planes, type SeriesWindow } from "../../metrics/ports.js";
 import { type Series, seriesKey } from "../../metrics/series.js";
@@ -151,9 +152,7 @@ function slotsScript(
   wanted: string,
   wantedPlanes: readonly Plane[],
 ): string {
-  const [start, stop] = [Math.max(FIRST, from), Math.min(LAST, to)].map((ms) =>
-    fluxDateTime(new Date(ms).toISOString()),
-  );
+  const [start, stop] = [Math.max(FIRST, from), Math.min(LAST, to)].map((ms) => fluxDateTime(timeText(ms)));
   const fields = wantedPlanes.map((plane) => fieldOf[plane]);
   return flux`from(bucket: ${fluxText(bucket)})
   |> range(start: ${start}, stop: ${stop})
@@ -167,7 +166,7 @@ function slotsScript(
  * index, which a filter on fields would prevent.
  */
 export function idsScript(bucket: string, dimension: string, type: string): string {
-  const [start, stop] = [FIRST, LAST].map((ms) => fluxDateTime(new Date(ms).toISOString()));
+  const [start, stop] = [FIRST, LAST].map((ms) => fluxDateTime(timeText(ms)));
   return flux`from(bucket: ${fluxText(bucket)})
   |> range(start: ${start}, stop: ${stop})
   |> filter(fn: (r) => r._measurement == ${fluxText(dimension)} and r.dimension_type == ${fluxText(type)})
