@@ -1,8 +1,9 @@
 import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
+import type { Route } from "../../src/http/core/route.js";
 import { operationRoutes } from "../../src/http/operations/index.js";
-import { NotReady, openMeters, type Probe } from "../../src/meters.js";
+import { type Meters, NotReady, openMeters, type Probe } from "../../src/meters.js";
 import { gaugeOf, pointOf, writePoints } from "../support/requests.js";
 import { serveRoutes } from "../support/routes-alone.js";
 import { serviceOfSuite, startService } from "../support/service.js";
@@ -123,15 +124,7 @@ describe("what an operator asks", () => {
       { name: "b", required: false, check: () => Promise.resolve("almost full") },
     ];
     const meters = openMeters();
-    operationRoutes({
-      probes,
-      meters,
-      version: "0.0.0",
-      roles: ["api"],
-      clock: Date.now,
-      routes: () => [],
-      webhooks: [],
-    });
+    routesOver(probes, meters);
     const shown = (await meters.text()).match(/^entity_metrics_store_state\S+ 1$/gm);
     expect(shown).to.deep.equal([
       'entity_metrics_store_state{store="a",state="down"} 1',
@@ -174,10 +167,9 @@ interface Ready {
   readonly stores: { name: string }[];
 }
 
-/** The response of `/ready` with these stores. */
-async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data: Ready; errors?: object[] } }> {
-  const meters = openMeters();
-  const routes = operationRoutes({
+/** The operational routes of a service with these stores. */
+function routesOver(probes: Probe[], meters: Meters): readonly Route[] {
+  return operationRoutes({
     probes,
     meters,
     version: "0.0.0",
@@ -186,6 +178,12 @@ async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data
     routes: () => [],
     webhooks: [],
   });
+}
+
+/** The response of `/ready` with these stores. */
+async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data: Ready; errors?: object[] } }> {
+  const meters = openMeters();
+  const routes = routesOver(probes, meters);
   const { server, port } = await serveRoutes(routes, { meters });
   try {
     const response = await fetch(`http://127.0.0.1:${port}/ready`);
