@@ -60,12 +60,11 @@ const keptEmbedded: Promised = {
   "ledger.db entity_key": 3,
 };
 
-/** The same in the database of the ledger; a message leaves its stream and slot. */
+/** The same in the database of the ledger. */
 const keptOnServers: Promised = {
   "ledger deletions": 1,
   "ledger erased_identities": 2,
   "ledger entity_keys": 3,
-  "data messages": 3,
 };
 
 const AT_ONCE = 50;
