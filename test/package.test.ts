@@ -72,6 +72,27 @@ describe("the npm package", function () {
       .empty;
   });
 
+  it("has types for the client that compile without any other package", () => {
+    const alone = join(dir, "alone");
+    const installed = join(alone, "node_modules/entity-metrics");
+    mkdirSync(installed, { recursive: true });
+    spawnSync("tar", ["-xzf", tarball(), "--strip-components=1", "-C", installed]);
+    writeFileSync(
+      join(alone, "use.mts"),
+      'import { createClient } from "entity-metrics/client";\ncreateClient({ url: "" });\n',
+    );
+    const modes = ["node16", "nodenext", "esnext --moduleResolution bundler --resolveJsonModule false"];
+    for (const mode of modes) {
+      const flags = `--noEmit --strict --skipLibCheck false --types  --lib es2022,dom --target es2022 --module ${mode}`;
+      const tsc = join(root, "node_modules/typescript/bin/tsc");
+      const { status, stdout } = spawnSync(process.execPath, [tsc, ...flags.split(" "), "use.mts"], {
+        cwd: alone,
+        encoding: "utf8",
+      });
+      expect(status, `${mode}: ${stdout.slice(0, 1_000)}`).to.equal(0);
+    }
+  });
+
   if (!hasRegistry) {
     it("not run: the npm registry is unreachable, so the package cannot be installed");
     return;

@@ -1,99 +1,39 @@
-import type { Static, TSchema } from "@sinclair/typebox";
-import type * as catalogue from "../http/catalogue/schemas.js";
-import type { CollectTally as CollectTallySchema } from "../http/collect/index.js";
-import type { ResponseSpec } from "../http/core/route.js";
-import type { Preview as PreviewSchema } from "../http/deletions/index.js";
-import type {
-  DeletionState as DeletionStateSchema,
-  ListedDeletion as ListedDeletionSchema,
-} from "../http/deletions/list.js";
-import type {
-  DeletionInput as DeletionInputSchema,
-  DeletionRequest as DeletionRequestSchema,
-  ReceivedDeletion as ReceivedDeletionSchema,
-} from "../http/deletions/many.js";
-import type { PublicKeys as PublicKeysSchema } from "../http/deletions/receipts.js";
-import type { ExplainedSegment } from "../http/entities/account.js";
-import type { entityAnswer } from "../http/entities/index.js";
-import type { ListedSeries as ListedSeriesSchema, Stream as StreamSchema } from "../http/metrics/listings.js";
-import type {
-  metricBatchAnswer,
-  ReadableSeries,
-  SeriesField,
-  StoredSeries,
-  seriesFields,
-} from "../http/metrics/schemas.js";
-import type { Key, Readiness as ReadinessSchema } from "../http/operations/index.js";
-import type { PointTally as PointTallySchema } from "../http/points/json-points.js";
 import { linesOf, readLines } from "./lines.js";
-import type { ListPage, ListRows, MemberLine, MembersInput } from "./lists.js";
 import { ApiError, type CallOptions, type ClientOptions, NotReached, type Send, type Sent, sender } from "./request.js";
+import type { Points, SeriesAnswer, SeriesRequest } from "./series.js";
+import type {
+  CollectTally,
+  DeletionInput,
+  DeletionPreview,
+  DeletionRequest,
+  DeletionState,
+  EntityAnswer,
+  Experience,
+  ExperienceInput,
+  ExplainedMembership,
+  ExportLine,
+  KeyInfo,
+  ListedDeletion,
+  ListedExperience,
+  ListedSegment,
+  ListedSeries,
+  ListPage,
+  ListRows,
+  MemberLine,
+  MembersInput,
+  PointTally,
+  PublicKeys,
+  Readiness,
+  ReceivedDeletion,
+  Segment,
+  SegmentInput,
+  SegmentSize,
+  Stream,
+} from "./types.js";
 
-export type { ReadableSeries, StoredSeries } from "../http/metrics/schemas.js";
-export type { ListPage, ListRows, MemberLine, MembersInput } from "./lists.js";
 export { ApiError, type CallOptions, type ClientOptions, type Issue, NotReached } from "./request.js";
-
-type Answer<S> = S extends ResponseSpec<infer Schema extends TSchema> ? Static<Schema> : never;
-
-/** Aliases of fields in requests of older clients. */
-type OlderField = "keyspace" | "metric" | "account_id";
-type BucketField = Exclude<SeriesField, keyof ReadableSeries | OlderField>;
-/** A series to read: dimension, id, type and bucketing. Absent fields have the service's defaults. */
-export type SeriesRequest = ReadableSeries & {
-  readonly [K in BucketField]?: Exclude<Static<(typeof seriesFields)[K]>, null>;
-};
-/** A series of a batch: its values, or `errors`. */
-export type SeriesAnswer = Answer<typeof metricBatchAnswer>["data"][number];
-/** A segment of an entity, and the newest statement about it. */
-export type ExplainedMembership = Static<typeof ExplainedSegment>;
-export type KeyInfo = Static<typeof Key>;
-export type ListedSeries = Static<typeof ListedSeriesSchema>;
-export type Stream = Static<typeof StreamSchema>;
-export type Readiness = Static<typeof ReadinessSchema>;
-export type Segment = Static<typeof catalogue.Segment>;
-export type ListedSegment = Static<typeof catalogue.ListedSegment>;
-export type SegmentSize = Static<typeof catalogue.SegmentSize>;
-export type SegmentInput = Static<typeof catalogue.SegmentInput>;
-export type Experience = Static<typeof catalogue.Experience>;
-export type ListedExperience = Static<typeof catalogue.ListedExperience>;
-export type ExperienceInput = Static<typeof catalogue.ExperienceInput>;
-export type EntityAnswer = Omit<Answer<typeof entityAnswer>, "status" | "message">;
-export type CollectTally = Static<typeof CollectTallySchema>;
-export type PublicKeys = Static<typeof PublicKeysSchema>;
-export type DeletionRequest = Static<typeof DeletionRequestSchema>;
-/** An entity to delete, by one of its identities. */
-export type DeletionInput = Static<typeof DeletionInputSchema>;
-/** The deletion request of an item, or the errors of an item that is rejected. */
-export type ReceivedDeletion = Static<typeof ReceivedDeletionSchema>;
-export type ListedDeletion = Static<typeof ListedDeletionSchema>;
-export type DeletionState = Static<typeof DeletionStateSchema>;
-export type DeletionPreview = Static<typeof PreviewSchema>;
-/** Data about an entity by line: its profile, its messages by arrival, and their number. */
-export type ExportLine =
-  | {
-      readonly type: "profile";
-      readonly table: string;
-      readonly identities: Readonly<Record<string, readonly string[]>>;
-      readonly attributes: Readonly<Record<string, { readonly value: unknown; readonly at: string }>>;
-      readonly segments: readonly { readonly id: string; readonly name: string; readonly since: string }[];
-    }
-  | {
-      readonly type: "message";
-      readonly stream: string;
-      readonly event_time: string;
-      readonly received_at: string;
-      readonly body: unknown;
-    }
-  | { readonly type: "end"; readonly messages: number };
-/** `ts` is Unix ms. A block has a list of values per series: a number or null for each `ts`. */
-export type Points =
-  | readonly (StoredSeries & { readonly value: number; readonly ts: number | string })[]
-  | {
-      readonly series: readonly StoredSeries[];
-      readonly ts: readonly (number | string)[];
-      readonly values: readonly (readonly (number | null)[])[];
-    };
-export type PointTally = Static<typeof PointTallySchema>;
+export type * from "./series.js";
+export type * from "./types.js";
 
 type Values<T = unknown> = Iterable<T> | AsyncIterable<T>;
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -204,8 +144,8 @@ export function createClient(options: ClientOptions) {
     /** Returns the entity with this identity; rejects with `ApiError` 404 when there is none. Scope `entity:read`. */
     async entity(table: string, field: string, value: string, query: Query = {}, options?: CallOptions) {
       const path = `/api/entity${at(table, field, value)}${text(query)}`;
-      const { data, meta } = await answer<Answer<typeof entityAnswer>>({ method: "GET", path }, options);
-      return { data, ...(meta === undefined ? {} : { meta }) } as EntityAnswer;
+      const { data, meta } = await answer<EntityAnswer>({ method: "GET", path }, options);
+      return { data, ...(meta === undefined ? {} : { meta }) } satisfies EntityAnswer;
     },
 
     /**

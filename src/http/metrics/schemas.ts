@@ -1,27 +1,11 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { durationPattern } from "../../formats/duration.js";
 import { instantForms } from "../../formats/instant.js";
-import { aggregations, dimensionNames, dimensions, type KnownDimension } from "../../metrics/dimensions.js";
+import { aggregations, dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { NAME_LENGTH, typesOf } from "../../metrics/query/request.js";
 import { exampleNames } from "../core/openapi.js";
 import { oneOf, success, ValidationIssue } from "../core/responses.js";
 import type { ResponseSpec } from "../core/route.js";
-
-/** A writable series: the stored types of each dimension. */
-export type StoredSeries<D = KnownDimension> = D extends KnownDimension
-  ? SeriesOf<D["name"] | D["aliases"][number], D["storedTypes"][number]>
-  : never;
-
-/** A readable series: the stored and computed types of each dimension. */
-export type ReadableSeries<D = KnownDimension> = D extends KnownDimension
-  ? SeriesOf<D["name"] | D["aliases"][number], D["storedTypes"][number] | keyof D["ratios"]>
-  : never;
-
-interface SeriesOf<Dimension, Type> {
-  readonly dimension: Dimension;
-  readonly dimension_id: string;
-  readonly dimension_type: Type;
-}
 
 type Options = Readonly<Record<string, unknown>>;
 
