@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { startServer } from "./bench/server.mjs";
 import { root, setUp } from "./set-up.mjs";
 
-/** hey-api is the newest version for Node 20; both generators work with this version of TypeScript. */
-const NPM_PACKAGES = ["openapi-typescript@7.13.0", "@hey-api/openapi-ts@0.95.0", "typescript@5.9.3"];
+/** hey-api and orval are the newest versions for Node 20; the generators work with this version of TypeScript. */
+const NPM_PACKAGES = ["openapi-typescript@7.13.0", "@hey-api/openapi-ts@0.95.0", "orval@7.13.2", "typescript@5.9.3"];
 
 /** openapi-generator brings its own Java; its Python client needs the two packages after it. */
 const PYTHON_PACKAGES = [
@@ -20,10 +20,17 @@ const PYTHON_PACKAGES = [
   "influxdb-client==1.50.0",
 ];
 
+/** The generator, and the module that its clients import. */
+const GO_PACKAGES = [
+  "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2",
+  "github.com/oapi-codegen/runtime@v1.9.0",
+];
+
 const sources = join(root, "scripts/generated-clients");
 const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "entity-metrics", "generated-clients");
 const npm = join(cache, "npm");
 const python = join(cache, "python");
+const go = join(cache, "go");
 const pythonProgram = (name) => join(python, "bin", name);
 const key = "em_clients_0123456789abcdef0123456789abcdef";
 
@@ -41,6 +48,7 @@ writeFileSync(document, await (await fetch(`${url}/openapi.json`)).text());
 const groups = [
   { folder: npm, packages: NPM_PACKAGES, install: installNpm, checks: npmChecks() },
   { folder: python, packages: PYTHON_PACKAGES, install: installPython, checks: pythonChecks() },
+  { folder: go, packages: GO_PACKAGES, install: installGo, checks: goChecks() },
 ];
 const passed = await Promise.all(groups.map(checkGroup));
 await service.stop();
@@ -78,6 +86,13 @@ async function installPython() {
   await run(pythonProgram("pip"), ["install", "--quiet", "--retries", "1", ...PYTHON_PACKAGES]);
 }
 
+async function installGo() {
+  const [generator, imported] = GO_PACKAGES;
+  await run("go", ["install", generator], { env: { GOBIN: go } });
+  await run("go", ["mod", "init", "entitymetrics"], { cwd: go });
+  await run("go", ["get", imported], { cwd: go });
+}
+
 function npmChecks() {
   return {
     async "openapi-typescript"() {
@@ -89,6 +104,12 @@ function npmChecks() {
       const program = join(npm, "node_modules/@hey-api/openapi-ts/bin/run.js");
       await run(process.execPath, [program, "--input", document, "--output", made("hey-api/client"), "--silent"]);
       await compile("hey-api");
+    },
+    async orval() {
+      const program = join(npm, "node_modules/orval/dist/bin/orval.js");
+      const flags = ["--input", document, "--output", made("orval/index.ts"), "--client", "fetch"];
+      await run(process.execPath, [program, ...flags]);
+      await compile("orval");
     },
   };
 }
@@ -115,6 +136,18 @@ function pythonChecks() {
     },
     async "InfluxDB's client"() {
       await usePython("use_influxdb_client.py", out);
+    },
+  };
+}
+
+function goChecks() {
+  return {
+    async "oapi-codegen"() {
+      const folder = made("oapi-codegen");
+      for (const name of ["go.mod", "go.sum"]) cpSync(join(go, name), join(folder, name));
+      const flags = ["-generate", "types,client", "-package", "entitymetrics", "-o", join(folder, "client.go")];
+      await run(join(go, "oapi-codegen"), [...flags, document]);
+      await run("go", ["build", "./..."], { cwd: folder });
     },
   };
 }

@@ -160,12 +160,12 @@ describe("the OpenAPI document", () => {
       ({ const: fixed, enum: values, type }) => (fixed === undefined && values === undefined) || type !== undefined,
     ],
     [
-      "has no truth value that is fixed, as clients of Python compare it with a text",
-      ({ const: fixed }) => typeof fixed !== "boolean",
+      "has no fixed truth value and no fixed null, as clients of Python and TypeScript compare them with a text",
+      ({ const: fixed }) => typeof fixed !== "boolean" && fixed !== null,
     ],
     [
-      "has a name for each object that has properties",
-      ({ properties }, at) => properties === undefined || /^components\.\w+$/.test(at),
+      "has a name for each object that has properties, except for a webhook",
+      ({ properties }, at) => properties === undefined || /^(components\.\w+$|webhooks\.)/.test(at),
     ],
     [
       "says how wide a number is that may not fit into 32 bits",
@@ -197,6 +197,20 @@ describe("the OpenAPI document", () => {
       expect(schemas.filter(({ schema, at }) => !holds(schema, at)).map(({ at }) => at)).to.deep.equal([]);
     });
   }
+
+  it("has a named schema only if a route uses it, as generators for Go leave out those of a webhook alone", () => {
+    const used = new Set<string>();
+    const follow = (part: unknown) => {
+      for (const [, reference = ""] of JSON.stringify(part).matchAll(/"\$ref":"([^"]+)"/g)) {
+        if (used.has(reference)) continue;
+        used.add(reference);
+        follow(targetOf(document, reference));
+      }
+    };
+    follow(document.paths);
+    const names = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
+    expect(names.filter((name) => !used.has(name))).to.deep.equal([]);
+  });
 
   it("has a name for the JSON of every response", () => {
     for (const { path, operation } of operations()) {
@@ -257,7 +271,21 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("describes names without a pattern for control characters, which the service refuses", async () => {
+  it("contains the maximum number of messages, and that ids are not empty", () => {
+    const messages = document.paths["/collect/json/{stream}"]?.post?.requestBody?.content["application/json"];
+    expect(messages?.schema).to.include({ maxItems: 10_000 });
+    const [ids] = document.paths["/api/segment/sizes"]?.get?.parameters ?? [];
+    expect(ids?.schema).to.include({ minLength: 1 });
+  });
+
+  it("describes that names and ids contain no control characters without a pattern, and refuses them", async () => {
+    const words = schemasOf(plain).filter(
+      ({ at, schema: { maxLength, description = "" } }) =>
+        /^components\.(ExperienceInput|SegmentInput|SegmentChange|MessageInput|Point)\b/.test(at) &&
+        maxLength === 256 &&
+        !/without control characters|No control characters/.test(String(description)),
+    );
+    expect(words.map(({ at }) => at)).to.deep.equal([]);
     for (const name of ["a\nb", "a\u0085b"]) {
       expect((await service.fetch("/api/segment/s1", { method: "PUT", json: { name } })).status).to.equal(400);
       expect(

@@ -14,7 +14,7 @@ export const idIn = (example: string) => Type.String({ ...idShape, description: 
 export const newIdIn = (example: string) =>
   Type.String({ ...idShape, description: idRule, examples: [example], issue: { code: "bad_id", message: idRule } });
 
-const idOf = (what: string) => Type.String({ ...idShape, description: what });
+const idOf = (what: string) => Type.String({ ...idShape, description: `${what} ${idRule}` });
 
 const Name = Type.String({
   minLength: 1,

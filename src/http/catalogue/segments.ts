@@ -98,7 +98,12 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
           "Use it to read the live sizes of many segments at once, in order of id. Errors 400: `bad_id`, `bad_limit`.",
       },
       query: {
-        ids: Type.Optional(Type.String({ description: "Only these segments: ids, separated by commas." })),
+        ids: Type.Optional(
+          Type.String({
+            minLength: 1,
+            description: "Only these segments: ids, separated by commas. Omit it for all; empty, it is an error.",
+          }),
+        ),
         ...sizesPage,
       },
       responses: { 200: success("SegmentSizesAnswer", Type.Array(SegmentSize), { meta: PageMeta }) },

@@ -39,7 +39,7 @@ const streamName = Type.String({
 
 const segmentIds = (options: Readonly<Record<string, unknown>>) => ({
   type: "array",
-  items: { type: "string", minLength: 1, maxLength: 256 },
+  items: { type: "string", minLength: 1, maxLength: 256, description: `${dimensionIdRule}.` },
   maxItems: MOST_SEGMENTS,
   ...options,
 });
@@ -75,7 +75,7 @@ const MessageInput = Type.Object(
     title: "MessageInput",
     description:
       "Attributes by name, any JSON value (`null` removes the attribute), and at least one identity field of the table: " +
-      "a string, a number, or an array of them.",
+      "a string without control characters, a number, or an array of them.",
     minProperties: 1,
     additionalProperties: Type.Unknown({ description: "An identity or an attribute: any JSON value." }),
   },
@@ -85,7 +85,7 @@ const MessageInput = Type.Object(
  * Documented body of type `application/json`. The service also accepts a single object, but client generators fail on a
  * choice between an object and an array of it.
  */
-const MessagesBody = Type.Array(MessageInput, { minItems: 1 });
+const messagesBody = (most: number) => Type.Array(MessageInput, { minItems: 1, maxItems: most });
 
 const collectQuery = {
   table: Type.String({ minLength: 1, default: "user", description: "The table of the entities." }),
@@ -127,7 +127,7 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
         tag: "collecting",
         summary: "Collect messages about entities",
         description:
-          "Use it to send profile data. The body is an array of up to 10,000 messages, a single message, or NDJSON with any number of messages. Invalid messages are reported by position and the others are applied. A 200 means durable, applied and counted. Send an `Idempotency-Key` to retry safely. Errors: 400 `empty`, `not_json`, `invalid_stream`; 403 `forbidden` if the key is bound to another stream; 404 `unknown_table`; 413 `too_large`; 422 `unprocessable`. Codes of rejected messages include `no_identity`, `invalid_identity`, `invalid_time`, `time_ahead`, `invalid_segments`, `outside_bound`.",
+          "Use it to send profile data. The body is an array of messages (up to 10,000 by default), a single message, or NDJSON with any number of messages. Invalid messages are reported by position and the others are applied. A 200 means durable, applied and counted. Send an `Idempotency-Key` to retry safely. Errors: 400 `empty`, `not_json`, `invalid_stream`; 403 `forbidden` if the key is bound to another stream; 404 `unknown_table`; 413 `too_large`; 422 `unprocessable`. Codes of rejected messages include `no_identity`, `invalid_identity`, `invalid_time`, `time_ahead`, `invalid_segments`, `outside_bound`.",
       },
       params: {
         stream: streamName,
@@ -135,7 +135,7 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
       query: collectQuery,
       headers: idempotencyKey("messages that were applied are skipped, the others are processed."),
       stream: {
-        "application/json": { schema: MessagesBody, examples: () => messageExamples },
+        "application/json": { schema: messagesBody(limits.batch_messages), examples: () => messageExamples },
         "application/x-ndjson": {
           schema: Type.String({ description: "One JSON message per line." }),
           examples: () => ({ lines: messageExamples.several.map((one) => JSON.stringify(one)).join("\n") }),

@@ -21,7 +21,7 @@ export const ValidationIssue = Type.Object(
 const errorProperties = {
   status: Type.Integer({ minimum: 400, maximum: 599, description: "Repeats the HTTP status." }),
   message: Type.String(),
-  data: Type.Unsafe<null>({ type: ["string", "null"], const: null, description: "Always null." }),
+  data: Type.Unsafe<null>({ type: ["string", "null"], description: "Always null." }),
   errors: Type.Array(ValidationIssue, { minItems: 1 }),
 };
 

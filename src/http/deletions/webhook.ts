@@ -13,7 +13,7 @@ const DeletionNotification = Type.Object(
       description: "The receipt, as `GET /api/deletion/{request_id}/receipt` returns it: a JWS without any identity.",
     }),
   },
-  { title: "DeletionNotification", additionalProperties: false },
+  { additionalProperties: false },
 );
 
 /** Documents the call to `deletions.webhook`. */

@@ -11,7 +11,7 @@ const pathPart = (description: string, example: string) =>
 export const entityPath = {
   table: pathPart("A configured table, such as `user`.", exampleNames.table),
   fieldname: pathPart("An identity field of the table.", exampleNames.field),
-  fieldval: pathPart("The identity.", exampleNames.value),
+  fieldval: pathPart("The identity, without control characters.", exampleNames.value),
 };
 
 /** An entity as identified by a path. */
@@ -46,7 +46,7 @@ export const IdentityInput = Type.Object(
   {
     table: Type.String({ description: "A configured table, such as `user`." }),
     field: Type.String({ description: "An identity field of the table." }),
-    value: Type.String({ description: "The identity." }),
+    value: Type.String({ description: "The identity, without control characters." }),
   },
   {
     title: "IdentityInput",
