@@ -39,6 +39,8 @@ export class NotReady extends Error {
 export function openMeters(): Meters {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  // Gauges named like counters: the sums of the gauges by type, nodejs_active_handles and so on.
+  for (const what of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${what}_total`);
   const requests = new Histogram({
     name: "entity_metrics_http_request_seconds",
     help: "Time from a request's head to the end of its answer.",

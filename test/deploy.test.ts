@@ -172,7 +172,7 @@ describe("the files in deploy", () => {
       return;
     }
 
-    it("accepts the configuration and every rule after the documented step, whose key reads /metrics", async function () {
+    it("accepts the configuration and every rule and /metrics, which the key of the documented step reads", async function () {
       this.timeout(120_000);
       const documented = /^```sh run=prometheus\n([\s\S]*?)^```$/m;
       const step = documented.exec(readFileSync(join(root, "docs/prometheus.md"), "utf8"))?.[1] ?? "";
@@ -192,7 +192,11 @@ describe("the files in deploy", () => {
         const file = join(dir, "deploy/prometheus/entity-metrics.key");
         expect(statSync(file).mode & 0o777).to.equal(0o600);
         const key = readFileSync(file, "utf8").trim();
-        expect((await service.fetch("/metrics", { key: `Bearer ${key}` })).status).to.equal(200);
+        const scraped = await service.fetch("/metrics", { key: `Bearer ${key}` });
+        expect(scraped.status).to.equal(200);
+        const input = await scraped.text();
+        const checked = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
+        expect([checked.status, checked.stderr, checked.stdout]).to.deep.equal([0, "", ""]);
       } finally {
         await service.stop();
       }

@@ -69,7 +69,7 @@ describe("what an operator asks", () => {
     });
   }
 
-  it("/metrics gives the version, the state of each store, and what was taken", async () => {
+  it("/metrics contains the version, the state of each store and the accepted points, and only counters end in _total", async () => {
     const points = [1, 2].map((value) => pointOf("stream", "web", value, 1_700_000_000_000 + value * 3_600_000));
     await writePoints(service, points);
     await service.fetch("/api/metric/points", { method: "POST", json: [{ ...points[0], value: "no" }] });
@@ -88,6 +88,9 @@ describe("what an operator asks", () => {
     expect(text).to.include("entity_metrics_points_taken_total 3\n");
     expect(text).to.include("entity_metrics_messages_taken_total 2\n");
     expect(text).to.include('entity_metrics_recorder_slots_missed_total{dimension="segment"} 0\n');
+    for (const [line, name = "", type] of text.matchAll(/^# TYPE (\S+) (\w+)$/gm)) {
+      expect(type === "counter", line).to.equal(name.endsWith("_total"));
+    }
   });
 
   it("/metrics contains the age of the oldest open deletion", async () => {
