@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect } from "chai";
 import { statusOf } from "../src/http/core/errors.js";
@@ -34,6 +34,12 @@ describe("The reference pages", function () {
     });
   }
 
+  it("the pages install in a clone with a level at which npm prints its errors, which .npmrc hides", () => {
+    const installs = pages.flatMap((page) => pageText(page).match(/npm (?:ci|prune)\b[^`\n&]*/g) ?? []);
+    expect(installs).to.have.length.above(1);
+    expect(installs.filter((command) => !command.includes("--loglevel=error"))).to.deep.equal([]);
+  });
+
   it("docs/errors.md lists every code of a response, and no code that the service does not have", () => {
     const listed = [...pageText("docs/errors.md").matchAll(/^\| (`\w+`(?:, `\w+`)*) \|/gm)]
       .flatMap(([, names = ""]) => names.match(/\w+/g) ?? [])
@@ -54,10 +60,24 @@ describe("The reference pages", function () {
 });
 
 describe("Links between pages", () => {
+  /** Files of the npm package, which contains these pages too. */
+  let packed: string[];
+  before(function () {
+    this.timeout(60_000);
+    const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
+    const { stdout, stderr } = spawnSync("npm", args, { cwd: root, encoding: "utf8" });
+    expect(stdout, stderr).to.match(/^\[/);
+    packed = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path);
+  });
+
   for (const page of [...pages, ...outside]) {
-    it(`${page}: every link leads to a file and a heading that exist`, () => {
+    it(`${page}: every link leads to a file of the package and a heading that exist`, () => {
       for (const { link, target, anchor } of linksOf(page)) {
-        expect(existsSync(join(root, target)), link).to.equal(true);
+        const folder = `${target}/`.replace("//", "/");
+        expect(
+          packed.some((path) => path === target || path.startsWith(folder)),
+          link,
+        ).to.equal(true);
         if (anchor !== undefined) expect(anchorsOf(target), link).to.include(anchor);
       }
     });
