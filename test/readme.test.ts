@@ -55,7 +55,7 @@ describe("The commands of README and docs", function () {
     expect(scriptsOf("README.md")).to.deep.equal(["npm test\n"]);
     for (const script of scriptsOf("docs/docker.md")) expect(script).to.match(/^(docker compose .*\n)+$/);
     const named = blocks.flatMap(({ run }) => (run === undefined || run === "never" ? [] : [run]));
-    expect(named.sort()).to.deep.equal(["bench", "prometheus", "servers", "start", "targets", "webhook"]);
+    expect(named.sort()).to.deep.equal(["bench", "prometheus", "restore", "servers", "start", "targets", "webhook"]);
   });
 
   it("README has at most 200 lines, PERFORMANCE at most 150", () => {

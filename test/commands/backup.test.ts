@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import {
   copyFileSync,
   existsSync,
@@ -13,6 +14,8 @@ import {
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
+import { commandBlocks } from "../support/readme.js";
+import { startReal, temporaryFolder } from "../support/real-service.js";
 import { pointOf, valuesOf, writePoints } from "../support/requests.js";
 import { runToEnd, startCommand } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
@@ -72,18 +75,31 @@ describe("npm run backup", function () {
     expect(readdirSync(join(copies, "ledger"))).to.deep.equal(["ledger.db"]);
   });
 
-  it("does not bring back an entity that was erased after the copy was made", async () => {
-    await collect(1);
-    expect((await backUp(copies)).code).to.equal(0);
-    expect((await service.fetch("/api/me/email/person-1%40example.com")).status).to.equal(200);
-    expect(
-      (await service.fetch("/api/entity/user/email/person-1%40example.com", { method: "DELETE" })).status,
-    ).to.equal(200);
-    await service.stop({ keep: true });
-    for (const end of ["", "-wal", "-shm"]) rmSync(join(service.dir, `entities.db${end}`), { force: true });
-    copyFileSync(join(copies, "entities.db"), join(service.dir, "entities.db"));
-    service = await startService({}, { dir: service.dir });
-    expect((await service.fetch("/api/me/email/person-1%40example.com")).status).to.equal(404);
+  it("does not bring back an entity that was erased after the copy was made, restored as docs/backup.md describes", async () => {
+    const folder = temporaryFolder();
+    const { dir } = folder;
+    let real = await startReal(dir);
+    try {
+      const path = "/api/entity/user/email/person-1%40example.com";
+      await real.fetch("/collect/json/web", { method: "POST", json: { email: "person-1@example.com" } });
+      expect((await runToEnd("backup", [copies], { DATA_DIR: dir })).code).to.equal(0);
+      expect((await real.fetch(path)).status).to.equal(200);
+      expect((await real.fetch(path, { method: "DELETE" })).status).to.equal(200);
+      await real.kill();
+      // The deletion is stored here alone.
+      expect(statSync(join(dir, "ledger.db-wal")).size).to.be.above(0);
+
+      const [block] = commandBlocks("docs/backup.md").filter(({ run }) => run === "restore");
+      const script = block?.script.replaceAll("copies/", `${copies}/`).replaceAll(/\bdata\//g, `${dir}/`) ?? "";
+      expect(script).to.contain("entities.db-wal").and.to.not.contain("ledger");
+      const { status, stderr } = spawnSync("sh", ["-ec", script], { encoding: "utf8" });
+      expect(status, stderr).to.equal(0);
+      real = await startReal(dir);
+      expect((await real.fetch(path)).status).to.equal(404);
+    } finally {
+      await real.kill();
+      folder.remove();
+    }
   });
 
   it("refuses folders that lead to the live files through links, and leaves the live files in their place", async () => {
