@@ -29,6 +29,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "README, on servers", function () {
 
   it("has commands that bring a folder to servers and start the service there", async () => {
     const [block] = commandBlocks("README.md").filter(({ run }) => run === "servers");
+    expect(block?.script).to.match(/mongodb:[^']*[?&]replicaSet=/);
     const script = [
       [/'mongodb:[^']*'/, `'${mongodbUrl(name)}'`],
       [/'influxdb:[^']*'/, `'${influxdbUrl(name)}'`],
