@@ -26,6 +26,10 @@ describe("lists that are searched and sorted", () => {
     { path: "/api/deletion?q=a", code: "unknown_parameter", field: "" },
     { path: "/api/deletion?range=1d", code: "unknown_parameter", field: "" },
     { path: "/api/segment?sort=size&after=s1", code: "bad_after", field: "after" },
+    { path: "/api/stream?sort=name&after=s1", code: "bad_after", field: "after" },
+    { path: "/api/experience?sort=name&after=s1", code: "bad_after", field: "after" },
+    { path: "/api/series?after=s1", code: "bad_after", field: "after" },
+    { path: "/api/deletion?after=s1", code: "invalid_id", field: "after" },
     { path: `/api/segment?sort=size&after=${"x".repeat(22)}.3`, code: "bad_after", field: "after" },
   ]) {
     it(`refuse ${path.slice(0, 60)}`, async () => {
@@ -36,6 +40,11 @@ describe("lists that are searched and sorted", () => {
       await refused(service, path, {}, 400);
     });
   }
+
+  it("accept any text as `after` in id order, as ids may be deleted between pages", async () => {
+    for (const list of ["segment", "experience", "stream"])
+      expect((await service.fetch(`/api/${list}?after=s1`)).status, list).to.equal(200);
+  });
 });
 
 describe("the list of 5,000 segments", () => {

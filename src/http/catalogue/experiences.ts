@@ -35,7 +35,7 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
         tag: "catalogue",
         summary: "List experiences",
         description:
-          "Use it to list, search and rank experiences. With `range`, each row also has the newest conversion rate and the one a range earlier; null without a rate in the last 4 weeks. Errors 400: `bad_range`, `range_required`, `unknown_sort`, `too_many_entries`, `bad_after`.",
+          "Use it to list, search and rank experiences. With `range`, each row also has the newest conversion rate and the one a range earlier; null without a rate in the last 4 weeks. Errors 400: `bad_range`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `bad_after`.",
       },
       query: {
         ...searchQuery(

@@ -61,7 +61,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         tag: "catalogue",
         summary: "List segments",
         description:
-          "Use it to list, search and rank segments. With `range`, each row also has the newest saved size and the one a range earlier; null without a saved size in the last 4 weeks. Errors 400: `unknown_table`, `bad_range`, `range_required`, `unknown_sort`, `too_many_entries`, `bad_after`.",
+          "Use it to list, search and rank segments. With `range`, each row also has the newest saved size and the one a range earlier; null without a saved size in the last 4 weeks. Errors 400: `unknown_table`, `bad_range`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `bad_after`.",
       },
       query: {
         table: Type.Optional(Type.String({ description: "Only segments of this table." })),

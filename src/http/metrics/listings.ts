@@ -110,7 +110,7 @@ export function listingRoutes({ series, counts, orders, clock }: ListingDependen
         tag: "metrics",
         summary: "List streams",
         description:
-          "Use it to check whether messages arrive. Each message is counted at once in the slot of its event time. With `range`, each row also has the number of messages in the last range of whole hours and in the range before it. Errors 400: `bad_range`, `range_required`, `unknown_sort`, `bad_after`.",
+          "Use it to check whether messages arrive. Each message is counted at once in the slot of its event time. With `range`, each row also has the number of messages in the last range of whole hours and in the range before it. Errors 400: `bad_range`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `bad_after`.",
       },
       query: {
         ...searchQuery(
