@@ -56,6 +56,13 @@ describe("the files in deploy", () => {
     }
   });
 
+  it("send requests to a process as long as it is alive: without MongoDB every process is unready, and still serves reads", () => {
+    for (const name of ["caddy/Caddyfile", "kubernetes/embedded.yaml", "kubernetes/servers.yaml"]) {
+      const paths = [...read(name).matchAll(/(?:health_uri|path:) (\/\w+)/g)].map(([, path]) => path);
+      expect([...new Set(paths)], name).to.deep.equal(["/health"]);
+    }
+  });
+
   describe("systemd", () => {
     if (!has("systemd-analyze")) {
       it("not run: systemd-analyze was not found");
