@@ -20,12 +20,23 @@ export function searchText(text: string): string {
   return text.normalize("NFC").toLowerCase();
 }
 
-/** Returns the nearest word by edit distance, ignoring case, and that distance. */
-export function nearestWord(name: string, words: readonly string[]): { readonly word: string; readonly edits: number } {
+/**
+ * Returns the word that a misspelt name probably means: the nearest one, ignoring case, if at most a third of its
+ * characters, rounded, and at most two differ. Otherwise it may be another word: HOME is not HOST.
+ */
+export function meantWord(name: string, words: readonly string[]): string | undefined {
   const short = name.slice(0, 64).toLowerCase();
-  return words
-    .map((word) => ({ word, edits: distance(short, word.toLowerCase()) }))
-    .reduce((best, one) => (one.edits < best.edits ? one : best));
+  const most = Math.min(MAX_EDITS, Math.round(name.length / 3));
+  const near = words.map((word) => ({ word, edits: distance(short, word.toLowerCase()) }));
+  return near.filter(({ edits }) => edits <= most).sort((a, b) => a.edits - b.edits)[0]?.word;
+}
+
+const MAX_EDITS = 2;
+
+/** Returns the hint of an error about an unknown name, which does not contain that name. */
+export function knownNames(name: string, known: readonly string[]): string {
+  const meant = meantWord(name, known);
+  return meant === undefined ? `the known ones are ${known.join(", ")}` : `the nearest known one is ${meant}`;
 }
 
 /** Levenshtein distance, https://en.wikipedia.org/wiki/Levenshtein_distance. */

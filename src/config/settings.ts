@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { StartError } from "../errors.js";
 import { jsonErrorAt, positionAfter } from "../formats/json-error.js";
-import { nearestWord } from "../text.js";
+import { meantWord } from "../text.js";
 import {
   allowedWords,
   defaultSettings,
@@ -168,17 +168,14 @@ function refuse({ environment, schema }: Setting): never {
   throw new StartError(`${environment} is wrong. Allowed: ${allowedWords(schema)}. ${schema.description}`);
 }
 
-/** Returns environment variables that are not settings but one or two edits away from one, with that setting's name. */
+/** Returns environment variables that are not settings but probably mean one, with that setting's name. */
 export function similarNames(
   environment: Readonly<Record<string, string | undefined>>,
 ): { name: string; nearest: string }[] {
   const ours = ["CONFIG", ...settingList.map((setting) => setting.environment)];
   return Object.keys(environment).flatMap((name) => {
     if (environment[name] === undefined || ours.includes(name)) return [];
-    const { word, edits } = nearestWord(name, ours);
-    return edits <= (name.length > MAX_SHORT_NAME ? 2 : 1) ? [{ name, nearest: word }] : [];
+    const nearest = meantWord(name, ours);
+    return nearest === undefined ? [] : [{ name, nearest }];
   });
 }
-
-/** Maximum characters of a name for which two edits give another word: HOME is not HOST. */
-const MAX_SHORT_NAME = 5;

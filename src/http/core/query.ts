@@ -1,6 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
 import { invalid } from "../../errors.js";
-import { nearestWord } from "../../text.js";
+import { knownNames } from "../../text.js";
 import type { Route } from "./route.js";
 import { parameterCheck } from "./validation.js";
 
@@ -58,7 +58,7 @@ export function queryReader(
 }
 
 function unknownParameter(name: string, known: readonly string[]): Error {
-  const hint = known.length === 0 ? "this route has none" : `the nearest known one is ${nearestWord(name, known).word}`;
+  const hint = known.length === 0 ? "this route has none" : knownNames(name, known);
   return invalid("unknown_parameter", "", `Unknown query parameter; ${hint}`);
 }
 

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
-import { nearestWord } from "../../text.js";
+import { knownNames } from "../../text.js";
 import type { SchemaIssue } from "./route.js";
 
 const ajv = new Ajv2020({ allowUnionTypes: true }).addVocabulary(["issue"]);
@@ -65,12 +65,12 @@ const typeWords: Readonly<Record<string, string>> = {
   object: "An object",
 };
 
-/** Adds an issue with the nearest known name for each unknown field of a JSON object. */
+/** Adds an issue with the known names that it may mean for each unknown field of a JSON object. */
 export function unknownFields(object: object, known: readonly string[], path: string, issues: Issues): void {
   for (const name of Object.keys(object)) {
     if (issues.full) return;
     if (known.includes(name)) continue;
-    issues.add("unknown_field", path, `Unknown field; the nearest known one is ${nearestWord(name, known).word}`);
+    issues.add("unknown_field", path, `Unknown field; ${knownNames(name, known)}`);
   }
 }
 

@@ -2,7 +2,7 @@ import type { ErrorObject } from "ajv";
 import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
 import type { AskedItem } from "../../metrics/query/fetch.js";
 import type { AskedSeries } from "../../metrics/query/request.js";
-import { nearestWord } from "../../text.js";
+import { knownNames } from "../../text.js";
 import { parseJson } from "../core/json-body.js";
 import { compile } from "../core/validation.js";
 import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";
@@ -50,8 +50,7 @@ function issueOf(error: ErrorObject | undefined): ValidationIssue {
 }
 
 function unknownField(name: string): ValidationIssue {
-  const message = `Unknown field; the nearest known one is ${nearestWord(name, seriesFieldNames).word}`;
-  return { code: "unknown_field", path: "", message };
+  return { code: "unknown_field", path: "", message: `Unknown field; ${knownNames(name, seriesFieldNames)}` };
 }
 
 /** Returns the issue of a parameter given under both of its names. */
