@@ -64,9 +64,15 @@ export function invalid(code: string, path: string, message: string): ServiceErr
   return new ServiceError("invalid", message, { issues: [{ code, path, message }] });
 }
 
-/** Returns the value; throws `not-found` if it is undefined. */
-export function found<T>(value: T | undefined): T {
-  if (value === undefined) throw new ServiceError("not-found", "Not Found");
+/** Returns the error for something that does not exist, of this kind. */
+export function notFound(kind: string, code = "not_found", path = ""): ServiceError {
+  const message = `There is no such ${kind}`;
+  return new ServiceError("not-found", "Not Found", { issues: [{ code, path, message }] });
+}
+
+/** Returns the value; throws `notFound` if it is undefined. */
+export function found<T>(value: T | undefined, kind: string): T {
+  if (value === undefined) throw notFound(kind);
   return value;
 }
 

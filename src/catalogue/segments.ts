@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.js";
+import { notFound, ServiceError } from "../errors.js";
 import type { CatalogueStore } from "./ports.js";
 
 /**
@@ -17,7 +17,7 @@ export async function deleteSegment(
       "An experience names this segment as its audience or goal: change or delete it first",
     );
   }
-  if (outcome === "absent") throw new ServiceError("not-found", "Not Found");
+  if (outcome === "absent") throw notFound("segment");
 }
 
 /** Returns the first `limit` segment ids of the catalogue, in order. */

@@ -95,6 +95,6 @@ describe("the export command", function () {
   it("reports in a line that no entity has the identity, without repeating it", async () => {
     const { code, err } = await runToEnd("export", [...of("eve@example.com"), "--url", service.url]);
     expect(code).to.equal(1);
-    expect(err).to.match(/^The service answered 404: Not Found\n$/);
+    expect(err).to.match(/^The service answered 404: There is no such entity\n$/);
   });
 });

@@ -59,7 +59,7 @@ describe("a message", () => {
   });
 
   const ids = (count: number) => Array.from({ length: count }, (_, i) => `s${i}`);
-  for (const [what, json, code, path] of [
+  for (const [what, json, code, path, message] of [
     ["no object", "x", "not_an_object", ""],
     ["a list", [{ _uid: "a" }], "not_an_object", ""],
     ["null", null, "not_an_object", ""],
@@ -80,7 +80,16 @@ describe("a message", () => {
     ["__proto__ further in", JSON.parse('{"_uid":"a","x":[{"__proto__":1}]}'), "invalid_name", ""],
     ["16 levels in a value", { _uid: "a", deep: nested(16) }, "too_deep", ""],
     ["100,000 levels", { _uid: "a", deep: nested(100_000) }, "too_deep", ""],
-    ["a number beyond all", JSON.parse('{"_uid":"a","x":1e309}'), "invalid_number", ""],
+    [
+      "a number beyond all",
+      JSON.parse('{"_uid":"a","x":1e309}'),
+      "invalid_number",
+      "",
+      / \(attribute 2 of the message\)$/,
+    ],
+    ["a number beyond all as an identity", JSON.parse('{"_uid":1e309}'), "invalid_number", "_uid", /string$/],
+    ["a number beyond all as a time", JSON.parse('{"_uid":"a","at":1e309}'), "invalid_number", "timestampField"],
+    ["a number beyond all as a segment", JSON.parse('{"_uid":"a","segments":[1e309]}'), "invalid_number", "segments"],
     ["segments that are a text", { _uid: "a", segments: "s" }, "invalid_segments", "segments"],
     ["segments with another field", { _uid: "a", segments: { set: [] } }, "invalid_segments", "segments"],
     ["added segments that are no list", { _uid: "a", segments: { add: "s" } }, "invalid_segments", "segments"],
@@ -91,10 +100,11 @@ describe("a message", () => {
     ["a time that is none", { _uid: "a", at: "Tue" }, "invalid_time", "timestampField"],
     ["a time that is a list", { _uid: "a", at: [LONG_AGO] }, "invalid_time", "timestampField"],
     ["a time before 1970", { _uid: "a", at: -1 }, "invalid_time", "timestampField"],
-  ] as [string, unknown, string, string?][]) {
+  ] as [string, unknown, string, string?, RegExp?][]) {
     it(`is refused with ${what}`, () => {
       const thrown = expect(() => parse(json)).to.throw();
       thrown.with.nested.property("issues[0].code", code);
+      if (message !== undefined) thrown.with.nested.property("issues[0].message").that.matches(message);
       if (path !== undefined) thrown.with.nested.property("issues[0].path", path);
     });
   }

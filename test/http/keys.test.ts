@@ -22,6 +22,8 @@ describe("keys", () => {
     });
   }
 
+  const form = "em_<id>_<secret>, alone or after Bearer or Token";
+
   const absent: [string, string | null][] = [
     ["none", null],
     ["an empty one", ""],
@@ -62,12 +64,14 @@ describe("keys", () => {
       status: 401,
       message: "Not authorized",
       data: null,
-      errors: [{ code: "unauthenticated", path: "Authorization", message: "The API key is not valid" }],
+      errors: [
+        { code: "unauthenticated", path: "Authorization", message: `The API key is not valid; expected is ${form}` },
+      ],
     });
   });
 
   it("that are absent are refused with the way to send one", async () => {
-    expect(await refusal(absent)).to.contain("Send an API key in the Authorization header: em_<id>_<secret>");
+    expect(await refusal(absent)).to.contain(`Send an API key in the Authorization header: ${form}`);
   });
 
   it("in the query are accepted only with the setting key_in_query", async () => {

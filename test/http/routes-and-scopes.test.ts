@@ -139,6 +139,34 @@ describe("routes and scopes", () => {
     });
   }
 
+  const identity = { table: "user", field: "_uid", value: "zqcanaryqz" };
+  for (const [method, path, what, json] of [
+    ["GET", "/api/zqcanaryqz", "There is no such route"],
+    ["GET", "/api/metric/", "There is no such route"],
+    ["GET", "/docs/zqcanaryqz", "There is no such file"],
+    ["GET", "/api/segment/zqcanaryqz", "There is no such segment"],
+    ["DELETE", "/api/segment/zqcanaryqz", "There is no such segment"],
+    ["POST", "/api/segment/zqcanaryqz/members", "There is no such segment", {}],
+    ["GET", "/api/experience/zqcanaryqz", "There is no such experience"],
+    ["DELETE", "/api/experience/zqcanaryqz", "There is no such experience"],
+    ["GET", "/api/deletion/zqcanaryqz", "There is no such deletion request"],
+    ["GET", "/api/entity/deletestatus/zqcanaryqz", "There is no such deletion request"],
+    ["GET", "/api/entity/user/zqcanaryqz", "There is no such entity"],
+    ["GET", "/api/entity/user/_uid/zqcanaryqz/segments", "There is no such entity"],
+    ["POST", "/api/entity/export", "There is no such entity", identity],
+    ["POST", "/api/deletion/preview", "There is no such entity", identity],
+    ["GET", "/api/entity/zqcanaryqz/_uid/a", "There is no such table"],
+  ] as const) {
+    it(`name what was not found: ${method} ${path} is "${what}"`, async () => {
+      const response = await service.fetch(path, { method, ...(json === undefined ? {} : { json }) });
+      const text = await response.text();
+      expect(response.status, text).to.equal(404);
+      expect(text).to.not.contain("zqcanaryqz");
+      const { message, errors } = JSON.parse(text) as { message: string; errors: { message: string }[] };
+      expect([message, errors.map((error) => error.message)]).to.deep.equal(["Not Found", [what]]);
+    });
+  }
+
   const elsewhere = [
     "/API/metric",
     "/api/Metric",

@@ -3,7 +3,7 @@ import { instantForms } from "../../formats/instant.js";
 import { hasAtMost } from "../../text.js";
 import type { Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
-import { type Identity, identityKey, identityOf } from "../profile/identity.js";
+import { type Identity, identityField, identityKey, identityOf } from "../profile/identity.js";
 import type { Message, SegmentStatement } from "./message.js";
 
 /** Rules for the messages of one request. */
@@ -51,7 +51,7 @@ export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage 
   const names = Object.keys(json);
   if (names.length > MAX_NAMES) throw invalid("too_many_names", "", `A message has at most ${MAX_NAMES} attributes`);
   const issue = jsonIssue(json, rules.nesting);
-  if (issue !== undefined) throw invalid(issue.code, "", issue.message);
+  if (issue !== undefined) throw valueError(issue, json as Record<string, Json>, rules);
 
   const { table, onlyField } = rules;
   const fields = new Map(table.identities.map((field) => [field.name, field]));
@@ -87,6 +87,17 @@ export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage 
     time: eventTimeOf(json, rules),
     body: json as { readonly [name: string]: Json },
   };
+}
+
+/** Returns the error for an issue of a message. It names the attribute only if the name is one of the service's own. */
+function valueError({ code, message }: JsonIssue, json: Readonly<Record<string, Json>>, rules: MessageRules): Error {
+  const names = Object.keys(json);
+  const at = names.findIndex((name) => jsonIssue(json[name], rules.nesting - 1)?.code === code);
+  const name = names[at];
+  if (name === undefined) return invalid(code, "", message);
+  if (name === "segments" || identityField(rules.table, name) !== undefined) return invalid(code, name, message);
+  if (name === rules.timestampField) return invalid(code, "timestampField", message);
+  return invalid(code, "", `${message} (attribute ${at + 1} of the message)`);
 }
 
 function checkedName(name: string): string {
@@ -153,11 +164,13 @@ function refuse(message: string) {
   return invalid("invalid_segments", "segments", message);
 }
 
+type JsonIssue = Omit<ValidationIssue, "path">;
+
 /**
  * Returns the issue of a JSON value that cannot be stored: nested more than `maxDepth` levels, not a finite number, or
  * a dangerous name.
  */
-export function jsonIssue(value: unknown, maxDepth: number): Omit<ValidationIssue, "path"> | undefined {
+export function jsonIssue(value: unknown, maxDepth: number): JsonIssue | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : NOT_A_NUMBER;
   if (typeof value !== "object" || value === null) return undefined;
   if (maxDepth === 0) return { code: "too_deep", message: "The value is nested too deep" };

@@ -1,4 +1,4 @@
-import { ServiceError, StartError } from "../../errors.js";
+import { notFound, StartError } from "../../errors.js";
 import { RESERVED_IDENTITY_FIELDS, RESERVED_TABLES } from "../../reserved-names.js";
 
 /** Normalization of an identity field: `text` is NFC and trimmed; `email` is also lower-cased. */
@@ -48,8 +48,7 @@ export function tablesOf(json: unknown): Tables {
 export function tableNamed(tables: Tables, name: string): Table {
   const table = tables.get(name);
   if (table !== undefined) return table;
-  const issue = { code: "unknown_table", path: "table", message: "There is no such table" };
-  throw new ServiceError("not-found", "Not Found", { issues: [issue] });
+  throw notFound("table", "unknown_table", "table");
 }
 
 function tableOf(entry: unknown, path: string): Table {

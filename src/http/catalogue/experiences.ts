@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { ListOrders } from "../../catalogue/list-orders.js";
 import type { Experience as CatalogueExperience, CatalogueStore } from "../../catalogue/ports.js";
 import type { Clock } from "../../clock.js";
-import { found, ServiceError } from "../../errors.js";
+import { found, notFound, ServiceError } from "../../errors.js";
 import { experience as experienceDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
 import { ListMeta, rangeQuery, searchQuery, trendPage } from "../core/list-page.js";
@@ -71,7 +71,7 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
       params: { id: idIn(exampleId) },
       responses: { 200: experienceAnswer },
       async handler({ params: { id } }) {
-        return { data: toWire(found(await catalogue.experience(id))) };
+        return { data: toWire(found(await catalogue.experience(id), "experience")) };
       },
     }),
     route({
@@ -111,7 +111,7 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
       params: { id: idIn(exampleId) },
       responses: { 200: success("RemovedAnswer", Removed) },
       async handler({ params: { id } }) {
-        if (!(await catalogue.deleteExperience(id))) throw new ServiceError("not-found", "Not Found");
+        if (!(await catalogue.deleteExperience(id))) throw notFound("experience");
         return { data: { id } };
       },
     }),

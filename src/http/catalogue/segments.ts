@@ -129,7 +129,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
       params: { id: idIn(exampleNames.audience) },
       responses: { 200: segmentAnswer },
       async handler({ params: { id } }) {
-        return { data: await withSize(found(await catalogue.segment(id))) };
+        return { data: await withSize(found(await catalogue.segment(id), "segment")) };
       },
     }),
     route({

@@ -1,6 +1,6 @@
 import Router from "@koa/router";
 import type Koa from "koa";
-import { ServiceError } from "../../errors.js";
+import { notFound, ServiceError } from "../../errors.js";
 import type { ApiContext, ApiState, Route } from "./route.js";
 
 type Answer = (ctx: ApiContext) => Promise<void> | void;
@@ -15,7 +15,7 @@ export function routerOf(
   run: (route: Route) => Answer,
 ): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
   const places = new Map<string, Answer>();
-  for (const path of reservedPaths(routes)) places.set(path, notFound);
+  for (const path of reservedPaths(routes)) places.set(path, noRoute);
   for (const { path } of routes) {
     if (places.has(path)) continue;
     const here = routes.filter((route) => route.path === path);
@@ -24,7 +24,7 @@ export function routerOf(
   const router = new Router({ sensitive: true, strict: true });
   const inOrder = [...places].sort(([a], [b]) => (rank(a) < rank(b) ? -1 : 1));
   for (const [path, answer] of inOrder) router.all(path, (ctx) => answer(ctx as unknown as ApiContext));
-  router.on("not-found", notFound);
+  router.on("not-found", noRoute);
   return router.routes() as unknown as Koa.Middleware<ApiState, Koa.DefaultContextExtends>;
 }
 
@@ -42,8 +42,8 @@ function answerAt(byMethod: ReadonlyMap<string, Answer>): Answer {
   };
 }
 
-function notFound(): never {
-  throw new ServiceError("not-found", "Not Found");
+function noRoute(): never {
+  throw notFound("route");
 }
 
 /**

@@ -118,7 +118,7 @@ function previewRoute({ tables, limits, preview }: DeletionRouteDependencies): R
     responses: { 200: success("DeletionPreviewAnswer", Preview) },
     async handler({ body }) {
       const { table, identity } = identityInBody(body, tables, limits.identity_bytes);
-      const counted = found(await preview(table.name, identity));
+      const counted = found(await preview(table.name, identity), "entity");
       const { profiles, identities, messages, segments, targets } = counted;
       return {
         data: {

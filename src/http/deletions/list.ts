@@ -168,7 +168,7 @@ export function deletionListRoutes({ ledger, clock, hint }: DeletionListDependen
 
 /** Returns the request with this id; throws `not-found` when there is none. */
 export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: string): Promise<Deletion> {
-  return found(isRequestId(requestId) ? await ledger.find(requestId) : undefined);
+  return found(isRequestId(requestId) ? await ledger.find(requestId) : undefined, "deletion request");
 }
 
 function listed(deletion: Deletion, now: number) {

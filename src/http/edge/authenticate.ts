@@ -66,7 +66,7 @@ export function authenticator({
     const caller = found instanceof Promise ? await found : found;
     if (caller === undefined) {
       await wrongKeys.consume(callerAddress(ctx.req, trustProxy)).catch((reason: unknown) => {
-        throw overRate(reason, "Too many wrong keys");
+        throw overRate(reason, "Too many wrong keys from this address");
       });
       throw unauthenticated(NOT_VALID);
     }
@@ -103,10 +103,12 @@ function headerKey({ headers }: Pick<IncomingMessage, "headers">): string | unde
   return (header.startsWith("em_") ? header : header.replace(/^(?:bearer|token)(?: +|$)/i, "")) || undefined;
 }
 
-const HOW_TO_SEND = "Send an API key in the Authorization header: em_<id>_<secret>, alone or after Bearer or Token";
+const FORM = "em_<id>_<secret>, alone or after Bearer or Token";
+
+const HOW_TO_SEND = `Send an API key in the Authorization header: ${FORM}`;
 
 /** One text for every invalid key: a text that depends on the reason would reveal which ids exist. */
-const NOT_VALID = "The API key is not valid";
+const NOT_VALID = `The API key is not valid; expected is ${FORM}`;
 
 /** Sent only for the whole text of a key. */
 const EXPIRED = "The API key has expired: its bound expires has passed";

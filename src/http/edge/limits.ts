@@ -212,6 +212,7 @@ export function shedLoad(
 export function overRate(reason: unknown, message: string, path = ""): unknown {
   if (!(reason instanceof RateLimiterRes)) return reason;
   const retryAfter = Math.max(1, Math.ceil(reason.msBeforeNext / 1000));
-  const issues = [{ code: "too_many_requests", path, message }];
-  return new ServiceError("too-many-requests", message, { retryAfter, issues });
+  const text = `${message}; try again in ${retryAfter} s`;
+  const issues = [{ code: "too_many_requests", path, message: text }];
+  return new ServiceError("too-many-requests", text, { retryAfter, issues });
 }

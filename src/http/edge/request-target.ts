@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import { invalid, ServiceError } from "../../errors.js";
+import { invalid, notFound, ServiceError } from "../../errors.js";
 
 /** Checks the head of a request and returns its normalized path. Throws when the head is refused. */
 export function canonicalPath(req: IncomingMessage, urlBytes: number): string {
@@ -78,7 +78,7 @@ function pathStart(url: string): number {
  */
 function spelledOnce(path: string): string {
   if (path === "/") return path;
-  if (path.endsWith("/") || path.includes("//")) throw new ServiceError("not-found", "Not Found");
+  if (path.endsWith("/") || path.includes("//")) throw notFound("route");
   if (PLAIN.test(path)) return path;
   return path
     .split("/")

@@ -65,7 +65,7 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       responses: { 200: success("ExplainedSegmentsAnswer", Type.Array(ExplainedSegment)) },
       async handler({ params }) {
         const { table, identity } = namedIdentity(params, tables, identityBytes);
-        const segments = found(await explain(table, identity));
+        const segments = found(await explain(table, identity), "entity");
         return {
           data: segments.map(({ id, name, since, arrival, stream = null }) => ({
             id,
@@ -91,7 +91,7 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       responses: { 200: done({ "application/x-ndjson": exportLines }) },
       async handler({ ctx, body }) {
         const { table, identity } = identityInBody(body, tables, identityBytes);
-        const pages = found(await exportAll(table, identity));
+        const pages = found(await exportAll(table, identity), "entity");
         await streamJsonLines(ctx, pages, (page) => page.map(lineOf));
         return undefined;
       },

@@ -129,7 +129,7 @@ async function readOne(
   const { table, identity } = namedIdentity(named, tables, identityBytes);
   const bound = ctx.state.bounds.fields;
   const mayReturn = (name: string) => bound?.includes(name) ?? true;
-  const profile = found(await read(table, identity, { segments: segments && mayReturn("segments") }));
+  const profile = found(await read(table, identity, { segments: segments && mayReturn("segments") }), "entity");
   if (download) {
     ctx.attachment(`${table.name}.json`);
     ctx.type = "application/json";

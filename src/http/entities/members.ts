@@ -52,7 +52,7 @@ export function memberRoutes(dependencies: MemberRouteDependencies): readonly Ro
       body: { schema: MembersInput, optional: true, examples: () => ({ some: { fields: ["plan"], limit: 10 } }) },
       responses: { 200: done({ "application/x-ndjson": memberLines }) },
       async handler({ ctx, params: { id }, body: { fields, ...page } }) {
-        found((await dependencies.segments.names([id])).get(id));
+        found((await dependencies.segments.names([id])).get(id), "segment");
         sendPlain(ctx);
         await streamJsonLines(ctx, list(id, page), (listed) =>
           "members" in listed

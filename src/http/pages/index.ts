@@ -108,7 +108,7 @@ function addressOf({ host, secure, req: { socket } }: ApiContext): string {
 type Files = ReadonlyMap<string, () => Promise<KeptBody>>;
 
 async function answerFile(ctx: ApiContext, files: Files, name: string): Promise<void> {
-  const file = found(files.get(name));
+  const file = found(files.get(name), "file");
   answerKept(ctx, await file());
 }
 
