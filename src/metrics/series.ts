@@ -54,9 +54,13 @@ export function addSlots(column: Float64Array, sums: Float64Array): void {
     const value = column[i] as number;
     if (Number.isNaN(value)) continue;
     const sum = sums[i] as number;
-    const next = Number.isNaN(sum) ? value : sum + value;
-    sums[i] = Math.min(Number.MAX_VALUE, Math.max(-Number.MAX_VALUE, next));
+    sums[i] = finite(Number.isNaN(sum) ? value : sum + value);
   }
+}
+
+/** Returns the number, or the nearest number that JSON can represent. */
+export function finite(value: number): number {
+  return Math.min(Number.MAX_VALUE, Math.max(-Number.MAX_VALUE, value));
 }
 
 /** Returns a unique name of a series. */

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { Readable, Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
@@ -61,33 +62,43 @@ describe("an answer that is streamed", () => {
     await once(slow, "finish");
   });
 
-  it("is cut off, and its error logged, when its source fails half-way", async () => {
-    const stream = new Readable({ read() {} });
-    stream.push("first\n".repeat(1000));
-    const { server, port, logged } = await serving(stream);
-    const socket = await openSocket(port);
-    socket.write(`${HEAD}\r\n`);
-    await once(socket, "data");
-    stream.destroy(new TypeError("what a store said"));
-    await once(socket, "close");
-    server.close();
-    expect(logged).to.have.length(1);
-    expect(logged[0]).to.include({ route: "/lines", name: "TypeError" });
-    expect(JSON.stringify(logged)).to.not.include("what a store said");
-  });
+  const failure = new TypeError("what a store said");
+  const line = `${"first".repeat(1000)}\n`;
+  async function* failing() {
+    yield line;
+    throw failure;
+  }
+  for (const [kind, source] of [
+    ["a stream", () => Readable.from(failing(), { objectMode: false })],
+    ["pieces", failing],
+  ] as const) {
+    for (const encoding of ["identity", "gzip"]) {
+      it(`is cut off, and its error logged, when its source of ${kind} fails half-way (${encoding})`, async () => {
+        const { server, port, logged } = await serving(source());
+        const { text } = await rawRequest(port, `${HEAD}Accept-Encoding: ${encoding}\r\n\r\n`);
+        server.close();
+        expect(text.endsWith("0\r\n\r\n")).to.equal(false);
+        expect(logged).to.have.length(1);
+        expect(logged[0]).to.include({ route: "/lines", name: "TypeError" });
+        expect(JSON.stringify(logged)).to.not.include(failure.message);
+      });
+    }
+  }
 
-  it("writes no line of the log when its caller goes", async () => {
-    const stream = new Readable({ read() {} });
-    stream.push("first\n");
-    const { server, port, logged } = await serving(stream);
-    const socket = await openSocket(port);
-    socket.write(`${HEAD}\r\n`);
-    await once(socket, "data");
-    socket.resetAndDestroy();
-    await until("its source is closed", () => stream.destroyed);
-    await new Promise((resolve) => server.close(resolve));
-    expect(logged).to.deep.equal([]);
-  });
+  for (const encoding of ["identity", "gzip"]) {
+    it(`closes its source, and logs nothing, when its caller goes (${encoding})`, async () => {
+      const stream = new Readable({ read() {} });
+      stream.push(randomBytes(200_000).toString("hex"));
+      const { server, port, logged } = await serving(stream);
+      const socket = await openSocket(port);
+      socket.write(`${HEAD}Accept-Encoding: ${encoding}\r\n\r\n`);
+      await once(socket, "data");
+      socket.resetAndDestroy();
+      await until("its source is closed", () => stream.destroyed);
+      await new Promise((resolve) => server.close(resolve));
+      expect(logged).to.deep.equal([]);
+    });
+  }
 
   it("is an error when its source fails before the first piece", async () => {
     const { server, port } = await serving(piecesOf(new ServiceError("unavailable", "The store is away")));

@@ -134,6 +134,19 @@ describe("series as CSV", () => {
     }
   });
 
+  it("Sums and means beyond the range of a double are its limit, in JSON and in CSV", async () => {
+    const large = { ...web, dimension_id: "large", range: "6h", interval: "2h", smooth: true };
+    await writePoints(
+      service,
+      [1, 2, 3, 4, 5, 6].map((hours) => pointOf("stream", "large", 1e308, now - hours * HOUR)),
+    );
+    const json = (await (await post(large, "/api/metric")).json()) as { data: { values: { value: number }[] }[] };
+    const most = Array(3).fill(Number.MAX_VALUE);
+    expect(json.data[0]?.values.map(({ value }) => value)).to.deep.equal(most);
+    const [, ...records] = (await (await post(large)).text()).trimEnd().split("\r\n");
+    expect(records.map((record) => Number(record.split(",").at(-1)))).to.deep.equal(most);
+  });
+
   it("A HEAD request for CSV is answered with its content type, without a body", async () => {
     const answer = await service.fetch(query("csv"), { method: "HEAD" });
     expect([answer.status, answer.headers.get("content-type")]).to.deep.equal([200, "text/csv; charset=utf-8"]);

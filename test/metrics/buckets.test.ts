@@ -18,8 +18,19 @@ describe("values at the end of the range of a double", () => {
   });
 
   it("A moving average stays finite", () => {
-    const [first, second, third] = smooth(Float64Array.of(MOST, MOST, -MOST));
-    for (const value of [first, second]) expect((value as number) / MOST).to.be.closeTo(1, 1e-9);
-    expect((third as number) / MOST).to.be.closeTo(1 / 3, 1e-9);
+    for (const [values, mean] of [
+      [[MOST], MOST],
+      [[MOST, MOST], MOST],
+      [[MOST, MOST, MOST], MOST],
+      [[-MOST, -MOST, -MOST], -MOST],
+      [[MOST, MOST, -MOST], MOST / 3],
+      [[-MOST, MOST, MOST], MOST / 3],
+      [[1e308, 1e308, 1e308], 1e308],
+      [[MOST, MOST, MOST / 2], MOST * (2.5 / 3)],
+    ] as const) {
+      const last = smooth(Float64Array.from(values)).at(-1) as number;
+      expect(last, String(values)).to.satisfy(Number.isFinite);
+      expect(last / mean, String(values)).to.be.closeTo(1, 1e-15);
+    }
   });
 });

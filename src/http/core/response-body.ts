@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Readable } from "node:stream";
+import { finished, Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import type Koa from "koa";
@@ -19,7 +19,15 @@ const gzipResponse = compress({ threshold: WORTH_GZIP, gzip: FAST, br: false, de
 /** Compresses large responses for callers that accept gzip. Small responses and other callers cost nothing. */
 export async function compressed(ctx: Koa.Context, next: Koa.Next): Promise<void> {
   await next();
-  if (ctx.body && takesGzip(ctx)) await gzipResponse(ctx, async () => {});
+  const source: unknown = ctx.body;
+  if (!source || !takesGzip(ctx)) return;
+  await gzipResponse(ctx, async () => {});
+  const { body } = ctx;
+  if (!(source instanceof Readable) || !(body instanceof Readable) || body === source) return;
+  // The compressor does not receive the failure of its source: the response would never end.
+  finished(source, (error) => {
+    if (error) body.destroy(error);
+  });
 }
 
 /** Disables compression for this response: the compressor would delay its pieces. */

@@ -1,5 +1,5 @@
 import type { Aggregation } from "../dimensions.js";
-import type { SlotColumn } from "../series.js";
+import { finite, type SlotColumn } from "../series.js";
 import { type Buckets, type SeriesPlan, SMOOTH_LEAD } from "./plan.js";
 
 /**
@@ -53,11 +53,6 @@ const combiners: Readonly<Record<Aggregation, (a: number, b: number) => number>>
   min: (a, b) => (a < b ? a : b),
 };
 
-/** Returns the number, or the nearest number that JSON can represent. */
-function finite(value: number): number {
-  return Math.min(Number.MAX_VALUE, Math.max(-Number.MAX_VALUE, value));
-}
-
 /** Sets the first `count` buckets to 0 if they are empty. */
 export function fillEmpty(values: Float64Array, count: number): void {
   for (let i = 0; i < count; i += 1) if (Number.isNaN(values[i])) values[i] = 0;
@@ -88,5 +83,6 @@ export function smooth(values: Float64Array): Float64Array {
 function mean(values: Float64Array): number {
   const sum = values.reduce((total, value) => total + value, 0);
   if (Number.isFinite(sum)) return sum / values.length;
-  return values.reduce((total, value) => total + value / values.length, 0);
+  // A quarter of each value: the sum of up to three stays finite.
+  return finite((values.reduce((total, value) => total + value / 4, 0) / values.length) * 4);
 }
