@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { systemClock } from "../../src/clock.js";
@@ -43,6 +45,19 @@ onServers(["bullmq"], "Redis", () => {
     client.disconnect();
     await close();
     await redis.close();
+  });
+
+  it("is opened before it accepts a connection", async () => {
+    let accepted = 0;
+    const frozen = createServer(() => {
+      accepted += 1;
+    }).listen(0, "127.0.0.1");
+    await once(frozen, "listening");
+    const server = `redis://127.0.0.1:${(frozen.address() as AddressInfo).port}`;
+    const { close } = await openRedisJobs({ server, isAway: true });
+    expect(accepted).to.equal(0);
+    await close();
+    frozen.close();
   });
 
   it("reports its own failures as unavailable, and no other failures", async () => {

@@ -15,8 +15,8 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
   describe("with a server of their own", () => {
     let redis: RedisServer;
     const open: JobEngine[] = [];
-    const jobs = async () => {
-      const engine = await openRedisJobs({ server: redis.url, prefix: "jobs" });
+    const jobs = async ({ isAway = false } = {}) => {
+      const engine = await openRedisJobs({ server: redis.url, prefix: "jobs", isAway });
       open.push(engine);
       return engine;
     };
@@ -123,7 +123,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
 
     it("open, hint and close without a server, and find it when it comes", async () => {
       await redis.kill();
-      const { wakeUp } = await jobs();
+      const { wakeUp } = await jobs({ isAway: true });
       wakeUp.hint("lost");
       const ran: string[] = [];
       wakeUp.listen(async (requestId) => void ran.push(requestId));

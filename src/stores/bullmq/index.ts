@@ -1,13 +1,9 @@
 import { Redis, type RedisOptions, ReplyError } from "ioredis";
-import { withTimeLimit } from "../../async/time-limit.js";
 import { ServiceError, StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import type { EngineDependencies, JobEngine } from "../stores.js";
 import { tlsError } from "../tls-errors.js";
 import { bullmqWakeUp } from "./wake-up.js";
-
-/** Maximum wait of opening for an unreachable Redis, ms. */
-const OPEN_MS = 1_500;
 
 /** Time limit of one command, ms. */
 const COMMAND_MS = 1_000;
@@ -16,7 +12,8 @@ const COMMAND_MS = 1_000;
 const WORKER_SILENCE_MS = 25_000;
 
 /**
- * Opens the jobs in Redis. While Redis is unreachable hints are dropped, and the poll of the ledger finds the requests.
+ * Opens the jobs in Redis without waiting for the connection. While Redis is not connected hints are dropped, and the
+ * poll of the ledger finds the requests.
  */
 export async function openBullmq({ settings, log }: EngineDependencies): Promise<JobEngine> {
   const redis = connections(settings.jobs.url);
@@ -46,7 +43,6 @@ export async function openBullmq({ settings, log }: EngineDependencies): Promise
   });
   const consumer = () => redis.open({ maxRetriesPerRequest: null, socketTimeout: WORKER_SILENCE_MS });
   const wakeUp = bullmqWakeUp({ prefix: redis.prefix, producer, consumer });
-  await ready(producer);
 
   return {
     wakeUp,
@@ -59,12 +55,6 @@ export async function openBullmq({ settings, log }: EngineDependencies): Promise
       redis.close();
     },
   };
-}
-
-/** Resolves when Redis is connected, or after `OPEN_MS`. */
-async function ready(client: Redis): Promise<void> {
-  if (client.status === "ready") return;
-  await withTimeLimit(OPEN_MS, [], () => new Promise((resolve) => client.once("ready", resolve))).catch(() => {});
 }
 
 /** Probes Redis and its configuration, which must not lose jobs. The service works without Redis, with delays. */
