@@ -97,8 +97,8 @@ export interface MetricEngine extends Engine {
   /** The store's own retention, ms; undefined: unlimited, or not known yet. */
   retentionMs(): number | undefined;
   /**
-   * Calls `listener` within a minute after the store was replaced by another: earlier reads are no longer valid. Absent
-   * if that cannot happen while a service runs.
+   * Calls `listener` within 5 s after the store was replaced by another, if the server responds: earlier reads are no
+   * longer valid. Absent if that cannot happen while a service runs.
    */
   onReplaced?(listener: () => void): void;
 }

@@ -6,11 +6,10 @@ import type { InfluxAddress, InfluxClient } from "./connection.js";
 import { BucketError, statusOf } from "./errors.js";
 
 /**
- * Pause between two checks of the bucket, ms: while it is unusable, and while it is usable. A check detects a replaced
- * bucket.
+ * Pause between two checks of the bucket, ms. A check detects a replaced bucket, whose old points are cached for at
+ * most 5 s, so the pause and a slow check must fit into this time.
  */
-const RETRY_MS = 5_000;
-const RECHECK_MS = 30_000;
+const CHECK_EVERY_MS = 3_000;
 
 interface KnownBucketOptions {
   /** Finds the bucket on the server, or creates it. */
@@ -109,7 +108,7 @@ export class KnownBucket {
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#closed) return;
-    this.#timer = setTimeout(() => this.check().catch(() => {}), this.#logged === "up" ? RECHECK_MS : RETRY_MS).unref();
+    this.#timer = setTimeout(() => this.check().catch(() => {}), CHECK_EVERY_MS).unref();
   }
 }
 
