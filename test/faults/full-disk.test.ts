@@ -1,6 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect } from "chai";
 import { type ChildService, startChild } from "../support/child-service.js";
+import { dataFolder } from "../support/data-folder.js";
 import { adminKey } from "../support/service.js";
 import { mountSmallDisk, type SmallDisk } from "../support/small-disk.js";
 
@@ -10,6 +12,44 @@ const DEGRADED = { ready: true, degraded: true };
 
 /** Series of one write, so that a commit needs more pages than the log of a small store has room for. */
 const SERIES = 500;
+
+describe("P24: an embedded service whose files cannot grow", function () {
+  this.timeout(60_000);
+
+  it("is degraded from the first rejected write until writes succeed again", async () => {
+    const service = startChild({ DATA_DIR: dataFolder(), ADMIN_KEY: adminKey, LOG_LEVEL: "silent" });
+    try {
+      const url = await service.listening;
+      const limit = (bytes: string) =>
+        execFileSync("prlimit", ["--pid", String(service.child.pid), `--fsize=${bytes}:`]);
+      const collect = async () => {
+        const headers = { authorization: adminKey, "content-type": "application/json" };
+        const body = JSON.stringify({ _uid: "ann", city: "Oslo" });
+        return (await fetch(`${url}/collect/json/web`, { method: "POST", headers, body })).status;
+      };
+      const notes = async () => {
+        const { data } = (await (await fetch(`${url}/ready`)).json()) as { data: { ready: boolean; stores: Store[] } };
+        expect(data.ready).to.equal(true);
+        return data.stores.flatMap(({ state, note }) => (state === "up" ? [] : `${state}: ${note}`));
+      };
+      expect(await collect()).to.equal(200);
+      limit("0");
+      expect(await collect()).to.equal(503);
+      expect(await notes()).to.deep.equal(["degraded: Writes fail: disk I/O error"]);
+      limit("unlimited");
+      expect(await notes()).to.deep.equal([]);
+      expect(await collect()).to.equal(200);
+    } finally {
+      service.child.kill("SIGKILL");
+      await service.ended;
+    }
+  });
+});
+
+interface Store {
+  readonly state: string;
+  readonly note?: string;
+}
 
 describe("P24: an embedded service whose disk is full", function () {
   this.timeout(60_000);

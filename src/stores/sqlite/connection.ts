@@ -57,8 +57,35 @@ export function openDatabase(dir: string, layout: FileLayout): Database {
   }
 }
 
+/** Files with a failed transaction since the last successful `checkWrites`. */
+const failedWrites = new WeakSet<Database>();
+
 /** Runs `work` in one transaction that takes the write lock at its start. It is stored completely or not at all. */
 export function inTransaction<T>(db: Database, work: () => T): T {
+  try {
+    return transaction(db, work);
+  } catch (error) {
+    if (sqliteServiceError(error) !== undefined) failedWrites.add(db);
+    throw error;
+  }
+}
+
+/**
+ * Returns why writes to the file fail, for the operator; undefined if they do not. Writes only after a transaction has
+ * failed: without requests nothing else would show that writes succeed again.
+ */
+export function checkWrites(db: Database): string | undefined {
+  if (!failedWrites.has(db)) return undefined;
+  try {
+    withoutWaiting(db, () => transaction(db, () => db.exec(`PRAGMA user_version = ${layoutOf(db)}`)));
+    failedWrites.delete(db);
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+function transaction<T>(db: Database, work: () => T): T {
   db.exec("BEGIN IMMEDIATE");
   try {
     const result = work();

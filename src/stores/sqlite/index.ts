@@ -7,7 +7,7 @@ import type { Probe } from "../../meters.js";
 import type { EngineDependencies, EntityEngine, MetricEngine, OpenKeys } from "../stores.js";
 import { sqliteCatalogueStore } from "./catalogue-store.js";
 import { DamagedRow } from "./chunks.js";
-import { type Database, openDatabase, sqliteServiceError, unavailable } from "./connection.js";
+import { checkWrites, type Database, openDatabase, sqliteServiceError, unavailable } from "./connection.js";
 import { sqliteEntityKeys } from "./entity-keys.js";
 import { sqliteEntityStore } from "./entity-store.js";
 import { foldersOf } from "./folder.js";
@@ -107,7 +107,7 @@ export function openSqliteKeys(settings: Settings): OpenKeys {
  */
 const LOW_SPACE_BYTES = 64 * 1024 * 1024;
 
-/** Probes a file with a read that reaches it, and the free space of its folder. */
+/** Probes a file with a read that reaches it, the outcome of its writes, and the free space of its folder. */
 function probe(name: string, db: Database, folder: string): Probe {
   const read = db.prepare("SELECT count(*) FROM sqlite_schema");
   return {
@@ -115,6 +115,8 @@ function probe(name: string, db: Database, folder: string): Probe {
     required: true,
     async check() {
       read.get();
+      const reason = checkWrites(db);
+      if (reason !== undefined) return `Writes fail: ${reason}`;
       const { bavail, bsize } = await statfs(folder);
       return bavail * bsize < LOW_SPACE_BYTES ? "The disk has less than 64 MiB free: writes may be refused" : undefined;
     },
