@@ -202,6 +202,12 @@ describe("routes and scopes", () => {
     expect(answer.status).to.equal(200);
   });
 
+  it("name their methods to OPTIONS *, which asks the whole server", async () => {
+    const answer = await rawRequest(service.port, "OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    expect(answer.status).to.equal(204);
+    expect(answer.headers.get("allow")).to.equal("GET, HEAD, PUT, POST, DELETE, OPTIONS");
+  });
+
   for (const target of ["*", "http://a", "http://?x", "ftp://a/health"]) {
     it(`are 400 when the request target is ${target}`, async () => {
       const answer = await rawRequest(service.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);

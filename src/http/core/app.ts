@@ -8,7 +8,7 @@ import type { Meters } from "../../meters.js";
 import type { AllowsOrigin } from "../edge/authenticate.js";
 import { BROKEN_OFF } from "../edge/connections.js";
 import { isLimited } from "../edge/limits.js";
-import { canonicalPath } from "../edge/request-target.js";
+import { canonicalPath, WHOLE_SERVER } from "../edge/request-target.js";
 import { errorResponse } from "./errors.js";
 import { compressed } from "./response-body.js";
 import type { ApiContext, ApiState, Route } from "./route.js";
@@ -36,7 +36,13 @@ export function createApp(dependencies: AppDependencies): App {
   app.use(answerAll(dependencies));
   app.use(corsHeaders(settings.http.cors.origins, dependencies.allowsOrigin));
   app.use((ctx, next) => {
-    ctx.path = canonicalPath(ctx.req, settings.limits.url_bytes);
+    const path = canonicalPath(ctx.req, settings.limits.url_bytes);
+    if (path === WHOLE_SERVER) {
+      ctx.set("Allow", [...METHODS, "OPTIONS"].join(", "));
+      ctx.status = 204;
+      return;
+    }
+    ctx.path = path;
     if (isLimited(ctx.path) && ctx.method !== "OPTIONS") dependencies.requestLimits.enter(ctx.res);
     return next();
   });
@@ -139,6 +145,8 @@ function describeError({ state: { requestId, route } }: ApiContext, error: unkno
   return { ...request, name: error.name, code, at: at.slice(0, 8).map((line) => line.trim()) };
 }
 
+const METHODS = ["GET", "HEAD", "PUT", "POST", "DELETE"];
+
 /**
  * Allows pages of these origins, `*` of every origin, and of the origins in the bound of the request's key. Keys travel
  * in a header, so cookies are never needed.
@@ -155,7 +163,7 @@ function corsHeaders(
       if (allowed.has("*")) return "*";
       return allowed.has(origin) || (origin !== "" && (await allowsOrigin(ctx as ApiContext, origin))) ? origin : "";
     },
-    allowMethods: ["GET", "HEAD", "PUT", "POST", "DELETE"],
+    allowMethods: METHODS,
     allowHeaders: ["Authorization", "Content-Type", "Content-Encoding", "Idempotency-Key", "If-None-Match"],
     exposeHeaders: ["ETag", "Retry-After", "X-Request-Id", "Content-Disposition"],
     maxAge: 600,

@@ -2,6 +2,9 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { invalid, notFound, ServiceError } from "../../errors.js";
 
+/** The path of `OPTIONS *`, a request to the whole server (RFC 9110, 9.3.7). */
+export const WHOLE_SERVER = "*";
+
 /** Checks the head of a request and returns its normalized path. Throws when the head is refused. */
 export function canonicalPath(req: IncomingMessage, urlBytes: number): string {
   return spelledOnce(checkedHead(req, urlBytes));
@@ -32,6 +35,7 @@ function checkedHead(req: IncomingMessage, urlBytes: number): string {
       "A body may be sent in chunks, and in no other encoding",
     );
   }
+  if (url === WHOLE_SERVER && req.method === "OPTIONS") return url;
   const { path, query } = targetOf(url);
   if (!url.startsWith("/")) req.url = query === "" ? path : `${path}?${query}`;
   return path;
