@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { openSocket } from "../support/raw-request.js";
+import { openSocket, readAnswer } from "../support/raw-request.js";
 import { gaugeOf } from "../support/requests.js";
 import { serviceOfEachTest, serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -68,6 +68,48 @@ function gzipOf(text: string, bytes?: number): Buffer {
   name[name.length - 1] = 0;
   return Buffer.concat([head, name, small.subarray(10)]);
 }
+
+describe("a body that is sent as a whole before its response is read", () => {
+  const service = serviceOfSuite({ limits: { wrong_keys_per_minute: 1_000 } });
+  const MIB = 1_048_576;
+
+  /** Writes the request, reads nothing until all of it is sent, and returns the status of the response. */
+  async function statusOf(target: string, bytes: number, headers: readonly string[]): Promise<number> {
+    const socket = await openSocket(service.port);
+    socket.on("error", () => {});
+    socket.pause();
+    const head = [`${target} HTTP/1.1`, "Host: a", "Content-Type: application/json", ...headers];
+    const isChunked = headers.includes("Transfer-Encoding: chunked");
+    if (!isChunked) head.push(`Content-Length: ${bytes}`);
+    socket.write(`${head.join("\r\n")}\r\n\r\n${isChunked ? `${bytes.toString(16)}\r\n` : ""}`);
+    await new Promise((resolve) => socket.write(Buffer.alloc(bytes, "x"), resolve));
+    socket.write(isChunked ? "\r\n0\r\n\r\n" : "");
+    const answer = readAnswer(socket);
+    socket.resume();
+    const { status } = await answer;
+    socket.destroy();
+    return status;
+  }
+
+  for (const [target, mib, key, expected] of [
+    ["POST /api/metric", 20, undefined, 413],
+    ["PUT /api/segment/a", 20, undefined, 413],
+    ["POST /api/metric/points", 17, undefined, 413],
+    ["POST /api/metric", 20, "em_wrong_key", 401],
+    ["POST /api/nothing", 20, undefined, 404],
+  ] as const) {
+    it(`is answered ${expected}, never by a reset: ${target}`, async () => {
+      for (const header of ["Connection: keep-alive", "Connection: close", "Expect: 100-continue"]) {
+        for (const framing of [[], ["Transfer-Encoding: chunked"]]) {
+          const headers = [`Authorization: ${key ?? service.key}`, header, ...framing];
+          const statuses = [];
+          for (let i = 0; i < 3; i += 1) statuses.push(await statusOf(target, mib * MIB, headers));
+          expect(statuses, String(headers.slice(1))).to.deep.equal([expected, expected, expected]);
+        }
+      }
+    });
+  }
+});
 
 describe("the messages of a JSON array", () => {
   const service = serviceOfSuite({ limits: { batch_messages: 3 } });

@@ -52,6 +52,23 @@ export function followConnections(server: Server): Connections {
   return connections;
 }
 
+/**
+ * Keeps a connection that the last response closes until the rest of its request has arrived, which is discarded. If a
+ * connection were closed with unread bytes, the system would reset it, and a sender that reads late would lose the
+ * response. `closeSlowSenders` bounds the time.
+ */
+export function closeAfterRequest(server: Server, connections: Connections): void {
+  server.on("connection", (socket) => {
+    const destroySoon = socket.destroySoon.bind(socket);
+    socket.destroySoon = () => {
+      const { req } = connections.get(socket)?.exchange ?? {};
+      if (req === undefined || req.complete || req.destroyed) return destroySoon();
+      socket.end();
+      req.once("close", destroySoon).resume();
+    };
+  });
+}
+
 /** Interval of interim responses to a half-closed connection, ms. */
 const PROBE_MS = 100;
 

@@ -12,7 +12,13 @@ import type { BodyDependencies } from "../core/body.js";
 import type { Route } from "../core/route.js";
 import { authenticator } from "./authenticate.js";
 import { answerClientErrors } from "./client-errors.js";
-import { answerHalfClosed, type Connections, deferContinue, followConnections } from "./connections.js";
+import {
+  answerHalfClosed,
+  type Connections,
+  closeAfterRequest,
+  deferContinue,
+  followConnections,
+} from "./connections.js";
 import { RequestLimits, shedLoad } from "./limits.js";
 import { closeSlowReaders, closeSlowSenders, headOptions } from "./slow-clients.js";
 
@@ -95,6 +101,7 @@ export function openServer({
   server.on("connection", () => bodies.parsing.connectionAccepted());
   server.on("request", answer);
   deferContinue(server, answer);
+  closeAfterRequest(server, connections);
   answerHalfClosed(server, connections);
   answerClientErrors(server, connections, limits);
   closeSlowSenders(server, connections, http.slow_sender_ms);

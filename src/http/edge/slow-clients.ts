@@ -13,9 +13,6 @@ const CHECKS = 30;
  */
 const PROGRESS_BYTES = 256;
 
-/** Time for the rest of a body whose response is already sent, ms. */
-const LATE_BODY_MS = 5000;
-
 /**
  * Returns server options that require complete request heads within `ms`. `closeSlowSenders` bounds bodies by their
  * progress.
@@ -45,7 +42,8 @@ function checkSender(socket: Socket, connection: Connection, now: number, ms: nu
   if (exchange === undefined || exchange.req.complete) return;
   const { req, res } = exchange;
   if (res.writableFinished) {
-    if (now - connection.since > Math.min(ms, LATE_BODY_MS)) socket.destroy();
+    // The rest of the body is discarded, however fast it arrives.
+    if (now - connection.since > ms) socket.destroy();
     return;
   }
   if (req.readableLength > 0 || socket.bytesRead - connection.bytes >= PROGRESS_BYTES) {
