@@ -1,10 +1,9 @@
-import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect } from "chai";
 import { type ChildService, startChild } from "../support/child-service.js";
 import { dataFolder } from "../support/data-folder.js";
 import { adminKey } from "../support/service.js";
-import { mountSmallDisk, type SmallDisk } from "../support/small-disk.js";
+import { limitFileSize, mountSmallDisk, type SmallDisk } from "../support/small-disk.js";
 
 const HOUR = 3_600_000;
 const READY = { ready: true, degraded: false };
@@ -20,8 +19,6 @@ describe("P24: an embedded service whose files cannot grow", function () {
     const service = startChild({ DATA_DIR: dataFolder(), ADMIN_KEY: adminKey, LOG_LEVEL: "silent" });
     try {
       const url = await service.listening;
-      const limit = (bytes: string) =>
-        execFileSync("prlimit", ["--pid", String(service.child.pid), `--fsize=${bytes}:`]);
       const collect = async () => {
         const headers = { authorization: adminKey, "content-type": "application/json" };
         const body = JSON.stringify({ _uid: "ann", city: "Oslo" });
@@ -33,10 +30,10 @@ describe("P24: an embedded service whose files cannot grow", function () {
         return data.stores.flatMap(({ state, note }) => (state === "up" ? [] : `${state}: ${note}`));
       };
       expect(await collect()).to.equal(200);
-      limit("0");
+      limitFileSize(service.child.pid, 0);
       expect(await collect()).to.equal(503);
       expect(await notes()).to.deep.equal(["degraded: Writes fail: disk I/O error"]);
-      limit("unlimited");
+      limitFileSize(service.child.pid);
       expect(await notes()).to.deep.equal([]);
       expect(await collect()).to.equal(200);
     } finally {

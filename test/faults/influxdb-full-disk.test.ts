@@ -4,7 +4,7 @@ import { freePort } from "../support/free-port.js";
 import { type Program, startProgram } from "../support/program.js";
 import { onServers } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
-import { mountSmallDisk, type SmallDisk } from "../support/small-disk.js";
+import { limitFileSize, mountSmallDisk, type SmallDisk } from "../support/small-disk.js";
 
 const HOUR = 3_600_000;
 const TOKEN = "a-token-of-the-test-alone";
@@ -66,6 +66,8 @@ onServers(["influxd"], "P24: a service whose InfluxDB has a full disk", function
     return { degraded: data.degraded, note: data.stores.find(({ name }) => name === "metrics")?.note };
   };
 
+  const note = "InfluxDB has no space left: the last write of points was refused";
+
   it("refuses writes with 507, reports degraded, and serves reads until it has space again", async () => {
     expect((await write("kept", SERIES)).status).to.equal(200);
     expect(await readiness()).to.deep.equal({ degraded: false, note: undefined });
@@ -74,12 +76,17 @@ onServers(["influxd"], "P24: a service whose InfluxDB has a full disk", function
     for (let i = 0; refused.status === 200 && i < 100; i += 1) refused = await write(`more${i}`, SERIES);
     expect(refused.status).to.equal(507);
     expect(await refused.json()).to.include({ status: 507, message: "The store has no space left", data: null });
-    const note = "InfluxDB has no space left: the last write of points was refused";
     expect(await readiness()).to.deep.equal({ degraded: true, note });
     expect(await read("kept")).to.deep.equal({ status: 200, values: [7] });
     disk?.free();
     expect((await write("kept", SERIES, 8)).status).to.equal(200);
     expect(await readiness()).to.deep.equal({ degraded: false, note: undefined });
     expect(await read("kept")).to.deep.equal({ status: 200, values: [8] });
+  });
+
+  it("refuses writes with 507 and reports degraded while its files cannot grow", async () => {
+    limitFileSize(influxd?.pid(), 0);
+    expect((await write("kept", 1)).status).to.equal(507);
+    expect(await readiness()).to.deep.equal({ degraded: true, note });
   });
 });

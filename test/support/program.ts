@@ -4,6 +4,8 @@ import { until } from "./until.js";
 
 /** A server program of a test's own. */
 export interface Program {
+  /** Id of its process. */
+  pid(): number | undefined;
   /** Kills it like `kill -9`, and starts it again with its data. */
   restart(): Promise<void>;
   /** Ends it like `kill -9`. */
@@ -65,6 +67,7 @@ export async function startProgram(
     throw error;
   }
   return {
+    pid: () => running?.pid,
     async restart() {
       await kill();
       await start();

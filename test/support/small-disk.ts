@@ -38,6 +38,11 @@ export function mountSmallDisk(mib: number): SmallDisk | undefined {
   };
 }
 
+/** Limits the size of the files that a process writes; without `bytes` removes the limit. It needs Linux. */
+export function limitFileSize(pid: number | undefined, bytes?: number): void {
+  execFileSync("prlimit", ["--pid", String(pid), `--fsize=${bytes ?? "unlimited"}:`]);
+}
+
 function writeUntilFull(file: number, block: Buffer): void {
   try {
     for (;;) writeSync(file, block);

@@ -16,8 +16,8 @@ export class BrokenResponse extends Error {
 /** Temporary statuses: the server, or a proxy, is busy or starting. */
 const transient = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** Part of the message of a 500 while the server's disk is full. */
-const NO_SPACE = /no space left on device/i;
+/** Part of the message of a 500 while the server's disk is full, or a limit prevents its files from growing. */
+const NO_SPACE = /no space left on device|disk quota exceeded|file too large/i;
 
 /** Pauses before the second and the third attempt, ms. */
 const pauses = [100, 400];
