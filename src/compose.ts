@@ -3,6 +3,7 @@ import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import { retryStart } from "./async/retry-start.js";
 import { YieldBudget } from "./async/yielding.js";
+import { CacheMemory } from "./cache-memory.js";
 import { audienceCounts } from "./catalogue/audience-counts.js";
 import { listOrders } from "./catalogue/list-orders.js";
 import { firstSegmentIds, segmentNames } from "./catalogue/segments.js";
@@ -193,7 +194,8 @@ export function composeSeries(
   const budget = bodies.parsing;
   const store = stores.series;
   const slots = new SlotCache({ store, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
-  const read = readPlans({ store, slots, epochs, bytes: cache.answers_bytes, budget });
+  const cacheMemory = new CacheMemory(cache.answers_bytes);
+  const read = readPlans({ store, slots, epochs, memory: cacheMemory, budget });
   const orders = listOrders(stores.sharedOrders);
   const countSeries = (dimension: Dimension) => store.count(dimension, { prefix: "" });
   const firstSegments = (limit: number) => firstSegmentIds(stores.catalogue, limit);
@@ -236,7 +238,7 @@ export function composeSeries(
         bodies,
         clock,
         count,
-        answerBytes: Math.floor(0.75 * cache.answers_bytes),
+        cacheMemory,
       }),
     ],
     close: () => shared?.close(),

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { LRUCache } from "lru-cache";
+import { CacheMemory, SharedCache } from "../cache-memory.js";
 import type { Clock } from "../clock.js";
 import { type ApiKey, type KeyBounds, type KeyStore, keyIdOf, type Scope, scopes } from "./api-key.js";
 import { isExpired } from "./bounds.js";
@@ -20,15 +20,16 @@ const BELIEVED_MS = 3000;
 
 const DAY_MS = 86_400_000;
 
-/** Maximum cached keys. */
-const REMEMBERED = 10_000;
+/** Memory of the cached keys, about 6,000, and of each besides its text, bytes. */
+const REMEMBERED_BYTES = 4 * 1024 * 1024;
+const CALLER_BYTES = 400;
 
 /**
  * Resolves with the holder of a key, also of an expired one; undefined for a key that is unknown, has a wrong secret,
  * or is revoked. Keys are found by id and compared by digest in constant time. `adminKey` is valid with every scope.
  */
 export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clock): VerifyKey {
-  const remembered = new LRUCache<string, { caller: Caller; until: number }>({ max: REMEMBERED });
+  const remembered = new SharedCache<{ caller: Caller; until: number }>(new CacheMemory(REMEMBERED_BYTES));
   const adminDigest = adminKey === null ? undefined : digestOf(adminKey);
   const admin: Caller = { keyId: "admin", name: "admin", scopes: new Set(scopes), bounds: {} };
 
@@ -40,15 +41,14 @@ export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clo
     const kept = isAdmin ? undefined : await store.find(id);
     const caller = isAdmin ? admin : callerOf(kept, digest);
     if (caller !== undefined && kept !== undefined) noteUse(store, kept, now);
-    if (caller !== undefined) remembered.set(key, { caller, until: now + BELIEVED_MS });
+    if (caller !== undefined) remembered.set(key, { caller, until: now + BELIEVED_MS }, CALLER_BYTES);
     return caller;
   }
 
   return (key) => {
     const now = clock();
-    const known = remembered.get(key);
-    if (known !== undefined && now < known.until && now >= known.until - BELIEVED_MS) return known.caller;
-    return lookUp(key, now);
+    const known = remembered.get(key, ({ until }) => now < until && now >= until - BELIEVED_MS);
+    return known?.caller ?? lookUp(key, now);
   };
 }
 

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { CacheMemory } from "../../src/cache-memory.js";
 import { type Chunk, chunksOf, Epochs, joinTokens, TokenCache } from "../../src/metrics/cache/epochs.js";
 import { SharedInvalidation } from "../../src/metrics/cache/shared-invalidation.js";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
@@ -49,7 +50,7 @@ describe("read tokens", () => {
   });
 
   it("end what is kept under them, and an entry that is out of date is not kept", async () => {
-    const cache = new TokenCache<string>(epochs, 1_000, (value) => value.length);
+    const cache = new TokenCache<string>(epochs, new CacheMemory(1_000), (value) => value.length);
     const token = epochs.token(chunkOf("a"));
     cache.set("answer", { value: "old", token });
     expect(cache.get("answer")?.value).to.equal("old");

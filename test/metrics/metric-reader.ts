@@ -1,4 +1,5 @@
 import { YieldBudget } from "../../src/async/yielding.js";
+import { CacheMemory } from "../../src/cache-memory.js";
 import { MemoryBudget, type Reservation } from "../../src/memory-budget.js";
 import { SlotCache } from "../../src/metrics/cache/chunks.js";
 import { Epochs } from "../../src/metrics/cache/epochs.js";
@@ -23,6 +24,7 @@ export const noCaches: Caches = { columns_bytes: 1, answers_bytes: 1 };
 export interface MetricReader {
   readonly stores: Stores;
   readonly epochs: Epochs;
+  readonly memory: CacheMemory;
   /** Number of reads of the store so far. */
   reads(): number;
   fetch(asked: readonly AskedSeries[], now: number): Promise<FetchedSeries[]>;
@@ -62,11 +64,13 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
   const budget = new YieldBudget();
   const slots = new SlotCache({ store, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
-  const read = readPlans({ store, slots, epochs, bytes: cache.answers_bytes, budget });
+  const memory = new CacheMemory(cache.answers_bytes);
+  const read = readPlans({ store, slots, epochs, memory, budget });
   const record = writePoints({ store, epochs });
   return {
     stores,
     epochs,
+    memory,
     reads: () => reads,
     fetch: (asked, now) =>
       read(

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import type { CacheMemory } from "../../cache-memory.js";
 import type { Clock } from "../../clock.js";
 import type { Epochs } from "../../metrics/cache/epochs.js";
 import type { CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
@@ -31,8 +32,8 @@ export interface MetricDependencies {
   readonly clock: Clock;
   /** Counts series served without a fetch. */
   readonly count: CountSeries;
-  /** Maximum memory of cached responses, bytes. */
-  readonly answerBytes: number;
+  /** Memory of cached responses. */
+  readonly cacheMemory: CacheMemory;
 }
 
 /** Routes that read metrics, by query or by body. */
@@ -43,9 +44,9 @@ export function metricRoutes({
   bodies,
   clock,
   count,
-  answerBytes,
+  cacheMemory,
 }: MetricDependencies): readonly Route[] {
-  const responses = new ResponseCache({ fetch, epochs, clock, count, bytes: answerBytes });
+  const responses = new ResponseCache({ fetch, epochs, clock, count, memory: cacheMemory });
 
   return [
     route({
@@ -81,7 +82,7 @@ export function metricRoutes({
         const response =
           responses.get(request) ??
           (await responses.fetch(request, [readMetricQuery(asked)], reservationOf(ctx, bodies)));
-        setTag(ctx, response.tag());
+        setTag(ctx, response.tag);
         if (isNotModified(ctx)) ctx.status = 304;
         else await send(ctx, response);
       },
@@ -137,7 +138,7 @@ async function send(ctx: ApiContext, response: MetricResponse): Promise<void> {
   ctx.status = 200;
   ctx.res.setHeader("Content-Type", "application/json; charset=utf-8");
   if (response.gzip === undefined || !takesGzip(ctx)) {
-    ctx.body = response.body();
+    ctx.body = response.body;
     return;
   }
   ctx.body = await response.gzip();

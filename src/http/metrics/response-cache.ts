@@ -1,8 +1,9 @@
+import type { CacheMemory } from "../../cache-memory.js";
 import type { Clock } from "../../clock.js";
 import { ServiceError } from "../../errors.js";
 import type { Reservation } from "../../memory-budget.js";
-import { type Epochs, TokenCache } from "../../metrics/cache/epochs.js";
-import type { AskedItem, CountSeries, FetchBatch, FetchedBatch } from "../../metrics/query/fetch.js";
+import { type Epochs, TokenCache, type TokenValue } from "../../metrics/cache/epochs.js";
+import type { AskedItem, CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
 import { isFresh } from "../../metrics/query/freshness.js";
 import { gzipFast, WORTH_GZIP } from "../core/response-body.js";
 import { metricBody, metricTag } from "./series-body.js";
@@ -17,8 +18,12 @@ export interface CacheableRequest {
 
 /** A whole JSON response. */
 export interface MetricResponse {
-  body(): Buffer;
-  tag(): string;
+  readonly body: Buffer;
+  /** The ETag; empty unless the request is tagged. */
+  readonly tag: string;
+  /** Number of its series, and of those among them for which no store was read. */
+  readonly series: number;
+  readonly cached: number;
   /** The compressed body, shared by all callers that accept gzip; absent where compression does not pay. */
   gzip?(): Promise<Buffer>;
 }
@@ -29,66 +34,53 @@ export interface ResponseCacheDependencies {
   readonly clock: Clock;
   /** Counts series served without a fetch. */
   readonly count: CountSeries;
-  /** Maximum memory of the cached responses. */
-  readonly bytes: number;
+  /** Memory of the cached responses. */
+  readonly memory: CacheMemory;
 }
 
-/** A response served without a store read (`is_cached: true`). */
-interface CachedResponse extends MetricResponse {
-  /** Number of its series. */
-  readonly series: number;
-  /** Fresh in [since, freshUntil), Unix ms. */
+/** A response that is fresh in [since, freshUntil), Unix ms. */
+interface TimedResponse extends MetricResponse {
   readonly since: number;
   readonly freshUntil: number;
-  readonly bytes: number;
 }
 
 /** A fetch in progress. */
 interface Flight {
   readonly number: number;
-  readonly response: Promise<FetchedResponse>;
+  readonly response: Promise<TokenValue<TimedResponse>>;
 }
 
-interface FetchedResponse extends MetricResponse {
-  readonly series: number;
-  readonly cached: number;
-  /** Response for later requests; undefined if it is not reusable. */
-  readonly cachedResponse: CachedResponse | undefined;
-}
+/** Maximum bytes of a cached body. */
+const MAX_BODY_BYTES = 1_048_576;
 
-/** Maximum bytes of values of a cached response. */
-const MAX_VALUES_BYTES = 1_048_576;
+/** Memory of a response besides its body, bytes. */
+const RESPONSE_BYTES = 1_000;
 
 /**
- * Bytes of a series in a response besides its values, with its plan; and bytes of the compressed body per byte of the
- * plain one.
+ * Cache of whole responses while they are fresh. A response is cached if no store was read for it (`is_cached: true`),
+ * so usually at the second request. Concurrent equal requests share one fetch.
  */
-const SERIES_BYTES = 1_300;
-const GZIP_PART = 0.25;
-
-/** Cache of whole responses while they are fresh. Concurrent equal requests share one fetch. */
 export class ResponseCache {
   readonly #fetch: FetchBatch;
   readonly #clock: Clock;
   readonly #count: CountSeries;
-  readonly #bytes: number;
-  readonly #cached: TokenCache<CachedResponse>;
+  readonly #cached: TokenCache<TimedResponse>;
   readonly #flights = new Map<string, Flight>();
   /** Number of fetches started so far. */
   #begun = 0;
 
-  constructor({ fetch, epochs, clock, count, bytes }: ResponseCacheDependencies) {
+  constructor({ fetch, epochs, clock, count, memory }: ResponseCacheDependencies) {
     this.#fetch = fetch;
     this.#clock = clock;
     this.#count = count;
-    this.#bytes = bytes;
-    this.#cached = new TokenCache(epochs, bytes, (cached, text) => cached.bytes + text.length);
+    this.#cached = new TokenCache(epochs, memory, ({ body }) => body.byteLength + RESPONSE_BYTES);
   }
 
   /** Returns the cached response if it is fresh. */
   get({ text }: CacheableRequest): MetricResponse | undefined {
-    const cached = this.#fresh(text);
-    if (cached !== undefined) this.#count(cached.series, cached.series);
+    const cached = this.#cached.get(text)?.value;
+    if (cached === undefined || !isFresh(cached, this.#clock())) return undefined;
+    this.#count(cached.series, cached.series);
     return cached;
   }
 
@@ -100,23 +92,22 @@ export class ResponseCache {
     const before = this.#begun;
     for (;;) {
       const flight = this.#flights.get(request.text);
-      if (flight === undefined) return this.#begin(request, items, reading);
+      if (flight === undefined) return (await this.#begin(request, items, reading)).value;
       const response = await flight.response.catch(unlessOver);
       if (response === undefined) continue;
-      const { cachedResponse } = response;
-      if (flight.number <= before && (cachedResponse === undefined || this.#fresh(request.text) !== cachedResponse))
-        continue;
-      this.#count(response.series, response.cached);
-      return response;
+      const { value } = response;
+      const isCurrent = this.#cached.isValid(response) && isFresh(value, this.#clock());
+      if (flight.number <= before && !isCurrent) continue;
+      this.#count(value.series, value.cached);
+      return value;
     }
   }
 
-  #fresh(text: string): CachedResponse | undefined {
-    const cached = this.#cached.get(text)?.value;
-    return cached !== undefined && isFresh(cached, this.#clock()) ? cached : undefined;
-  }
-
-  #begin(request: CacheableRequest, items: readonly AskedItem[], reading: Reservation): Promise<MetricResponse> {
+  #begin(
+    request: CacheableRequest,
+    items: readonly AskedItem[],
+    reading: Reservation,
+  ): Promise<TokenValue<TimedResponse>> {
     this.#begun += 1;
     const response = this.#make(request, items, reading);
     this.#flights.set(request.text, { number: this.#begun, response });
@@ -125,38 +116,30 @@ export class ResponseCache {
     return response;
   }
 
-  async #make(request: CacheableRequest, items: readonly AskedItem[], reading: Reservation): Promise<FetchedResponse> {
-    const now = this.#clock();
-    const batch = await this.#fetch(items, now, reading);
-    const { series } = batch;
-    const cached = series.filter((one) => "json" in one && one.isCached).length;
-    const cachedResponse = this.#keep(request, batch, now);
-    return {
-      body:
-        cachedResponse !== undefined && cached === series.length ? cachedResponse.body : once(() => metricBody(series)),
-      tag: cachedResponse !== undefined && request.tagged ? cachedResponse.tag : once(() => metricTag(series, "json")),
-      series: series.length,
-      cached,
-      cachedResponse,
-    };
-  }
-
-  /** Caches the response for later requests, which then need no store read. */
-  #keep(
+  async #make(
     { text, tagged }: CacheableRequest,
-    { series, freshUntil, token }: FetchedBatch,
-    since: number,
-  ): CachedResponse | undefined {
-    const values = series.reduce((sum, one) => sum + ("json" in one ? one.json.byteLength : 0), 0);
-    if (freshUntil <= since || values > Math.min(MAX_VALUES_BYTES, this.#bytes)) return undefined;
-    // Joined when it is first sent: often the next write comes first.
-    const body = once(() => metricBody(series.map((one) => ("json" in one ? { ...one, isCached: true } : one))));
+    items: readonly AskedItem[],
+    reading: Reservation,
+  ): Promise<TokenValue<TimedResponse>> {
+    const since = this.#clock();
+    const { series, freshUntil, token } = await this.#fetch(items, since, reading);
+    const body = metricBody(series);
+    const cached = series.filter((one) => "json" in one && one.isCached).length;
     const tag = tagged ? metricTag(series, "json") : "";
-    const bytes = Math.ceil((1 + GZIP_PART) * values) + SERIES_BYTES * (1 + series.length);
-    const plain: CachedResponse = { body, tag: () => tag, series: series.length, since, freshUntil, bytes };
-    const value = values < WORTH_GZIP ? plain : { ...plain, gzip: once(() => gzipFast(body())) };
-    this.#cached.set(text, { value, token });
-    return value;
+    const plain = { body, tag, series: series.length, cached, since, freshUntil };
+    const isKept = cached === series.length && isFresh(plain, since) && body.byteLength <= MAX_BODY_BYTES;
+    if (!isKept) return { value: plain, token };
+    let small: Promise<Buffer> | undefined;
+    const gzip = () => {
+      small ??= gzipFast(body).then((bytes) => {
+        this.#cached.grow(text, entry, bytes.byteLength);
+        return bytes;
+      });
+      return small;
+    };
+    const entry = { value: body.byteLength < WORTH_GZIP ? plain : { ...plain, gzip }, token };
+    this.#cached.set(text, entry);
+    return entry;
   }
 }
 
@@ -167,15 +150,4 @@ export class ResponseCache {
 function unlessOver(error: unknown): undefined {
   if (error instanceof ServiceError && error.kind === "timed-out") return undefined;
   throw error;
-}
-
-/** Calls `make` once and releases its inputs. */
-function once<T>(make: () => T): () => T {
-  let source: (() => T) | undefined = make;
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: (source as () => T)() };
-    source = undefined;
-    return made.value;
-  };
 }

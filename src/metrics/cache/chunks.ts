@@ -1,5 +1,6 @@
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { YieldBudget } from "../../async/yielding.js";
+import { CacheMemory } from "../../cache-memory.js";
 import { ServiceError } from "../../errors.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
 import type { SlotColumn } from "../series.js";
@@ -37,8 +38,8 @@ type SlotStore = Pick<SeriesStore, "chunkSlots" | "read" | "mayHold">;
 /** Chunks that are cached before other requests run. */
 const CACHED_AT_ONCE = 5_000;
 
-/** Approximate memory of an entry besides its slots, bytes. */
-const ENTRY_BYTES = 300;
+/** Memory of the buffer that holds the slots of a chunk, bytes. */
+const BUFFER_BYTES = 200;
 
 export interface SlotCacheDependencies {
   readonly store: SlotStore;
@@ -70,10 +71,8 @@ export class SlotCache {
     this.#budget = budget;
     this.#deadlineMs = deadlineMs;
     this.#empty = new Float64Array(store.chunkSlots).fill(Number.NaN);
-    this.#chunks = new TokenCache(
-      epochs,
-      bytes,
-      (slots) => (slots === this.#empty ? 0 : slots.byteLength) + ENTRY_BYTES,
+    this.#chunks = new TokenCache(epochs, new CacheMemory(bytes), (slots) =>
+      slots === this.#empty ? 0 : slots.byteLength + BUFFER_BYTES,
     );
   }
 

@@ -1,4 +1,4 @@
-import { LRUCache } from "lru-cache";
+import { type CacheMemory, SharedCache } from "../../cache-memory.js";
 import type { SeriesWindow } from "../ports.js";
 import { type Series, seriesHash, seriesKey, sumOver } from "../series.js";
 import type { SharedInvalidation } from "./shared-invalidation.js";
@@ -153,29 +153,39 @@ export interface TokenValue<T> {
   readonly token: ReadToken;
 }
 
+/** Memory of a token, and of each of its epochs, bytes. */
+const TOKEN_BYTES = 200;
+const EPOCH_BYTES = 16;
+
 /** Values by key. An entry is valid while its token is current; there is no other rule. */
 export class TokenCache<T> {
-  readonly #epochs: Epochs;
-  readonly #values: LRUCache<string, TokenValue<T>>;
+  readonly #cache: SharedCache<TokenValue<T>>;
+  readonly #bytesOf: (value: T) => number;
+  /** Returns whether an entry is valid, cached or not. */
+  readonly isValid: (entry: TokenValue<T>) => boolean;
 
-  /** Maximum size is `bytes`, measured by `sizeOf`. */
-  constructor(epochs: Epochs, bytes: number, sizeOf: (value: T, key: string) => number) {
-    this.#epochs = epochs;
-    this.#values = new LRUCache<string, TokenValue<T>>({
-      maxSize: Math.max(1, bytes),
-      sizeCalculation: ({ value }, key) => sizeOf(value, key),
-    });
+  /** `bytesOf` returns the memory of a value without its key and its token. */
+  constructor(epochs: Epochs, memory: CacheMemory, bytesOf: (value: T) => number) {
+    this.#cache = new SharedCache(memory);
+    this.#bytesOf = bytesOf;
+    this.isValid = ({ token }) => epochs.isCurrent(token);
   }
 
   /** Returns the valid entry of a key. */
   get(key: string): TokenValue<T> | undefined {
-    const entry = this.#values.get(key);
-    return entry !== undefined && this.#epochs.isCurrent(entry.token) ? entry : undefined;
+    return this.#cache.get(key, this.isValid);
   }
 
   /** Caches an entry unless it is already out of date. */
   set(key: string, entry: TokenValue<T>): void {
-    if (this.#epochs.isCurrent(entry.token)) this.#values.set(key, entry);
+    if (!this.isValid(entry)) return;
+    const bytes = TOKEN_BYTES + EPOCH_BYTES * entry.token.at.length;
+    this.#cache.set(key, entry, bytes + this.#bytesOf(entry.value));
+  }
+
+  /** Counts bytes by which a cached value has grown. */
+  grow(key: string, entry: TokenValue<T>, bytes: number): void {
+    this.#cache.grow(key, entry, bytes);
   }
 }
 

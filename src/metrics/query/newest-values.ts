@@ -1,3 +1,4 @@
+import { CacheMemory } from "../../cache-memory.js";
 import type { MemoryBudget } from "../../memory-budget.js";
 import type { CachedSlots, SlotCache } from "../cache/chunks.js";
 import { type Epochs, joinTokens, TokenCache, type TokenValue } from "../cache/epochs.js";
@@ -38,9 +39,9 @@ const AT_ONCE = 1_000;
 /** A slot of a column and of its copy, bytes. */
 const SLOT_BYTES = 16;
 
-/** Memory for cached trends, and approximate memory of each, bytes. */
+/** Memory for cached trends, and memory of each besides its key and its token, bytes. */
 const CACHE_BYTES = 16 * 1024 * 1024;
-const TREND_BYTES = 400;
+const TREND_BYTES = 80;
 
 export interface NewestValuesDependencies {
   readonly slots: SlotCache;
@@ -54,7 +55,7 @@ interface Found extends TokenValue<number> {
 }
 
 export function newestValues({ slots, epochs, memory }: NewestValuesDependencies): NewestValues {
-  const cache = new TokenCache<Trend>(epochs, CACHE_BYTES, () => TREND_BYTES);
+  const cache = new TokenCache<Trend>(epochs, new CacheMemory(CACHE_BYTES), () => TREND_BYTES);
 
   return async ({ dimension, type, ids }, now, rangeMs = 0) => {
     const open = slotStart(dimension, now);

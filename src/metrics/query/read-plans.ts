@@ -1,4 +1,5 @@
 import type { YieldBudget } from "../../async/yielding.js";
+import type { CacheMemory } from "../../cache-memory.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { CachedSlots, SlotCache } from "../cache/chunks.js";
 import { type Epochs, joinTokens, type ReadToken, TokenCache, type TokenValue } from "../cache/epochs.js";
@@ -12,8 +13,8 @@ export interface ReadPlansDependencies {
   readonly store: Pick<SeriesStore, "mayHold">;
   readonly slots: SlotCache;
   readonly epochs: Epochs;
-  /** Maximum memory of the cached JSON. */
-  readonly bytes: number;
+  /** Memory of the cached JSON. */
+  readonly memory: CacheMemory;
   /** Shares the event loop between the batches of long reads. */
   readonly budget: YieldBudget;
 }
@@ -51,16 +52,12 @@ interface Values {
   readonly isSaved: boolean;
 }
 
-/** Approximate memory of a cache entry besides its JSON and its key, bytes. */
-const ENTRY_BYTES = 1_000;
+/** Memory of a value besides its JSON, bytes. */
+const VALUES_BYTES = 250;
 
-export function readPlans({ store, slots, epochs, bytes, budget }: ReadPlansDependencies): ReadPlans {
+export function readPlans({ store, slots, epochs, memory, budget }: ReadPlansDependencies): ReadPlans {
   // A write changes few series of a dashboard; the JSON of the others is reused.
-  const cache = new TokenCache<Values>(
-    epochs,
-    bytes,
-    ({ json }, key) => json.byteLength + 2 * key.length + ENTRY_BYTES,
-  );
+  const cache = new TokenCache<Values>(epochs, memory, ({ json }) => json.byteLength + VALUES_BYTES);
 
   return async (plans, now, keep, reading) => {
     const keys = plans.map((plan) => keyOf(plan, now));
@@ -131,7 +128,10 @@ function pointsJson(values: Float64Array, buckets: Buckets, lead: number): Buffe
     const value = values[i] as number;
     if (!Number.isNaN(value)) json += `,{"value":${value}${ends[i]}`;
   }
-  return Buffer.from(`[${json.slice(1)}]`, "latin1");
+  // A buffer of its own: one of the shared pool would hold the memory of its neighbours.
+  const buffer = Buffer.allocUnsafeSlow(Math.max(2, json.length + 1));
+  buffer.write(`[${json.slice(1)}]`, "latin1");
+  return buffer;
 }
 
 let lastEnds: { readonly of: Buckets; readonly ends: readonly string[] } | undefined;

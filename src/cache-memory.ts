@@ -1,0 +1,115 @@
+/** Part of the newcomers that are admitted while the memory is full. */
+const ADMITTED = 1 / 4;
+
+/** Maximum counted uses of an entry: how often it is spared before it is removed. */
+const MAX_USES = 3;
+
+/** Memory of an entry besides its key and its value, bytes. */
+const ENTRY_BYTES = 200;
+
+interface Entry<V> {
+  readonly key: string;
+  readonly of: Map<string, Entry<V>>;
+  value: V;
+  bytes: number;
+  uses: number;
+}
+
+/**
+ * Bytes that caches share. Whatever needs room removes the oldest entry without a counted use, whichever cache it
+ * belongs to; an older entry with one is spared, loses one use and becomes the newest. That is the main queue of
+ * S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023).
+ *
+ * Requests in turn that need slightly more than the memory would find nothing, in this queue as in LRU and SIEVE. So
+ * while the memory is full, most newcomers are refused and the entries stay (bimodal insertion: Qureshi et al.,
+ * "Adaptive insertion policies for high performance caching", ISCA 2007).
+ */
+export class CacheMemory {
+  /** Maximum bytes. */
+  readonly #most: number;
+  /** From the oldest to the newest. */
+  readonly #entries = new Set<Entry<unknown>>();
+  /** One iterator for all removals, which need not skip the places of removed entries again. */
+  #oldest = this.#entries.values();
+  #bytes = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Adds an entry or refuses it. */
+  add(entry: Entry<unknown>): boolean {
+    const fits = this.#bytes + entry.bytes <= this.#most;
+    if (entry.bytes > this.#most || !(fits || Math.random() < ADMITTED)) return false;
+    this.#makeRoom(entry.bytes);
+    this.#entries.add(entry);
+    this.#bytes += entry.bytes;
+    return true;
+  }
+
+  /** Changes the bytes of an entry, which may remove it. */
+  resize(entry: Entry<unknown>, bytes: number): void {
+    this.#bytes += bytes - entry.bytes;
+    entry.bytes = bytes;
+    this.#makeRoom(0);
+  }
+
+  #makeRoom(bytes: number): void {
+    while (this.#bytes + bytes > this.#most) {
+      const { value: entry, done } = this.#oldest.next();
+      if (done) {
+        this.#oldest = this.#entries.values();
+        continue;
+      }
+      this.#entries.delete(entry);
+      if (entry.uses > 0) {
+        entry.uses -= 1;
+        this.#entries.add(entry);
+      } else {
+        entry.of.delete(entry.key);
+        this.#bytes -= entry.bytes;
+      }
+    }
+  }
+}
+
+/** Values by key in a memory that other caches may share. */
+export class SharedCache<V> {
+  readonly #memory: CacheMemory;
+  readonly #entries = new Map<string, Entry<V>>();
+
+  constructor(memory: CacheMemory) {
+    this.#memory = memory;
+  }
+
+  /** Returns the value of a key if it is valid. */
+  get(key: string, isValid: (value: V) => boolean = () => true): V | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || !isValid(entry.value)) return undefined;
+    entry.uses = Math.min(MAX_USES, entry.uses + 1);
+    return entry.value;
+  }
+
+  /** Caches a value of these bytes, unless the memory refuses it. A later value of a key replaces the earlier one. */
+  set(key: string, value: V, bytes: number): void {
+    const size = ENTRY_BYTES + key.length + bytes;
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) {
+      entry.value = value;
+      this.#memory.resize(entry, size);
+      return;
+    }
+    const added: Entry<V> = { key, of: this.#entries, value, bytes: size, uses: 0 };
+    if (this.#memory.add(added as Entry<unknown>)) this.#entries.set(key, added);
+  }
+
+  /** Adds bytes to a value that has grown, if it is still cached. */
+  grow(key: string, value: V, bytes: number): void {
+    const entry = this.#entries.get(key);
+    if (entry?.value === value) this.#memory.resize(entry as Entry<unknown>, entry.bytes + bytes);
+  }
+}
