@@ -1,10 +1,10 @@
 // Measures the cost of requests as the number of series, days of points or profiles grows.
 import { addPeople, readLine } from "./entities.mjs";
-import { closeIdle, measure, sendFor, writeBlocks } from "./load.mjs";
+import { closeIdle, measure, sendAll, sendFor, writeBlocks } from "./load.mjs";
 import { blocks, DAY, filledTime } from "./made-up-points.mjs";
 import { costUnit } from "./server.mjs";
 import { line } from "./table.mjs";
-import { w1Batches } from "./workloads.mjs";
+import { w1Batches, w1Dashboards } from "./workloads.mjs";
 
 const TIMES = 10;
 /** Batches of W1, requested in turn. */
@@ -13,6 +13,10 @@ const BATCHES = 25;
 const FEW_DAYS = 14;
 /** Length of the warm-up relative to the measurement: a process compiles its code in its first seconds. */
 const WARM_UP = 4;
+/** Numbers of dashboards, visited in turn. */
+const DASHBOARDS = [500, 1_000, 5_000];
+/** Sizes of the cache of responses, MiB; the first is the default. */
+const CACHE_MIB = [64, 256];
 /** Series when there are many days. */
 const FEW_SERIES = 100;
 
@@ -23,9 +27,10 @@ const FEW_SERIES = 100;
 export async function measureScale(session) {
   const series = await bySeries(session);
   const days = await byDays(session);
+  const dashboards = await byDashboards(session);
   const people = await byPeople(session);
   return {
-    lines: [...series.lines, ...days.lines, ...people.lines],
+    lines: [...series.lines, ...days.lines, ...dashboards, ...people.lines],
     curves: [series.curve, days.curve, people.curve],
   };
 }
@@ -80,6 +85,32 @@ async function byDays(session) {
   };
 }
 
+async function byDashboards(session) {
+  const { seriesCount, key, days, say } = session;
+  const filled = filledTime(Math.min(days, FEW_DAYS), Date.now());
+  let service = await session.service("dashboards");
+  await writeBlocks(service, blocks({ end: seriesCount, ...filled }), key);
+  const costs = [];
+  for (const mebibytes of CACHE_MIB) {
+    service = await afresh(session, service, "dashboards", { CACHE_ANSWERS_BYTES: String(mebibytes * 1024 * 1024) });
+    for (const count of DASHBOARDS) {
+      say(`scale: W1, ${count} dashboards, ${mebibytes} MiB`);
+      const dashboards = w1Dashboards(count, seriesCount, filled);
+      session.checked += dashboards[0].check((await sendFor(200, service, dashboards[0].request, key)).body);
+      const rounds = Array(DASHBOARDS.at(-1) / count).fill(dashboards.map(({ request }) => request));
+      await sendAll(service, rounds.flat(), key);
+      costs.push((await sendAll(service, rounds.flat(), key)).cost / DASHBOARDS.at(-1));
+    }
+  }
+  await session.stop(service);
+  const label = (i) => `W1, ${DASHBOARDS[i].toLocaleString("en")} dashboards`;
+  const sizes = [...DASHBOARDS.keys()];
+  return [
+    ...sizes.slice(1).map((i) => line(label(i), costUnit, costs[i], `${DASHBOARDS[0]} dashboards`, costs[0])),
+    ...sizes.map((i) => line(label(i), costUnit, costs[i], `${CACHE_MIB[1]} MiB`, costs[i + DASHBOARDS.length])),
+  ];
+}
+
 async function byPeople(session) {
   const { people } = session;
   const steps = [...new Set([100, 10, 1].map((part) => Math.ceil(people / part)))];
@@ -109,10 +140,10 @@ async function byPeople(session) {
 }
 
 /** Starts the service on the same data in a new process. */
-async function afresh(session, service, name) {
+async function afresh(session, service, name, environment) {
   await session.stop(service);
   closeIdle();
-  return session.service(name);
+  return session.service(name, environment);
 }
 
 /** Measures W1 over batches spread over all series, each requested once before. */
