@@ -44,9 +44,11 @@ import { SlotCache } from "./metrics/cache/chunks.js";
 import { Epochs } from "./metrics/cache/epochs.js";
 import { sharedInvalidation } from "./metrics/cache/shared-invalidation.js";
 import { type Dimension, dimensions } from "./metrics/dimensions.js";
+import { streamList } from "./metrics/list-streams.js";
 import { fetchBatch, seriesCounters } from "./metrics/query/fetch.js";
 import { newestValues } from "./metrics/query/newest-values.js";
 import { readPlans } from "./metrics/query/read-plans.js";
+import { slotSums } from "./metrics/query/slot-sums.js";
 import { countMissed } from "./metrics/recorder/record-sizes.js";
 import { createRecorder, runRecorder, watchRecorder } from "./metrics/recorder/recorder.js";
 import { keptColumns } from "./metrics/slot-columns.js";
@@ -196,13 +198,14 @@ export function composeSeries(
   const slots = new SlotCache({ store, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
   const cacheMemory = new CacheMemory(cache.answers_bytes);
   const read = readPlans({ store, slots, epochs, memory: cacheMemory, budget });
+  const sums = slotSums({ slots, epochs, memory: bodies.memory });
   const orders = listOrders(stores.sharedOrders);
   const countSeries = (dimension: Dimension) => store.count(dimension, { prefix: "" });
   const firstSegments = (limit: number) => firstSegmentIds(stores.catalogue, limit);
 
   return {
     orders,
-    newest: newestValues({ slots, epochs, memory: bodies.memory }),
+    newest: newestValues({ slots, epochs, memory: bodies.memory, keep }),
     recorder: createRecorder({
       dimensions,
       clock,
@@ -227,7 +230,7 @@ export function composeSeries(
       }),
       ...listingRoutes({
         series: stores.series,
-        counts: stores.counts,
+        streams: streamList({ series: stores.series, counts: stores.counts, sums, keep }),
         orders,
         clock,
       }),

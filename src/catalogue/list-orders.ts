@@ -47,7 +47,8 @@ export function listOrders(shared?: SharedOrders): ListOrders {
 
   return {
     async keep(ids) {
-      const name = createHash("sha256").update(JSON.stringify(ids)).digest("base64url").slice(0, 22);
+      // Ids contain no control character, so NUL separates.
+      const name = createHash("sha256").update(ids.join("\0")).digest("base64url").slice(0, 22);
       const now = performance.now();
       const known = orders.get(name);
       if (known !== undefined && now - known.putAt < PUT_AGAIN_MS) return name;

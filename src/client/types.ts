@@ -12,7 +12,7 @@ export interface ListedSeries {
   dimension_types: string[];
 }
 
-/** Two values of a row, one range apart; null where none is saved. Only with `range`. */
+/** Values of a row at the end and the start of a window; null where none is saved. Only with a window. */
 interface Trend {
   now?: number | null;
   before?: number | null;
@@ -20,9 +20,10 @@ interface Trend {
 
 export interface Stream extends Trend {
   stream: string;
-  last_message_at: string;
+  /** Null for a stream that has only points. */
+  last_message_at: string | null;
   slot: { ts: string; count: number };
-  /** Messages of the last 24 complete slots. */
+  /** Sum of its series over the last 24 complete slots. */
   day: number;
 }
 

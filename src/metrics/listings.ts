@@ -1,7 +1,5 @@
-import { setImmediate } from "node:timers/promises";
-import { type Dimension, dimensions, stream as streamDimension } from "./dimensions.js";
-import type { CountedStream, SeriesStore, SlotCounts } from "./ports.js";
-import { slotStart } from "./series.js";
+import { type Dimension, dimensions } from "./dimensions.js";
+import type { SeriesStore } from "./ports.js";
 
 /** An id in a dimension, with the stored types of which it has a point. */
 export interface ListedSeries {
@@ -51,70 +49,4 @@ export async function countSeries(
   let count = 0;
   for (const one of dimension === undefined ? inOrder : [dimension]) count += await store.count(one, among);
   return count;
-}
-
-/** Messages of a stream. Times are Unix ms. */
-export interface StreamActivity {
-  readonly stream: string;
-  readonly lastArrival: number;
-  /** The open slot, and the messages counted in it so far. */
-  readonly slot: { readonly ts: number; readonly count: number };
-  /** Messages of the last 24 slots that have ended. */
-  readonly day: number;
-}
-
-const DAY_SLOTS = 24;
-
-/** Streams whose counts are read at once. */
-const AT_ONCE = 500;
-
-/** Returns the message counts of these streams as of `now` (Unix ms), in their order. */
-export async function streamActivity(
-  counts: Pick<SlotCounts, "counted">,
-  streams: readonly CountedStream[],
-  now: number,
-): Promise<StreamActivity[]> {
-  const { slotMs } = streamDimension;
-  const open = slotStart(streamDimension, now);
-  const totals = new Map(streams.map(({ stream }) => [stream, { open: 0, day: 0 }]));
-  for (let at = 0; at < streams.length; at += AT_ONCE) {
-    if (at > 0) await setImmediate();
-    const names = streams.slice(at, at + AT_ONCE).map(({ stream }) => stream);
-    for (const { stream, slot, count } of await counts.counted(names, open - DAY_SLOTS * slotMs, open + slotMs)) {
-      const total = totals.get(stream);
-      if (total !== undefined) total[slot === open ? "open" : "day"] += count;
-    }
-  }
-  return streams.map(({ stream, lastArrival }) => {
-    const total = totals.get(stream) ?? { open: 0, day: 0 };
-    return { stream, lastArrival, slot: { ts: open, count: total.open }, day: total.day };
-  });
-}
-
-/** Slots of all streams that are summed up at once. */
-const SUMMED_AT_ONCE = 50_000;
-
-/**
- * Returns the messages of each of these streams in the last `rangeMs` (rounded up to whole slots) that have ended at
- * `now` (Unix ms), and in as many slots before.
- */
-export async function streamTrends(
-  counts: Pick<SlotCounts, "totals">,
-  streams: readonly string[],
-  now: number,
-  rangeMs: number,
-): Promise<{ readonly now: number; readonly before: number }[]> {
-  const { slotMs } = streamDimension;
-  const open = slotStart(streamDimension, now);
-  const slots = Math.ceil(rangeMs / slotMs);
-  const most = Math.max(1, Math.floor(SUMMED_AT_ONCE / slots));
-  const trends: { now: number; before: number }[] = [];
-  for (let at = 0; at < streams.length; at += most) {
-    if (at > 0) await setImmediate();
-    const some = streams.slice(at, at + most);
-    const last = await counts.totals(some, open - slots * slotMs, open);
-    const before = await counts.totals(some, open - 2 * slots * slotMs, open - slots * slotMs);
-    trends.push(...some.map((stream) => ({ now: last.get(stream) ?? 0, before: before.get(stream) ?? 0 })));
-  }
-  return trends;
 }

@@ -127,12 +127,10 @@ export interface SlotCounts {
   /** Returns streams that received messages, by name, after the stream `after`; at most `limit`. */
   streams(after: string | undefined, limit: number): Promise<CountedStream[]>;
   /**
-   * Returns the counts of these streams in slots that start in [from, to), Unix ms. A slot without messages may be
-   * absent; a slot may be listed in parts.
+   * Returns the messages of these streams in the slot that starts at `slot` (Unix ms); a stream without messages may be
+   * absent.
    */
-  counted(streams: readonly string[], from: number, to: number): Promise<SlotCount[]>;
-  /** Returns the sum of these counts for each stream; a stream without messages may be absent. */
-  totals(streams: readonly string[], from: number, to: number): Promise<Map<string, number>>;
+  counted(streams: readonly string[], slot: number): Promise<Map<string, number>>;
 }
 
 /**

@@ -61,7 +61,6 @@ const needingMongo: readonly Asked[] = [
   ["the segments", "/api/segment"],
   ["a segment that is written", "/api/segment/late", { method: "PUT", json: { name: "Late", table: "user" } }],
   ["the experiences", "/api/experience"],
-  ["the streams", "/api/stream"],
   ...ofPoints,
 ];
 /** Requests that are served without MongoDB. */
@@ -71,11 +70,12 @@ const sparedByMongo: readonly Asked[] = [
   ["/openapi.json", "/openapi.json"],
   ["a series", `/api/metric?${new URLSearchParams(asked("cold"))}`],
 ];
-/** Reads of series and names that are not cached. */
+/** Reads of series and names that are not cached. The list of streams also caches the names of their series. */
 const needingInflux = (round: number): readonly Asked[] => [
   ["a series", `/api/metric?${new URLSearchParams(asked(`cold-${round}`))}`],
   ["a batch of series", "/api/metric", { method: "POST", json: [asked(`colder-${round}`), asked(`coldest-${round}`)] }],
-  ["the names of series", `/api/series?dimension=${["stream", "segment", "experience", "experiencegroup"][round]}`],
+  ["the names of series", `/api/series?dimension=${["segment", "experience", "experiencegroup", "stream"][round]}`],
+  ...(round === 3 ? ([["the streams", "/api/stream"]] as const) : []),
   ...ofPoints,
 ];
 

@@ -98,6 +98,33 @@ describe("Lists that are searched and sorted", () => {
       ["e", null, null, 0],
     ]);
     expect((await page("/api/segment?sort=size")).data[0]).to.have.keys("id", "name", "table", "size");
+    // c has no value a day earlier: by movement, it is last in either order.
+    expect(await ids("/api/segment?sort=movement&range=1d&order=desc")).to.deep.equal(["a", "b", "c", "d", "e"]);
+    expect(await ids("/api/segment?sort=movement&range=1d")).to.deep.equal(["b", "a", "c", "d", "e"]);
+  });
+
+  it("contain values at the end and the start of a window of dates, and sort them by the size of their change", async () => {
+    await putSegments({ a: "a", b: "b", c: "c", d: "d" });
+    const [first, last] = [START - 4 * DAY, START - DAY];
+    const at = (ts: number, values: Readonly<Record<string, number>>) =>
+      Object.entries(values).map(([id, value]) => pointOf("segment", id, value, ts));
+    await write(
+      ...[...at(first, { a: 10, b: 10, c: 10 }), ...at(last, { a: 13, b: 5, c: 10, d: 2 })],
+      ...at(START, { a: 99, b: 99, c: 99, d: 99 }),
+    );
+    const dates = `startdate=${first}&enddate=${last + 1}`;
+    const { data } = await page(`/api/segment?${dates}`);
+    const values = data.map(({ id, now, before }) => [id, now, before]);
+    expect(values).to.deep.equal([
+      ["a", 13, 10],
+      ["b", 5, 10],
+      ["c", 10, 10],
+      ["d", 2, null],
+    ]);
+    expect(await walk(`/api/segment?sort=movement&${dates}&order=desc&limit=3`)).to.deep.equal(["b", "a", "c", "d"]);
+    expect(await ids(`/api/segment?sort=change&${dates}&order=desc`)).to.deep.equal(["a", "c", "b", "d"]);
+    const text = (ms: number) => new Date(ms).toISOString();
+    expect((await page(`/api/segment?startdate=${text(first)}&enddate=now-22h`)).data).to.deep.equal(data);
   });
 
   it("return what was written since, also when it changes the newest value alone", async () => {
@@ -116,7 +143,14 @@ describe("Lists that are searched and sorted", () => {
     ]);
   });
 
-  for (const query of ["sort=size", "sort=size&order=desc", "sort=name", "sort=change&range=1d", "order=desc", "q=s"]) {
+  for (const query of [
+    "sort=size",
+    "sort=size&order=desc",
+    "sort=name",
+    "sort=movement&range=1d",
+    "order=desc",
+    "q=s",
+  ]) {
     it(`return each segment once with ?${query}, while sizes and names change and segments come and go`, async () => {
       const all = Array.from({ length: 25 }, (_, i) => `s${String(i).padStart(2, "0")}`);
       for (const id of all) await service.service.stores.catalogue.putSegment({ id, name: id, table: "user" });
@@ -165,6 +199,7 @@ describe("Lists that are searched and sorted", () => {
     ]);
     expect(meta).to.deep.equal({ next: null, total: 4 });
     expect(await ids("/api/experience?range=1d&sort=change")).to.deep.equal(["b", "a", "c", "d"]);
+    expect(await ids("/api/experience?range=1d&sort=movement")).to.deep.equal(["b", "a", "c", "d"]);
     expect(await walk("/api/experience?range=1d&sort=change&order=desc&limit=1")).to.deep.equal(["a", "b", "c", "d"]);
     expect(await ids("/api/experience?sort=name&order=desc&q=x")).to.deep.equal(["d", "c", "b", "a"]);
     expect((await page("/api/experience?q=XB")).meta.total).to.equal(1);
@@ -172,13 +207,13 @@ describe("Lists that are searched and sorted", () => {
   });
 
   it("contain the messages of streams in the last whole hours, and sort them by these", async () => {
-    const at = (ago: number, count: number) =>
-      Array.from({ length: count }, (_, i) => ({ user_id: `u${i}`, at: START - ago * HOUR + 1 }));
-    await send("Web", ...at(1, 2), ...at(3, 4), ...at(0, 9));
+    await send("Web", { user_id: "1" });
     now += 1_000;
-    await send("app", ...at(2, 6), ...at(4, 2));
+    await send("app", { user_id: "1" });
     now += 1_000;
-    await send("web.old", ...at(30, 1));
+    await send("web.old", { user_id: "1" });
+    const at = (id: string, ago: number, count: number) => pointOf("stream", id, count, START - ago * HOUR);
+    await write(at("Web", 1, 2), at("Web", 3, 4), at("app", 2, 6), at("app", 4, 2), at("web.old", 30, 1));
     const { data, meta } = await page("/api/stream?range=2h");
     expect(data.map(({ stream, now, before }) => [stream, now, before])).to.deep.equal([
       ["Web", 2, 4],
@@ -189,6 +224,7 @@ describe("Lists that are searched and sorted", () => {
     // A range of minutes is rounded up to whole hours.
     expect((await page("/api/stream?range=61m")).data.map((row) => row.now)).to.deep.equal([2, 6, 0]);
     expect(await ids("/api/stream?sort=change&range=2h")).to.deep.equal(["Web", "web.old", "app"]);
+    expect(await ids("/api/stream?sort=movement&range=2h&order=desc")).to.deep.equal(["app", "Web", "web.old"]);
     expect(await ids("/api/stream?sort=last_message_at&order=desc")).to.deep.equal(["web.old", "app", "Web"]);
     expect(await walk("/api/stream?sort=day&order=desc&limit=1")).to.deep.equal(["app", "Web", "web.old"]);
     expect(await ids("/api/stream?q=WEB")).to.deep.equal(["Web", "web.old"]);

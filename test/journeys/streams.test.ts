@@ -1,13 +1,21 @@
 import { expect } from "chai";
 import { refused } from "../support/bad-input.js";
-import { pointOf, writePoints } from "../support/requests.js";
+import { pointOf, valuesOf, writePoints } from "../support/requests.js";
 import { serviceOfEachTest } from "../support/service.js";
+import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2025, 0, 6, 10);
 
 interface Page {
-  readonly data: readonly { readonly stream: string; readonly slot: object; readonly day: number }[];
+  readonly data: readonly {
+    readonly stream: string;
+    readonly last_message_at: string | null;
+    readonly slot: { readonly ts: string; readonly count: number };
+    readonly day: number;
+    readonly now: number;
+    readonly before: number;
+  }[];
   readonly meta: { readonly next: string | null };
 }
 
@@ -28,31 +36,65 @@ describe("The list of streams", () => {
     expect(await list()).to.deep.equal({ status: 200, message: "success", data: [], meta: { next: null, total: 0 } });
     await send("web", { user_id: "a" }, { user_id: "b", at: START - HOUR }, { user_id: "c", at: START - 25 * HOUR });
     const [web] = (await list()).data;
-    expect(web).to.deep.equal({
-      stream: "web",
-      last_message_at: new Date(now).toISOString(),
-      slot: { ts: String(START), count: 1 },
-      day: 1,
-    });
+    const slot = { ts: String(START), count: 1 };
+    expect(web).to.deep.include({ stream: "web", last_message_at: new Date(now).toISOString(), slot });
+    await until("the ended hours are saved", async () => (await list()).data[0]?.day === 1);
   });
 
-  it("counts an hour that has ended among the last 24, once, whether or not the recorder has saved it", async () => {
+  it("counts an hour that has ended among the last 24, once it is saved", async () => {
     await send("web", { user_id: "a" }, { user_id: "b" });
-    for (let hour = 1; hour <= 25; hour += 1) {
+    for (const hour of [1, 2, 24, 25]) {
       now = START + hour * HOUR + 1;
-      const [web] = (await list()).data;
+      if (hour === 1) await until("the hour is saved", async () => (await list()).data[0]?.day === 2);
       const expected = { slot: { ts: String(START + hour * HOUR), count: 0 }, day: hour <= 24 ? 2 : 0 };
-      expect(web, `${hour} h later`).to.deep.include(expected);
+      expect((await list()).data[0], `${hour} h later`).to.deep.include(expected);
     }
   });
 
-  it("names no stream that has points alone, and leaves out none whose messages were erased", async () => {
+  it("has streams of points among those of messages, and leaves out none whose messages were erased", async () => {
     await send("web", { user_id: "a" });
-    await writePoints(service, [pointOf("stream", "points", 7, START)]);
+    await writePoints(service, [pointOf("stream", "points", 7.5, START), pointOf("stream", "a", 3, START - HOUR)]);
     const before = await list();
     await service.fetch("/api/entity/user/user_id/a", { method: "DELETE" });
-    expect(before.data.map(({ stream }) => stream)).to.deep.equal(["web"]);
+    const ts = String(START);
+    expect(before.data).to.deep.equal([
+      { stream: "a", last_message_at: null, slot: { ts, count: 0 }, day: 3 },
+      { stream: "points", last_message_at: null, slot: { ts, count: 7.5 }, day: 0 },
+      { stream: "web", last_message_at: new Date(now).toISOString(), slot: { ts, count: 1 }, day: 0 },
+    ]);
     expect(await list()).to.deep.equal(before);
+    expect((await list("?q=A&limit=1")).meta).to.deep.equal({ next: null, total: 1 });
+    const names = async (query: string) => (await list(query)).data.map(({ stream }) => stream);
+    expect(await names("?sort=last_message_at&order=desc")).to.deep.equal(["web", "a", "points"]);
+    expect(await names("?limit=1&after=a")).to.deep.equal(["points"]);
+  });
+
+  it("has the sums of /api/metric: the value of clients where there is one, or else the recorded count", async () => {
+    const at = (ago: number, count: number) => Array(count).fill({ user_id: "a", at: START - ago * HOUR + 1 });
+    await send("web", ...at(1, 2), ...at(2, 4), ...at(5, 8), ...at(30, 3));
+    await writePoints(service, [
+      pointOf("stream", "web", 100, START - HOUR),
+      pointOf("stream", "web", 50, START - 3 * HOUR),
+      pointOf("stream", "web", 9, START),
+    ]);
+    const sum = async (startdate: number, enddate: number) => {
+      const web = { dimension: "stream", dimension_id: "web", dimension_type: "size", interval: "1h" };
+      const values = await valuesOf(service, { ...web, startdate, enddate });
+      return values.reduce((total, [, value]) => total + value, 0);
+    };
+    await until("every count is saved", async () => (await sum(START - 40 * HOUR, START)) === 165);
+    const [row] = (await list("?range=2h")).data;
+    expect(row).to.deep.include({ day: 162, now: 104, before: 50, slot: { ts: String(START), count: 9 } });
+    for (const [from, to] of [
+      [START - 6 * HOUR, START],
+      [START - 3 * HOUR - 1, START - HOUR + 1],
+      [START - 2 * HOUR, now],
+    ] as const) {
+      const [dated] = (await list(`?startdate=${from}&enddate=${to}`)).data;
+      const [first, end] = [from, to].map((ms) => Math.ceil(ms / HOUR) * HOUR) as [number, number];
+      const expected = { now: await sum(first, end), before: await sum(2 * first - end, first) };
+      expect(dated, `${from} to ${to}`).to.deep.include(expected);
+    }
   });
 
   it("comes in pages", async () => {

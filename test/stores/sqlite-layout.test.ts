@@ -61,11 +61,9 @@ for (const name of keptFolders()) {
       const { history, counts } = service.service.stores;
       expect(await history.holds([(await entityOf("bob")) as string])).to.equal(true);
       expect((await counts.streams(undefined, 10)).map(({ stream }) => stream)).to.deep.equal(["mobile", "web"]);
-      const counted = await counts.counted(["web", "mobile"], KEPT_AT - 86_400_000, KEPT_AT + 1);
-      expect(counted.map(({ stream, count }) => [stream, count])).to.have.deep.members([
-        ["mobile", 3],
-        ["web", 3],
-      ]);
+      const slot = KEPT_AT - (KEPT_AT % 3_600_000);
+      const counted = await counts.counted(["web", "mobile"], slot);
+      expect(Object.fromEntries(counted)).to.deep.equal({ mobile: 3, web: 3 });
     });
 
     it("knows a repeated request by its Idempotency-Key", async () => {

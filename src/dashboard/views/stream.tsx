@@ -57,7 +57,7 @@ export function Show({ data: { stream, fetched, weeks }, page }: { readonly data
           <Fact name="Last 24 h">{day === undefined ? "–" : <data value={day}>{count(day)}</data>}</Fact>
           <Fact name="Against the week before">{change(day, weekBefore, "messages")}</Fact>
           <Fact name="Last message">
-            {stream === undefined ? (
+            {stream?.last_message_at == null ? (
               "–"
             ) : (
               <time dateTime={stream.last_message_at}>{fullTime(Date.parse(stream.last_message_at), page.zone)}</time>

@@ -58,11 +58,14 @@ export function Show({ data: { list, trends }, page }: { readonly data: Data; re
             head: "Last message",
             sort: "last_message_at",
             isNumber: true,
-            cell: ({ last_message_at }) => (
-              <time dateTime={last_message_at} title={fullTime(Date.parse(last_message_at), page.zone)}>
-                {age(page.now - Date.parse(last_message_at))} ago
-              </time>
-            ),
+            cell: ({ last_message_at }) =>
+              last_message_at === null ? (
+                "–"
+              ) : (
+                <time dateTime={last_message_at} title={fullTime(Date.parse(last_message_at), page.zone)}>
+                  {age(page.now - Date.parse(last_message_at))} ago
+                </time>
+              ),
           },
           { head: "This hour so far", isNumber: true, cell: ({ slot }) => count(slot.count) },
           { head: "Last 24 h", sort: "day", isNumber: true, cell: ({ day }) => <data value={day}>{count(day)}</data> },

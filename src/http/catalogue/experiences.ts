@@ -5,10 +5,11 @@ import type { Clock } from "../../clock.js";
 import { found, notFound, ServiceError } from "../../errors.js";
 import { experience as experienceDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
-import { ListMeta, rangeQuery, searchQuery, trendPage } from "../core/list-page.js";
+import { ListMeta, searchQuery } from "../core/list-page.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
+import { trendPage, trendSorts, trendSortsText, windowQuery } from "../core/trend-page.js";
 import { Experience, ExperienceInput, idIn, ListedExperience, newIdIn, Removed } from "./schemas.js";
 
 const { experience: exampleId, group, audience, goal } = exampleNames;
@@ -35,14 +36,11 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
         tag: "catalogue",
         summary: "List experiences",
         description:
-          "Use it to list, search and rank experiences. With `range`, each row also has the newest conversion rate and the one a range earlier; null without a rate in the last 4 weeks. Errors 400: `bad_range`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `bad_after`.",
+          "Use it to list, search and rank experiences. With `range`, each row also has the newest conversion rate and the one a range earlier, with `startdate` and `enddate` those at the end and the start of the window; null without a rate in the last 4 weeks. Errors 400: `bad_range`, `bad_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `bad_after`.",
       },
       query: {
-        ...searchQuery(
-          ["change"],
-          "`change` is the relative change from `before` to `now`; rows without both come last.",
-        ),
-        ...rangeQuery,
+        ...searchQuery(trendSorts, trendSortsText),
+        ...windowQuery,
       },
       responses: { 200: success("ExperiencesAnswer", Type.Array(ListedExperience), { meta: ListMeta }) },
       async handler({ query }) {
@@ -52,8 +50,12 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
           count: catalogue.countExperiences,
           byIds: catalogue.experiencesById,
           orders,
-          trends: (some, ms) =>
-            newest({ dimension: experienceDimension, type: "conversionrate", ids: some.map(({ id }) => id) }, at, ms),
+          trends: (some, asked) =>
+            newest(
+              { dimension: experienceDimension, type: "conversionrate", ids: some.map(({ id }) => id) },
+              asked,
+              at,
+            ),
           rows: async (some) => some.map(toWire),
         });
       },

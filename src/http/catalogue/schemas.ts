@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { rowValue } from "../core/list-page.js";
+import { rowValue } from "../core/trend-page.js";
 
 const idRule = "1 to 256 characters, without control characters, not ending in a backslash.";
 const idShape = { minLength: 1, maxLength: 256, pattern: "^[^\\p{Cc}\\p{Cs}]*[^\\p{Cc}\\p{Cs}\\\\]$" };
@@ -49,11 +49,15 @@ const Size = Type.Integer({ minimum: 0, description: "Current number of members.
 
 export const Segment = Type.Object({ id: Id, name: Name, table: Type.String(), size: Size }, { title: "Segment" });
 
-const savedSize = (which: string) => rowValue(`The ${which}; null where none is saved. Only with \`range\`.`);
+const savedSize = (which: string) => rowValue(`The ${which}; null where none is saved. Only with a window.`);
 
 /** A row in the list of segments. */
 export const ListedSegment = Type.Object(
-  { ...Segment.properties, now: savedSize("newest saved size"), before: savedSize("size saved one range earlier") },
+  {
+    ...Segment.properties,
+    now: savedSize("newest saved size, of the window's end"),
+    before: savedSize("size saved one range earlier, or at the window's start"),
+  },
   { title: "ListedSegment" },
 );
 
@@ -70,14 +74,14 @@ export const Experience = Type.Object(
   { title: "Experience" },
 );
 
-const savedRate = (which: string) => rowValue(`The ${which}; null where there is none. Only with \`range\`.`);
+const savedRate = (which: string) => rowValue(`The ${which}; null where there is none. Only with a window.`);
 
 /** A row in the list of experiences. */
 export const ListedExperience = Type.Object(
   {
     ...Experience.properties,
-    now: savedRate("newest conversion rate"),
-    before: savedRate("conversion rate one range earlier"),
+    now: savedRate("newest conversion rate, of the window's end"),
+    before: savedRate("conversion rate one range earlier, or at the window's start"),
   },
   { title: "ListedExperience" },
 );

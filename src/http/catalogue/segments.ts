@@ -9,10 +9,11 @@ import { segment as segmentDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
 import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
 import { compareBytes } from "../../text.js";
-import { ListMeta, rangeQuery, searchQuery, trendPage } from "../core/list-page.js";
+import { ListMeta, searchQuery } from "../core/list-page.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, fetchPage, PageMeta, pageQuery, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
+import { trendPage, trendSorts, trendSortsText, windowQuery } from "../core/trend-page.js";
 import { compile } from "../core/validation.js";
 import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
 
@@ -61,15 +62,15 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         tag: "catalogue",
         summary: "List segments",
         description:
-          "Use it to list, search and rank segments. With `range`, each row also has the newest saved size and the one a range earlier; null without a saved size in the last 4 weeks. Errors 400: `unknown_table`, `bad_range`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `bad_after`.",
+          "Use it to list, search and rank segments. With `range`, each row also has the newest saved size and the one a range earlier, with `startdate` and `enddate` those at the end and the start of the window; null without a saved size in the last 4 weeks. Errors 400: `unknown_table`, `bad_range`, `bad_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `bad_after`.",
       },
       query: {
         table: Type.Optional(Type.String({ description: "Only segments of this table." })),
         ...searchQuery(
-          ["size", "change"],
-          "`size` is the newest saved size, `change` the relative change from `before` to `now`; rows without such a value come last.",
+          ["size", ...trendSorts],
+          `By \`size\`, the newest saved size, rows without one last. ${trendSortsText}`,
         ),
-        ...rangeQuery,
+        ...windowQuery,
       },
       responses: { 200: success("SegmentsAnswer", Type.Array(ListedSegment), { meta: ListMeta }) },
       async handler({ query: { table, ...request } }) {
@@ -77,11 +78,12 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         const at = clock();
         return trendPage(request, {
           page: (after, limit) => catalogue.segments(after, limit, table),
+          ids: table === undefined ? catalogue.segmentIds : undefined,
           count: () => catalogue.countSegments(table),
           byIds: catalogue.segmentsById,
           orders,
-          trends: (segments, ms) =>
-            newest({ dimension: segmentDimension, type: "size", ids: segments.map(({ id }) => id) }, at, ms),
+          trends: (segments, asked) =>
+            newest({ dimension: segmentDimension, type: "size", ids: segments.map(({ id }) => id) }, asked, at),
           rows: withSizes,
         });
       },

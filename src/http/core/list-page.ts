@@ -2,8 +2,6 @@ import { Type } from "@sinclair/typebox";
 import { everyItem } from "../../async/every-item.js";
 import type { ListOrders } from "../../catalogue/list-orders.js";
 import { invalid } from "../../errors.js";
-import { durationPattern, durationRule, parseDuration } from "../../formats/duration.js";
-import type { Trend } from "../../metrics/query/newest-values.js";
 import { compareBytes, searchText } from "../../text.js";
 import { fetchPage, listQuery, oneOf, PageMeta } from "./responses.js";
 
@@ -42,23 +40,6 @@ export function searchQuery<const S extends string>(others: readonly S[], descri
   return { ...listQuery, q, sort: sortQuery(others, description), order: orderQuery("asc") };
 }
 
-/** Query parameter for the time between `now` and `before` of a row. */
-export const rangeQuery = {
-  range: Type.Optional(
-    Type.String({
-      pattern: `^${durationPattern}$`,
-      description:
-        "Each row also has `now` and `before`, the value one range earlier: `<n><unit>`, a unit of m, h, d or w.",
-      issue: { code: "bad_range", message: `${durationRule}, is expected` },
-    }),
-  ),
-};
-
-/** A value of a row with `range`; null when none is saved. */
-export function rowValue(description: string) {
-  return Type.Optional(Type.Unsafe<number | null>({ type: ["number", "null"], description }));
-}
-
 /** `meta` of a list with search. */
 export const ListMeta = Type.Object(
   { ...PageMeta.properties, total: Type.Integer({ minimum: 0, description: "How many entries match." }) },
@@ -66,16 +47,18 @@ export const ListMeta = Type.Object(
 );
 
 /** Fields by which rows are sorted and searched. */
-interface Entry {
+export interface Entry {
   readonly id: string;
   readonly name: string;
 }
 
 /** Source of a list. */
-interface ListSource<T extends Entry> {
+export interface ListSource<T extends Entry> {
   /** Returns entries in id order after an id. */
   page(after: string | undefined, limit: number): Promise<T[]>;
   count(): Promise<number>;
+  /** Like `page`, but only the ids, if that is faster; then `keys` gets entries without other fields. */
+  readonly ids?: ((after: string | undefined, limit: number) => Promise<string[]>) | undefined;
   /** Returns the entries with these ids that still exist. */
   byIds(ids: readonly string[]): Promise<ReadonlyMap<string, T>>;
   readonly orders: ListOrders;
@@ -83,8 +66,13 @@ interface ListSource<T extends Entry> {
    * Returns the sort key of each entry; entries with undefined come last in either order. Absent: entries are sorted by
    * name.
    */
-  readonly keys?: ((entries: readonly T[]) => Promise<readonly (number | undefined)[]>) | undefined;
+  readonly keys?: ((entries: readonly Keyed<T>[]) => Promise<SortKeys>) | undefined;
 }
+
+export type SortKeys = readonly (number | undefined)[];
+
+/** An entry whose other fields may be missing. */
+export type Keyed<T extends Entry> = Pick<T, "id"> & Partial<T>;
 
 /** The query of a list. */
 export interface ListRequest {
@@ -115,21 +103,35 @@ export async function listPage<T extends Entry>(request: ListRequest, source: Li
     const { items, meta } = await fetchPage(request, source.page);
     return { items, meta: { ...meta, total: await source.count() } };
   }
+  if (request.sort !== "id" && text === "" && source.keys !== undefined && source.ids !== undefined) {
+    const ids = await source.ids(undefined, MAX_SORTED + 1);
+    return sortedPage(
+      ids.map((id) => ({ id }) as Keyed<T>),
+      request,
+      source,
+    );
+  }
   const all = await everyItem(source.page, ({ id }) => id);
   const found = text === "" ? all : all.filter(({ id, name }) => contains(id, text) || contains(name, text));
-  if (request.sort === "id") return idPage(found, request);
-  if (found.length > MAX_SORTED) {
+  return request.sort === "id" ? idPage(found, request) : sortedPage(found, request, source);
+}
+
+/** Returns the first page of the entries, given in id order, in the order of their keys or names. */
+async function sortedPage<T extends Entry>(
+  entries: readonly Keyed<T>[],
+  { order, limit }: ListRequest,
+  source: ListSource<T>,
+): Promise<ListedPage<T>> {
+  if (entries.length > MAX_SORTED) {
     throw invalid(
       "too_many_entries",
       "sort",
       `More than ${MAX_SORTED} entries match: sort by id, or narrow the list with q`,
     );
   }
-  const sorted = await inOrder(found, order, source.keys);
-  const items = sorted.slice(0, limit);
-  const isLast = sorted.length <= limit;
-  const next = isLast ? null : placeText(await source.orders.keep(sorted.map(({ id }) => id)), limit);
-  return { items, meta: { next, total: sorted.length } };
+  const ids = await inOrder(entries, order, source.keys);
+  const name = ids.length > limit ? await source.orders.keep(ids) : "";
+  return pageFrom(ids, { name, at: 0 }, limit, source);
 }
 
 function contains(text: string, part: string): boolean {
@@ -147,28 +149,44 @@ function idPage<T extends Entry>(found: readonly T[], { after, limit, order }: L
   return { items, meta: { next: isLast ? null : (items.at(-1)?.id ?? null), total: sorted.length } };
 }
 
-/** Returns a later page of a stored order. Entries that no longer exist are skipped and the following ones move up. */
+/** Returns a later page of a stored order. */
 async function orderedPage<T extends Entry>(
   after: string,
   limit: number,
-  { orders: kept, byIds }: ListSource<T>,
+  source: ListSource<T>,
 ): Promise<ListedPage<T>> {
   const place = readPlace(after);
-  const ids = place && (await kept.find(place.name));
+  const ids = place && (await source.orders.find(place.name));
   if (place === undefined || ids === undefined) {
     const message =
       "after must be the meta.next of a page of the last 10 minutes, in the same order; start again without it";
     throw invalid("bad_after", "after", message);
   }
+  return pageFrom(ids, place, limit, source);
+}
+
+/** Position in a stored order. */
+interface Place {
+  readonly name: string;
+  readonly at: number;
+}
+
+/** Returns a page of an order. Entries that no longer exist are skipped and the following ones move up. */
+async function pageFrom<T extends Entry>(
+  ids: readonly string[],
+  { name, at: first }: Place,
+  limit: number,
+  { byIds }: Pick<ListSource<T>, "byIds">,
+): Promise<ListedPage<T>> {
   const items: T[] = [];
-  let at = place.at;
+  let at = first;
   while (items.length < limit && at < ids.length) {
     const some = ids.slice(at, at + limit - items.length);
     const found = await byIds(some);
     for (const id of some) items.push(...(found.has(id) ? [found.get(id) as T] : []));
     at += some.length;
   }
-  return { items, meta: { next: at < ids.length ? placeText(place.name, at) : null, total: ids.length } };
+  return { items, meta: { next: at < ids.length ? placeText(name, at) : null, total: ids.length } };
 }
 
 const PLACE = /^([A-Za-z0-9_-]{22})\.([0-9]{1,5})$/;
@@ -177,77 +195,49 @@ function placeText(name: string, at: number): string {
   return `${name}.${at}`;
 }
 
-function readPlace(text: string): { readonly name: string; readonly at: number } | undefined {
+function readPlace(text: string): Place | undefined {
   const [, name, at] = PLACE.exec(text) ?? [];
   return name === undefined ? undefined : { name, at: Number(at) };
 }
 
-/** Sorts the entries, given in id order, by key or name; equal ones stay in id order. */
+/** Returns the ids of the entries, given in id order, sorted by key or name; equal ones stay in id order. */
 async function inOrder<T extends Entry>(
-  entries: readonly T[],
+  entries: readonly Keyed<T>[],
   order: (typeof orders)[number],
   keysOf: ListSource<T>["keys"],
-): Promise<T[]> {
+): Promise<readonly string[]> {
   const sign = order === "asc" ? 1 : -1;
-  if (keysOf === undefined) return entries.toSorted((a, b) => sign * compareBytes(a.name, b.name));
+  if (keysOf === undefined) {
+    const named = entries.map(({ id, name = id }) => ({ id, name }));
+    return named.sort((a, b) => sign * compareBytes(a.name, b.name)).map(({ id }) => id);
+  }
   const keys = await keysOf(entries);
-  const places = Array.from(entries.keys()).filter((i) => keys[i] !== undefined);
-  places.sort((a, b) => sign * compareNumbers(keys[a] as number, keys[b] as number));
-  const last = entries.filter((_, i) => keys[i] === undefined);
-  return [...places.map((i) => entries[i] as T), ...last];
+  return remembered(sortedIds, keys, order, () => {
+    const places = Array.from(entries.keys()).filter((i) => keys[i] !== undefined);
+    places.sort((a, b) => sign * compareNumbers(keys[a] as number, keys[b] as number));
+    const last = entries.filter((_, i) => keys[i] === undefined);
+    return [...places.map((i) => (entries[i] as Keyed<T>).id), ...last.map(({ id }) => id)];
+  });
+}
+
+/** Ids of entries by the order of their keys, while the same array of keys is sorted again. */
+const sortedIds = new WeakMap<SortKeys, Map<string, readonly string[]>>();
+
+/** Returns the value made for an object under a name, and makes it once. */
+export function remembered<K extends object, V>(
+  memo: WeakMap<K, Map<string, V>>,
+  of: K,
+  name: string,
+  make: () => V,
+): V {
+  const known = memo.get(of) ?? new Map<string, V>();
+  memo.set(of, known);
+  const value = known.get(name) ?? make();
+  known.set(name, value);
+  return value;
 }
 
 /** Compares numbers. Equal infinities compare as equal. */
 function compareNumbers(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** Source of a list whose rows also have values that change. */
-interface TrendSource<T extends Entry, R extends object> extends ListSource<T> {
-  /** Sort keys; by the trends when absent. */
-  readonly keys?: ListSource<T>["keys"];
-  /** Returns the values of each entry, with `ms` also those of one range earlier. */
-  trends(entries: readonly T[], ms: number | undefined): Promise<readonly Trend[]>;
-  rows(entries: readonly T[]): Promise<readonly R[]>;
-}
-
-/** Returns a page of rows as `listPage` does, with `range` each with its `now` and `before`. */
-export async function trendPage<T extends Entry, R extends object>(
-  { range, ...request }: ListRequest & { readonly range?: string },
-  { trends, rows, ...source }: TrendSource<T, R>,
-) {
-  const { sort } = request;
-  const ms = rangeMs(range, sort);
-  const keys = source.keys ?? (async (entries: readonly T[]) => sortKeys(sort, await trends(entries, ms)));
-  const { items, meta } = await listPage(request, { ...source, keys: sort === "name" ? undefined : keys });
-  const data: readonly (R & { now?: number | null; before?: number | null })[] = await rows(items);
-  if (ms === undefined) return { data: [...data], meta };
-  const values = await trends(items, ms);
-  return { data: data.map((row, i) => ({ ...row, ...rowValues(values[i]) })), meta };
-}
-
-/** Parses `range` to ms; undefined without one. Throws when `sort=change` has no range. */
-function rangeMs(range: string | undefined, sort: string): number | undefined {
-  if (range === undefined) {
-    if (sort === "change") throw invalid("range_required", "range", "sort=change needs a range");
-    return undefined;
-  }
-  const duration = parseDuration(range);
-  if (duration === undefined) throw invalid("bad_range", "range", `${durationRule}, is expected`);
-  return duration.ms;
-}
-
-/** Returns the sort keys of rows: the relative change from `before` to `now` with `sort=change`, otherwise `now`. */
-function sortKeys(sort: string, trends: readonly Trend[]): readonly (number | undefined)[] {
-  return trends.map(({ now, before }) => {
-    if (sort !== "change") return now;
-    if (now === undefined || before === undefined) return undefined;
-    // From 0 to another value the change is infinite.
-    return now === before ? 0 : (now - before) / Math.abs(before);
-  });
-}
-
-/** Returns the `now` and `before` of a row. */
-function rowValues(trend: Trend | undefined): { now: number | null; before: number | null } {
-  return { now: trend?.now ?? null, before: trend?.before ?? null };
 }

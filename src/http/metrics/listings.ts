@@ -1,33 +1,36 @@
 import { Type } from "@sinclair/typebox";
-import { everyItem } from "../../async/every-item.js";
 import type { ListOrders } from "../../catalogue/list-orders.js";
 import type { Clock } from "../../clock.js";
 import { invalid } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { type Dimension, dimensionNamed, dimensionNames, dimensions } from "../../metrics/dimensions.js";
-import { countSeries, listSeries, streamActivity, streamTrends } from "../../metrics/listings.js";
-import type { CountedStream, SeriesStore, SlotCounts } from "../../metrics/ports.js";
+import type { ListedStream, StreamList } from "../../metrics/list-streams.js";
+import { countSeries, listSeries } from "../../metrics/listings.js";
+import type { SeriesStore } from "../../metrics/ports.js";
 import { searchText } from "../../text.js";
-import { ListMeta, rangeQuery, rowValue, searchQuery, trendPage } from "../core/list-page.js";
-import { fetchPage, oneOf, success, Time } from "../core/responses.js";
+import { ListMeta, searchQuery } from "../core/list-page.js";
+import { fetchPage, oneOf, success, TimeOrNull } from "../core/responses.js";
 import { type Route, route, type SchemaIssue } from "../core/route.js";
-
-const Count = (description: string) => Type.Integer({ minimum: 0, description });
+import { isTrendSort, rowValue, trendPage, trendSorts, trendSortsText, windowQuery } from "../core/trend-page.js";
 
 export const Stream = Type.Object(
   {
     stream: Type.String(),
-    last_message_at: Time("When the newest message arrived."),
+    last_message_at: TimeOrNull("When the newest message arrived; null for a stream that has only points."),
     slot: Type.Object(
       {
         ts: Type.String({ description: "Start of the current slot, Unix ms." }),
-        count: Count("Messages counted in this slot so far."),
+        count: Type.Number({
+          description: "The value that a client wrote for this slot, or else the messages counted in it so far.",
+        }),
       },
       { title: "OpenSlot", additionalProperties: false },
     ),
-    day: Count("Messages of the last 24 complete slots."),
-    now: rowValue("Messages of the last range of whole hours. Only with `range`."),
-    before: rowValue("Messages of the range before it. Only with `range`."),
+    day: Type.Number({ description: "Sum of its series over the last 24 complete slots; 0 if nothing is saved." }),
+    now: rowValue(
+      "Sum of its series over the window, or the last range of whole hours; 0 if nothing is saved. Only with a window.",
+    ),
+    before: rowValue("The same of the window of the same length before it. Only with a window."),
   },
   { title: "Stream", additionalProperties: false },
 );
@@ -62,13 +65,13 @@ export const ListedSeries = Type.Object(
 
 export interface ListingDependencies {
   readonly series: Pick<SeriesStore, "list" | "count">;
-  readonly counts: Pick<SlotCounts, "streams" | "counted" | "totals">;
+  readonly streams: StreamList;
   readonly orders: ListOrders;
   readonly clock: Clock;
 }
 
 /** Routes that list series and streams. */
-export function listingRoutes({ series, counts, orders, clock }: ListingDependencies): readonly Route[] {
+export function listingRoutes({ series, streams, orders, clock }: ListingDependencies): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -110,52 +113,42 @@ export function listingRoutes({ series, counts, orders, clock }: ListingDependen
         tag: "metrics",
         summary: "List streams",
         description:
-          "Use it to check whether messages arrive. Each message is counted at once in the slot of its event time. With `range`, each row also has the number of messages in the last range of whole hours and in the range before it. Errors 400: `bad_range`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `bad_after`.",
+          "Use it to check whether messages arrive: lists the streams that have messages or points. Each message is counted at once in the slot of its event time. `day`, `now` and `before` are sums of the series `stream.<id>.size` as `/api/metric` returns it, so the messages of an hour are added within a minute after it. Errors 400: `bad_range`, `bad_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `bad_after`.",
       },
       query: {
         ...searchQuery(
-          ["last_message_at", "day", "change"],
-          "By `last_message_at`, by `day`, or by `change`, the relative change from `before` to `now`.",
+          ["last_message_at", "day", ...trendSorts],
+          `By \`last_message_at\`, streams without messages last, or by \`day\`. ${trendSortsText}`,
         ),
-        ...rangeQuery,
+        ...windowQuery,
       },
       responses: { 200: success("StreamsAnswer", Type.Array(Stream), { meta: ListMeta }) },
       async handler({ query }) {
         const { sort } = query;
         const now = clock();
-        const all = async (after: string | undefined, limit: number) =>
-          (await counts.streams(after, limit)).map((one) => ({ ...one, id: one.stream, name: one.stream }));
-        const namesOf = (streams: readonly Named[]) => streams.map(({ stream }) => stream);
-        const keysOf = async (streams: readonly Named[]) =>
-          sort === "day"
-            ? (await streamActivity(counts, streams, now)).map(({ day }) => day)
-            : streams.map(({ lastArrival }) => lastArrival);
+        const idsOf = (some: readonly { readonly id: string }[]) => some.map(({ id }) => id);
+        const keysOf = async (some: readonly (Pick<ListedStream, "id"> & Partial<ListedStream>)[]) =>
+          sort === "day" ? streams.days(idsOf(some), now) : some.map(({ lastArrival }) => lastArrival);
         return trendPage(query, {
-          page: all,
-          count: async () => (await everyItem(all, ({ id }) => id)).length,
-          byIds: async (ids) => {
-            const wanted = new Set(ids);
-            const streams = await everyItem(all, ({ id }) => id);
-            return new Map(streams.filter(({ id }) => wanted.has(id)).map((one) => [one.id, one]));
-          },
+          page: streams.page,
+          count: streams.count,
+          byIds: streams.byIds,
           orders,
-          keys: sort === "change" ? undefined : keysOf,
-          trends: (streams, ms = 0) => streamTrends(counts, namesOf(streams), now, ms),
-          rows: async (streams) =>
-            (await streamActivity(counts, streams, now)).map(({ stream, lastArrival, slot, day }) => ({
-              stream,
-              last_message_at: timeText(lastArrival),
-              slot: { ts: String(slot.ts), count: slot.count },
-              day,
-            })),
+          keys: isTrendSort(sort) ? undefined : keysOf,
+          trends: (some, asked) => streams.trends(idsOf(some), asked, now),
+          async rows(some) {
+            const activity = await streams.activity(idsOf(some), now);
+            return activity.map(({ slot, day }, i) => {
+              const { id, lastArrival } = some[i] as ListedStream;
+              const last_message_at = lastArrival === undefined ? null : timeText(lastArrival);
+              return { stream: id, last_message_at, slot: { ts: String(slot.ts), count: slot.count }, day };
+            });
+          },
         });
       },
     }),
   ];
 }
-
-/** A stream as sorted in lists. */
-type Named = CountedStream & { readonly id: string; readonly name: string };
 
 /** Parses the position in `meta.next`: a dimension, a dot, an id. */
 function readPlace(text: string): { dimension: Dimension; id: string } {

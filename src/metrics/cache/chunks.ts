@@ -27,6 +27,8 @@ export interface CachedSlots {
    * Copies the slots to a column; NaN where nothing is saved. Chunks without a saved slot at either end are left out.
    */
   column(): Pick<SlotColumn, "from" | "values">;
+  /** Returns the value of the slot that starts at `slot` (Unix ms) in the window; NaN if nothing is saved. */
+  valueAt(slot: number): number;
 }
 
 /** A read of the store in progress. */
@@ -104,13 +106,17 @@ export class SlotCache {
     // All at once: if a load rejected while another was awaited, the unhandled rejection would end the process.
     const underWay = [...new Set(Array.from(loads.values(), ({ value }) => value))];
     const loaded = new Map(await Promise.all(underWay.map(async (load) => [load, await load] as const)));
-    const slotsOf = ({ key }: Chunk) =>
-      (found.get(key)?.value ?? loaded.get(loads.get(key)?.value as Load)?.get(key)) as Float64Array;
-    return wanted.map(({ window, chunks, exists }) => ({
-      read: !exists || chunks.some(({ key }) => loads.has(key)),
-      token: joinTokens(chunks.map(({ key }) => (found.get(key) ?? (loads.get(key) as TokenValue<Load>)).token)),
-      column: () => joinChunks(window, chunks, slotsOf, this.#empty),
-    }));
+    return wanted.map(({ window, chunks, exists }) => {
+      let isRead = !exists;
+      const read = chunks.map(({ key }): TokenValue<Float64Array> => {
+        const slots = found.get(key);
+        if (slots !== undefined) return slots;
+        isRead = true;
+        const { value, token } = loads.get(key) as TokenValue<Load>;
+        return { value: loaded.get(value)?.get(key) as Float64Array, token };
+      });
+      return new ChunkedSlots(window, chunks[0]?.index ?? 0, read, isRead, this.#empty);
+    });
   }
 
   /**
@@ -140,9 +146,10 @@ export class SlotCache {
     return slots;
   }
 
-  /** Copies a chunk so that it does not retain the column that it was read in. */
+  /** Copies a chunk that would retain a longer column that it was read in. */
   #compact(slots: Float64Array): Float64Array {
-    return isEmpty(slots) ? this.#empty : slots.slice();
+    if (isEmpty(slots)) return this.#empty;
+    return slots.byteLength === slots.buffer.byteLength ? slots : slots.slice();
   }
 }
 
@@ -182,27 +189,58 @@ async function readChunks(store: SlotStore, chunks: readonly Chunk[]): Promise<M
   return slots;
 }
 
-/** Returns the slots of a window, copied from its chunks. Chunks that are `empty` at either end are left out. */
-function joinChunks(
-  { series, from, to }: SeriesWindow,
-  chunks: readonly Chunk[],
-  slotsOf: (chunk: Chunk) => Float64Array,
-  empty: Float64Array,
-): Pick<SlotColumn, "from" | "values"> {
-  const { slotMs } = series.dimension;
-  const first = chunks.find((chunk) => slotsOf(chunk) !== empty)?.index;
-  const last = chunks.findLast((chunk) => slotsOf(chunk) !== empty)?.index;
-  if (first === undefined || last === undefined) return { from, values: new Float64Array(0) };
-  const start = Math.max(from / slotMs, first * empty.length);
-  const values = new Float64Array(Math.min(to / slotMs, (last + 1) * empty.length) - start);
-  for (const chunk of chunks) {
-    if (chunk.index < first || chunk.index > last) continue;
-    const slots = slotsOf(chunk);
-    const at = chunk.index * slots.length - start;
-    const skip = Math.max(0, -at);
-    values.set(slots.subarray(skip, Math.min(slots.length, values.length - at)), at + skip);
+/** Slots of a window in consecutive chunks, from the chunk `index` on. */
+class ChunkedSlots implements CachedSlots {
+  readonly read: boolean;
+  readonly token: ReadToken;
+  readonly #window: SeriesWindow;
+  readonly #index: number;
+  readonly #chunks: readonly TokenValue<Float64Array>[];
+  readonly #empty: Float64Array;
+
+  constructor(
+    window: SeriesWindow,
+    index: number,
+    chunks: readonly TokenValue<Float64Array>[],
+    read: boolean,
+    empty: Float64Array,
+  ) {
+    this.#window = window;
+    this.#index = index;
+    this.#chunks = chunks;
+    this.#empty = empty;
+    this.read = read;
+    this.token = chunks.length === 1 ? (chunks[0] as TokenValue<Float64Array>).token : joinTokens(chunks.map(tokenOf));
   }
-  return { from: start * slotMs, values };
+
+  column(): Pick<SlotColumn, "from" | "values"> {
+    const { series, from, to } = this.#window;
+    const { slotMs } = series.dimension;
+    const { length } = this.#empty;
+    const first = this.#chunks.findIndex(({ value }) => value !== this.#empty);
+    const last = this.#chunks.findLastIndex(({ value }) => value !== this.#empty);
+    if (first < 0) return { from, values: new Float64Array(0) };
+    const start = Math.max(from / slotMs, (this.#index + first) * length);
+    const values = new Float64Array(Math.min(to / slotMs, (this.#index + last + 1) * length) - start);
+    for (let i = first; i <= last; i += 1) {
+      const { value: slots } = this.#chunks[i] as TokenValue<Float64Array>;
+      const at = (this.#index + i) * length - start;
+      const skip = Math.max(0, -at);
+      values.set(slots.subarray(skip, Math.min(length, values.length - at)), at + skip);
+    }
+    return { from: start * slotMs, values };
+  }
+
+  valueAt(slot: number): number {
+    const { length } = this.#empty;
+    const number = slot / this.#window.series.dimension.slotMs;
+    const index = Math.floor(number / length);
+    return this.#chunks[index - this.#index]?.value[number - index * length] ?? Number.NaN;
+  }
+}
+
+function tokenOf({ token }: TokenValue<unknown>): ReadToken {
+  return token;
 }
 
 /** Groups consecutive chunks of one series. */

@@ -43,6 +43,7 @@ const NEVER = -1;
 
 /** Combines tokens: the result is current while each of them is. */
 export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
+  if (tokens.length === 1) return tokens[0] as ReadToken;
   const joined = new Map<number, number>();
   let takenAt = Number.POSITIVE_INFINITY;
   for (const token of tokens) {

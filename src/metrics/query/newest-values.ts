@@ -5,15 +5,10 @@ import { type Epochs, joinTokens, TokenCache, type TokenValue } from "../cache/e
 import type { Dimension } from "../dimensions.js";
 import { slotStart } from "../series.js";
 import { ratioOf } from "./aggregate.js";
+import { cachedValues } from "./cached-values.js";
 import { storedSeries } from "./plan.js";
-
-/** Two values of one series; undefined where nothing is saved. */
-export interface Trend {
-  /** The newest saved value. */
-  readonly now: number | undefined;
-  /** The value saved one range before the newest. */
-  readonly before: number | undefined;
-}
+import type { AskedWindow } from "./time-window.js";
+import { type Trend, type TrendWindow, trendWindow } from "./trend-window.js";
 
 /** Series of one dimension and type. */
 export interface SeriesOf {
@@ -23,11 +18,12 @@ export interface SeriesOf {
 }
 
 /**
- * Returns the newest saved value of each series as of `now` (Unix ms), in the order of the ids, and with `rangeMs` the
- * value saved that long before it. A series without a value in the last 4 weeks has none. Reads many uncached series at
- * once.
+ * Returns values of each series as of `now` (Unix ms), in the order of the ids: the newest saved one in the window or
+ * the 4 weeks before its end, and with dates the value of the first slot, with a range the value saved that long before
+ * the newest. Reads many uncached series at once. Returns the same array for a request while no value has changed.
+ * Throws as `timeWindow` does.
  */
-export type NewestValues = (series: SeriesOf, now: number, rangeMs?: number) => Promise<readonly Trend[]>;
+export type NewestValues = (series: SeriesOf, asked: AskedWindow, now: number) => Promise<readonly Trend[]>;
 
 /** Slots that usually contain the newest value, and the maximum time that is searched, ms. */
 const LATEST_SLOTS = 12;
@@ -39,14 +35,23 @@ const AT_ONCE = 1_000;
 /** A slot of a column and of its copy, bytes. */
 const SLOT_BYTES = 16;
 
-/** Memory for cached trends, and memory of each besides its key and its token, bytes. */
+/** Memory for cached trends, for lists of them, and of each besides its key and its token, bytes. */
 const CACHE_BYTES = 16 * 1024 * 1024;
 const TREND_BYTES = 80;
+const LISTED_BYTES = 150;
 
 export interface NewestValuesDependencies {
   readonly slots: SlotCache;
   readonly epochs: Epochs;
   readonly memory: MemoryBudget;
+  /** Retention of points, ms; undefined: unlimited. */
+  keep(): number | undefined;
+}
+
+/** The result of one request. */
+interface ListedTrends {
+  readonly ids: readonly string[];
+  readonly trends: readonly Trend[];
 }
 
 /** A value, its slot, and the token of all slots read for it; `value` is NaN if none is saved. */
@@ -54,44 +59,40 @@ interface Found extends TokenValue<number> {
   readonly slot: number;
 }
 
-export function newestValues({ slots, epochs, memory }: NewestValuesDependencies): NewestValues {
-  const cache = new TokenCache<Trend>(epochs, new CacheMemory(CACHE_BYTES), () => TREND_BYTES);
+export function newestValues({ slots, epochs, memory, keep }: NewestValuesDependencies): NewestValues {
+  const cacheMemory = new CacheMemory(CACHE_BYTES);
+  const cache = new TokenCache<Trend>(epochs, cacheMemory, () => TREND_BYTES);
+  const lists = new TokenCache<ListedTrends>(epochs, cacheMemory, ({ ids }) => (ids.length + 1) * LISTED_BYTES);
 
-  return async ({ dimension, type, ids }, now, rangeMs = 0) => {
-    const open = slotStart(dimension, now);
-    const key = `${dimension.name}\0${type}\0${open}\0${rangeMs}\0`;
-    const trends = new Map<string, Trend>();
-    const missing: string[] = [];
-    for (const id of ids) {
-      const known = cache.get(key + id);
-      if (known === undefined) missing.push(id);
-      else trends.set(id, known.value);
-    }
-    for (let at = 0; at < missing.length; at += AT_ONCE) {
-      const some = { dimension, type, ids: missing.slice(at, at + AT_ONCE) };
-      for (const [i, one] of (await trendsOf(some, open, rangeMs)).entries()) {
-        const id = some.ids[i] as string;
-        trends.set(id, one.value);
-        cache.set(key + id, one);
-      }
-    }
-    return ids.map((id) => trends.get(id) as Trend);
+  return async ({ dimension, type, ids }, asked, now) => {
+    const window = trendWindow(dimension, asked, now, keep());
+    const { to, from, backMs, kept } = window;
+    const key = `${dimension.name}\0${type}\0${to}\0${from}\0${backMs}\0${kept}\0`;
+    const known = lists.get(key + ids.length)?.value;
+    if (known?.ids.every((id, i) => id === ids[i])) return known.trends;
+    const found = await cachedValues(cache, key, ids, AT_ONCE, (some) =>
+      trendsOf({ dimension, type, ids: some }, window),
+    );
+    const trends = found.map(({ value }) => value);
+    if (found.length > 0)
+      lists.set(key + ids.length, { value: { ids, trends }, token: joinTokens(found.map(({ token }) => token)) });
+    return trends;
   };
 
-  async function trendsOf(series: SeriesOf, open: number, rangeMs: number): Promise<TokenValue<Trend>[]> {
+  async function trendsOf(series: SeriesOf, window: TrendWindow): Promise<TokenValue<Trend>[]> {
     const { dimension } = series;
-    const end = open + dimension.slotMs;
-    const newest = await newestOf(series, end - LATEST_SLOTS * dimension.slotMs, end);
-    const unsaved = placesBy(newest, ({ value }) => (Number.isNaN(value) ? end - SEARCHED_MS : undefined));
-    for (const [from, places] of unsaved) await replace(series, newest, places, from, end);
+    const { to, from = Number.NEGATIVE_INFINITY, backMs, kept } = window;
+    const since = (ms: number) => Math.min(to, Math.max(kept, slotStart(dimension, to - ms)));
+    const newest = await newestOf(series, since(LATEST_SLOTS * dimension.slotMs), to);
+    const unsaved = placesBy(newest, ({ value }) => (Number.isNaN(value) ? since(SEARCHED_MS) : undefined));
+    for (const [start, places] of unsaved) await replace(series, newest, places, start, to);
+    // Series saved at the same time, as most are, are read together.
+    const earlier = placesBy(newest, ({ slot }) => {
+      const start = backMs === undefined ? from : slotStart(dimension, slot - backMs);
+      return start >= kept && start < to && Number.isFinite(start) ? start : undefined;
+    });
     const before = new Array<Found | undefined>(newest.length);
-    if (rangeMs > 0) {
-      // Series saved at the same time, as most are, are read together.
-      const earlier = placesBy(newest, ({ value, slot }) =>
-        Number.isNaN(value) ? undefined : slotStart(dimension, slot - rangeMs),
-      );
-      for (const [slot, places] of earlier) await replace(series, before, places, slot, slot + dimension.slotMs);
-    }
+    for (const [slot, places] of earlier) await replace(series, before, places, slot, slot + dimension.slotMs);
     return newest.map(({ value, token }, i) => {
       const earlier = before[i];
       return {
@@ -148,15 +149,12 @@ function placesBy<T>(items: readonly T[], numberFor: (item: T) => number | undef
 }
 
 function newestIn(stored: readonly CachedSlots[], from: number, to: number, slotMs: number): Found {
-  const columns = stored.map((slots) => slots.column());
-  const token = stored.length === 1 ? (stored[0] as CachedSlots).token : joinTokens(stored.map(({ token }) => token));
-  const saved = (part: number, slot: number) => {
-    const column = columns[part];
-    return column?.values[(slot - column.from) / slotMs] ?? Number.NaN;
-  };
+  const token = joinTokens(stored.map(({ token }) => token));
+  const [first, second] = stored as [CachedSlots, CachedSlots | undefined];
   for (let slot = to - slotMs; slot >= from; slot -= slotMs) {
-    const value = columns.length === 1 ? saved(0, slot) : ratioOf(saved(0, slot), saved(1, slot));
-    if (!Number.isNaN(value)) return { slot, value, token };
+    const value = first.valueAt(slot);
+    const result = second === undefined ? value : ratioOf(value, second.valueAt(slot));
+    if (!Number.isNaN(result)) return { slot, value: result, token };
   }
   return { slot: Number.NaN, value: Number.NaN, token };
 }

@@ -89,18 +89,6 @@ export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): 
     return isMoved && found.length === MOVED_AT_ONCE;
   }
 
-  /** Sums the counts and the additions, from one snapshot; a group may be returned in two parts. */
-  function sumsBy<K>(group: unknown, names: readonly string[], from: number, to: number) {
-    const wanted = { stream: { $in: [...names] }, slot: { $gte: from, $lt: to } };
-    const pipeline = [{ $match: wanted }, { $group: { _id: group, count: { $sum: "$count" } } }];
-    return transact(async (session) => {
-      const sums: { readonly _id: K; readonly count: number }[] = [];
-      for (const collection of [added, counts] as readonly Pick<typeof counts, "aggregate">[])
-        sums.push(...(await collection.aggregate<(typeof sums)[number]>(pipeline, { session, maxTimeMS }).toArray()));
-      return sums;
-    });
-  }
-
   return {
     async unsaved(before, limit) {
       for (let move = 0; move < MOVES && (await moveAdditions()); move += 1);
@@ -137,22 +125,18 @@ export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): 
       return newest.slice(0, limit).map(([stream, lastArrival]) => ({ stream, lastArrival }));
     },
 
-    async counted(names, from, to) {
-      const slots = await sumsBy<{ stream: string; slot: number }>(
-        { stream: "$stream", slot: "$slot" },
-        names,
-        from,
-        to,
-      );
-      return slots.map(({ _id, count }) => ({ ..._id, count }));
-    },
-
-    async totals(names, from, to) {
-      const totals = new Map<string, number>();
-      for (const { _id, count } of await sumsBy<string>("$stream", names, from, to)) {
-        totals.set(_id, count + (totals.get(_id) ?? 0));
-      }
-      return totals;
+    /** Sums the count and the additions, from one snapshot. */
+    counted(names, slot) {
+      const wanted = { stream: { $in: [...names] }, slot: { $eq: slot } };
+      const pipeline = [{ $match: wanted }, { $group: { _id: "$stream", count: { $sum: "$count" } } }];
+      return transact(async (session) => {
+        const sums = new Map<string, number>();
+        for (const collection of [added, counts] as readonly Pick<typeof counts, "aggregate">[]) {
+          const found = collection.aggregate<{ _id: string; count: number }>(pipeline, { session, maxTimeMS });
+          for (const { _id, count } of await found.toArray()) sums.set(_id, count + (sums.get(_id) ?? 0));
+        }
+        return sums;
+      });
     },
   };
 }

@@ -78,13 +78,14 @@ export class DamagedRow extends Error {
   }
 }
 
-/** Returns the row with a copy of its doubles (a blob need not be aligned to 8 bytes). Throws `DamagedRow`. */
+/** Returns the row with its doubles, a copy if the blob is not aligned to 8 bytes. Throws `DamagedRow`. */
 export function slotsOf({ row, first, slots, sum }: SlotRow): RowSlots {
   if (typeof first !== "number" || !(slots instanceof Uint8Array) || checksumOf(row, first, slots) !== sum)
     throw new DamagedRow(row);
   const end = first + slots.byteLength / 8;
   if (!Number.isInteger(end) || end > CHUNK_SLOTS) throw new DamagedRow(row);
-  const values = new Float64Array(new Uint8Array(slots).buffer);
+  const { buffer, byteOffset, byteLength } = slots.byteOffset % 8 === 0 ? slots : new Uint8Array(slots);
+  const values = new Float64Array(buffer, byteOffset, byteLength / 8);
   if (hasInfinity(values)) throw new DamagedRow(row);
   return { row, first, slots: values };
 }

@@ -21,10 +21,9 @@ export function sqliteSlotCounts(db: Database): SlotCounts {
   const streams = db.prepare(
     "SELECT name AS stream, last_arrival AS lastArrival FROM stream WHERE name > ? ORDER BY name LIMIT ?",
   );
-  const counted = db.prepare(`SELECT stream, slot, count FROM stream_count
-    WHERE stream IN (SELECT value FROM json_each(?)) AND slot >= ? AND slot < ?`);
-  const totals = db.prepare(`SELECT stream, sum(count) AS total FROM stream_count
-    WHERE stream IN (SELECT value FROM json_each(?)) AND slot >= ? AND slot < ? GROUP BY stream`);
+  const counted = db.prepare(
+    "SELECT stream, count FROM stream_count WHERE stream IN (SELECT value FROM json_each(?)) AND slot = ?",
+  );
 
   return {
     unsaved: async (before, limit) => unsaved.all(before, limit) as unknown as SlotCount[],
@@ -37,11 +36,9 @@ export function sqliteSlotCounts(db: Database): SlotCounts {
 
     streams: async (after, limit) => streams.all(after ?? "", limit) as unknown as CountedStream[],
 
-    counted: async (names, from, to) => counted.all(JSON.stringify(names), from, to) as unknown as SlotCount[],
-
-    async totals(names, from, to) {
-      const rows = totals.all(JSON.stringify(names), from, to) as { stream: string; total: number }[];
-      return new Map(rows.map(({ stream, total }) => [stream, total]));
+    async counted(names, slot) {
+      const rows = counted.all(JSON.stringify(names), slot) as { stream: string; count: number }[];
+      return new Map(rows.map(({ stream, count }) => [stream, count]));
     },
   };
 }

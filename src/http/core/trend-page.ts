@@ -1,0 +1,107 @@
+import { Type } from "@sinclair/typebox";
+import { invalid } from "../../errors.js";
+import { durationPattern, durationRule } from "../../formats/duration.js";
+import { instantForms } from "../../formats/instant.js";
+import type { AskedWindow } from "../../metrics/query/time-window.js";
+import { isAsked, type Trend } from "../../metrics/query/trend-window.js";
+import {
+  type Entry,
+  type Keyed,
+  type ListRequest,
+  type ListSource,
+  listPage,
+  remembered,
+  type SortKeys,
+} from "./list-page.js";
+
+const instant = (description: string) => Type.Optional(Type.String({ maxLength: 64, description }));
+
+/** Query parameters for the window of a row's `now` and `before`. */
+export const windowQuery = {
+  range: Type.Optional(
+    Type.String({
+      pattern: `^${durationPattern}$`,
+      description:
+        "Each row also has `now` and `before`, the value one range earlier: `<n><unit>`, a unit of m, h, d or w.",
+      issue: { code: "bad_range", message: `${durationRule}, is expected` },
+    }),
+  ),
+  startdate: instant(
+    `Start of a window that replaces \`range\`, as in \`/api/metric\`: an ${instantForms}, now, or \`now-<n><unit>\`. Default with \`enddate\`: 2 days before it.`,
+  ),
+  enddate: instant("End of the window, exclusive, in the form of `startdate`. Default with `startdate`: now."),
+};
+
+/** Sorts by the change of a row in the window. */
+export const trendSorts = ["change", "movement"] as const;
+
+/** Their description. */
+export const trendSortsText =
+  "With a window: by `change`, the relative change from `before` to `now`, rows without both last; or by `movement`, the size of the change without its sign, also rows without change last. From 0 a change is infinite.";
+
+/** A value of a row with a window; null when none is saved. */
+export function rowValue(description: string) {
+  return Type.Optional(Type.Unsafe<number | null>({ type: ["number", "null"], description }));
+}
+
+/** Source of a list whose rows also have values that change. */
+interface TrendSource<T extends Entry, R extends object> extends ListSource<T> {
+  /** Sort keys; by the trends when absent. */
+  readonly keys?: ListSource<T>["keys"];
+  /** Returns the values of each entry in the window; without one only `now`. */
+  trends(entries: readonly Pick<T, "id">[], asked: AskedWindow): Promise<readonly Trend[]>;
+  rows(entries: readonly T[]): Promise<readonly R[]>;
+}
+
+interface TrendRequest extends ListRequest {
+  readonly range?: string;
+  readonly startdate?: string;
+  readonly enddate?: string;
+}
+
+/** Returns a page of rows as `listPage` does, with a window each with its `now` and `before`. */
+export async function trendPage<T extends Entry, R extends object>(
+  { range, startdate: start, enddate: end, ...request }: TrendRequest,
+  { trends, rows, ...source }: TrendSource<T, R>,
+) {
+  const { sort } = request;
+  const asked = { range, start, end };
+  if (isTrendSort(sort) && !isAsked(asked)) {
+    throw invalid("range_required", "range", `sort=${sort} needs a range, or startdate and enddate`);
+  }
+  const keys = source.keys ?? (async (entries: readonly Keyed<T>[]) => sortKeys(sort, await trends(entries, asked)));
+  const { items, meta } = await listPage(request, { ...source, keys: sort === "name" ? undefined : keys });
+  const data: readonly (R & { now?: number | null; before?: number | null })[] = await rows(items);
+  if (!isAsked(asked)) return { data: [...data], meta };
+  const values = await trends(items, asked);
+  return { data: data.map((row, i) => ({ ...row, ...rowValues(values[i]) })), meta };
+}
+
+/** Returns whether the order depends on the window. */
+export function isTrendSort(sort: string): boolean {
+  return trendSorts.some((known) => known === sort);
+}
+
+/** Keys of trends by sort, while the same array of trends is sorted again. */
+const keysOfTrends = new WeakMap<readonly Trend[], Map<string, SortKeys>>();
+
+/** Returns the sort keys of rows: see `trendSortsText`; `now` with any other sort. */
+function sortKeys(sort: string, trends: readonly Trend[]): SortKeys {
+  return remembered(keysOfTrends, trends, sort, () => {
+    if (!isTrendSort(sort)) return trends.map(({ now }) => now);
+    const changes = trends.map(changeOf);
+    if (sort === "change") return changes;
+    return changes.map((change) => (change === undefined || change === 0 ? undefined : Math.abs(change)));
+  });
+}
+
+/** Returns the relative change; infinite from 0 to another value. */
+function changeOf({ now, before }: Trend): number | undefined {
+  if (now === undefined || before === undefined) return undefined;
+  return now === before ? 0 : (now - before) / Math.abs(before);
+}
+
+/** Returns the `now` and `before` of a row. */
+function rowValues(trend: Trend | undefined): { now: number | null; before: number | null } {
+  return { now: trend?.now ?? null, before: trend?.before ?? null };
+}

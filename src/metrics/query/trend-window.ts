@@ -1,0 +1,49 @@
+import type { Dimension } from "../dimensions.js";
+import { slotStart } from "../series.js";
+import { type AskedWindow, timeWindow } from "./time-window.js";
+
+/** Two values of one series; undefined where nothing is saved. */
+export interface Trend {
+  /** The value at the end of a window; a sum: over the window. */
+  readonly now: number | undefined;
+  /** The value at its start; a sum: over the window of the same length before it. */
+  readonly before: number | undefined;
+}
+
+/** Slots of a trend. All in Unix ms; all but `backMs` are slot boundaries. */
+export interface TrendWindow {
+  /** End of the window, exclusive. */
+  readonly to: number;
+  /** Start of the window; undefined for sampled values without fixed dates. */
+  readonly from?: number | undefined;
+  /** The time from the slot of `before` to that of the newest value, if it replaces `from`. */
+  readonly backMs?: number | undefined;
+  /** Start of the first slot that has not expired. */
+  readonly kept: number;
+}
+
+/**
+ * Returns the slots of a requested window as of `now`, of slots that are kept for `keep` ms. With dates they are the
+ * slots that `/api/metric` returns for them. A range has only whole slots of counts. Throws as `timeWindow` does.
+ */
+export function trendWindow(
+  dimension: Dimension,
+  asked: AskedWindow,
+  now: number,
+  keep: number | undefined,
+): TrendWindow {
+  const { slotMs } = dimension;
+  const nextSlot = (ms: number) => Math.ceil(ms / slotMs) * slotMs;
+  const kept = keep === undefined ? Number.NEGATIVE_INFINITY : nextSlot(now - keep);
+  const open = slotStart(dimension, now);
+  const end = dimension.due === "end" ? open : open + slotMs;
+  if (!isAsked(asked)) return { to: end, kept };
+  const { from, to, backMs = 0 } = timeWindow(asked, { origin: 0, step: slotMs }, now);
+  if (asked.range === undefined) return { from: nextSlot(from), to: nextSlot(to), kept };
+  return dimension.due === "end" ? { from: end - nextSlot(backMs), to: end, kept } : { to: end, backMs, kept };
+}
+
+/** Returns whether a window is requested. */
+export function isAsked({ start, end, range }: AskedWindow): boolean {
+  return start !== undefined || end !== undefined || range !== undefined;
+}
