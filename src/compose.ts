@@ -113,6 +113,7 @@ export async function compose(
     ...series.routes,
     ...catalogueRoutes({
       catalogue: stores.catalogue,
+      marks: stores.marks,
       members: stores.memberships,
       tables,
       now,

@@ -64,6 +64,42 @@ export interface CatalogueStore {
   deleteExperience(id: string): Promise<boolean>;
 }
 
+/** A dated note for charts, such as a release or a campaign. */
+export interface Mark {
+  readonly id: string;
+  /** Unix ms. */
+  readonly at: number;
+  readonly text: string;
+  /** Name of the dimension that it concerns; absent: all. */
+  readonly dimension?: string;
+  /** Id within the dimension; absent: all of them. */
+  readonly dimensionId?: string;
+}
+
+/** Marks to list: from `from` on, before `to` (Unix ms), of this dimension and id if given. */
+export interface MarkFilter extends Pick<Mark, "dimension" | "dimensionId"> {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * PORT. Marks by id; lists are in the order of the ids' UTF-8 bytes. Resolved writes survive a crash. Rejects as every
+ * store does: see `ServiceErrorOf`.
+ */
+export interface MarkStore {
+  /**
+   * Adds the mark, or replaces the mark with its id. Returns false, and stores nothing, if it is new and `most` marks
+   * exist; concurrent calls of several processes may exceed that by one each. Safe to repeat.
+   */
+  putMark(mark: Mark, most: number): Promise<boolean>;
+  /** Undefined if there is none. */
+  mark(id: string): Promise<Mark | undefined>;
+  /** Returns up to `limit` matching marks with ids after `after` (absent: from the first). */
+  marks(filter: MarkFilter, after: string | undefined, limit: number): Promise<Mark[]>;
+  /** Returns false if there is none. Safe to repeat. */
+  deleteMark(id: string): Promise<boolean>;
+}
+
 /**
  * PORT. Orders of lists that were sorted by changing values, for their later pages, shared by all processes over the
  * same stores. An order has at most 10,000 ids of 256 characters. Rejects as every store does: see `ServiceErrorOf`.

@@ -19,6 +19,8 @@ import type {
   ListedSeries,
   ListPage,
   ListRows,
+  Mark,
+  MarkInput,
   MemberLine,
   MembersInput,
   PointTally,
@@ -137,6 +139,19 @@ export function createClient(options: ClientOptions) {
     /** Removes a segment. Scope `admin`. */
     removeSegment: (id: string, options?: CallOptions) =>
       read<{ id: string }>({ method: "DELETE", path: `/api/segment${at(id)}` }, options),
+    /**
+     * Yields all marks; optional filters are `startdate`, `enddate`, `dimension` and `dimension_id`. Scope
+     * `metric:read`.
+     */
+    marks: listOf<Mark>("/api/mark"),
+    /** Returns one mark; rejects with `ApiError` 404 when there is none. Scope `metric:read`. */
+    mark: (id: string, options?: CallOptions) => read<Mark>({ method: "GET", path: `/api/mark${at(id)}` }, options),
+    /** Creates or replaces a mark. Scope `metric:write`. */
+    putMark: (id: string, mark: MarkInput, options?: CallOptions) =>
+      read<Mark>({ method: "PUT", path: `/api/mark${at(id)}`, ...json(mark) }, options),
+    /** Removes a mark. Scope `metric:write`. */
+    removeMark: (id: string, options?: CallOptions) =>
+      read<{ id: string }>({ method: "DELETE", path: `/api/mark${at(id)}` }, options),
     /** Removes an experience. Scope `admin`. */
     removeExperience: (id: string, options?: CallOptions) =>
       read<{ id: string }>({ method: "DELETE", path: `/api/experience${at(id)}` }, options),

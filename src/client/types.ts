@@ -53,6 +53,18 @@ export interface ExperienceInput {
   goal: string;
 }
 
+/** A dated note for charts. `ts` is an instant, of a `Mark` in Unix ms. */
+export interface MarkInput {
+  ts: string;
+  text: string;
+  dimension?: string;
+  dimension_id?: string;
+}
+
+export interface Mark extends MarkInput {
+  id: string;
+}
+
 export interface Experience {
   id: string;
   name: string;

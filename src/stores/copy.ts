@@ -1,4 +1,4 @@
-import type { Experience, Segment } from "../catalogue/ports.js";
+import type { Experience, Mark, Segment } from "../catalogue/ports.js";
 import type { Deletion } from "../deletions/deletion.js";
 import type { HistoryMessage, IdempotentRequest } from "../entities/ports.js";
 import type { EntityId, StoredEntity, Version } from "../entities/profile/entity.js";
@@ -17,6 +17,7 @@ export interface CopyRecords {
   readonly streams: StreamRecord;
   readonly segments: SegmentRecord;
   readonly experiences: Experience;
+  readonly marks: Mark;
   readonly "API keys": ApiKey;
   readonly "repeatable requests": IdempotentRequest;
 }

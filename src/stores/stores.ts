@@ -1,4 +1,4 @@
-import type { CatalogueStore, SharedOrders } from "../catalogue/ports.js";
+import type { CatalogueStore, MarkStore, SharedOrders } from "../catalogue/ports.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
 import type { DeletionWatermark, Ledger, WakeUp } from "../deletions/ports.js";
@@ -70,6 +70,7 @@ export interface EntityStores {
   readonly history: History;
   readonly idempotency: Idempotency;
   readonly catalogue: CatalogueStore;
+  readonly marks: MarkStore;
   readonly keys: KeyStore;
   readonly watermark: DeletionWatermark;
   readonly counts: SlotCounts;

@@ -67,6 +67,7 @@ describe("bad bodies", () => {
     ["POST", "/api/deletion"],
     ["PUT", "/api/segment/a"],
     ["PUT", "/api/experience/a"],
+    ["PUT", "/api/mark/a"],
   ];
   const everywhere = bodies.filter(([name]) =>
     /nothing$|null|a number|a text|20 MiB|half of one|bytes after|NaN|no UTF-8|100,000|another|gzip|br$|no type|latin/.test(

@@ -41,6 +41,7 @@ describe("bad queries", () => {
     "GET /api/entity/deletestatus/:request_id",
     "GET /api/experience/:id",
     "GET /api/key",
+    "GET /api/mark/:id",
     "GET /api/me/:fieldname/:fieldval",
     "GET /api/segment/:id",
     "GET /dashboard",

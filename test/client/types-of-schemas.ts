@@ -1,6 +1,7 @@
 // Compares the types of the client with the schemas of the service; `npm run typecheck` fails where they differ.
 import type { Static, TSchema } from "@sinclair/typebox";
 import type * as client from "../../src/client/client.js";
+import type * as marks from "../../src/http/catalogue/marks.js";
 import type * as catalogue from "../../src/http/catalogue/schemas.js";
 import type { CollectTally } from "../../src/http/collect/index.js";
 import type { ListMeta } from "../../src/http/core/list-page.js";
@@ -32,6 +33,8 @@ interface Bodies {
   Segment: [client.Segment, Static<typeof catalogue.Segment>];
   SegmentSize: [client.SegmentSize, Static<typeof catalogue.SegmentSize>];
   ListedSegment: [client.ListedSegment, Static<typeof catalogue.ListedSegment>];
+  Mark: [client.Mark, Static<typeof marks.Mark>];
+  MarkInput: [client.MarkInput, Static<typeof marks.MarkInput>];
   ExperienceInput: [client.ExperienceInput, Static<typeof catalogue.ExperienceInput>];
   Experience: [client.Experience, Static<typeof catalogue.Experience>];
   ListedExperience: [client.ListedExperience, Static<typeof catalogue.ListedExperience>];

@@ -286,6 +286,7 @@ function questions({ people, erased, requestIds }: FilledFolder): string[] {
     "/api/segment",
     "/api/segment/sizes",
     "/api/experience",
+    "/api/mark",
   ];
 }
 

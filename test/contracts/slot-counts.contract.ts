@@ -111,13 +111,14 @@ export function slotCountsContract(name: string, open: () => Promise<OpenHistory
     });
 
     /** Messages counted by stream and slot, of the first hours. */
-    const counted = async (streams: string[], hours = 5) => {
-      const found: Record<string, number> = {};
-      for (let hour = 0; hour < hours; hour += 1) {
-        const ofHour = await counts.counted(streams, hour * HOUR);
-        for (const [stream, count] of ofHour) if (count > 0) found[`${stream} ${hour}`] = count;
-      }
-      return found;
+    const counted = async (streams: string[], hours = 4) => {
+      const ofHour = async (hour: number) =>
+        Array.from(
+          await counts.counted(streams, hour * HOUR),
+          ([stream, count]) => [`${stream} ${hour}`, count] as const,
+        );
+      const found = (await Promise.all(Array.from({ length: hours }, (_, hour) => ofHour(hour)))).flat();
+      return Object.fromEntries(found.filter(([, count]) => count > 0));
     };
 
     it("returns the counts of a slot of some streams, saved or not", async () => {

@@ -28,6 +28,10 @@ const treatments: Readonly<Record<string, Treatment>> = {
   "GET /api/segment/:id": {},
   "GET /api/experience": {},
   "GET /api/experience/:id": {},
+  "GET /api/mark": {},
+  "GET /api/mark/:id": {},
+  "PUT /api/mark/:id": { stream: "refused" },
+  "DELETE /api/mark/:id": { stream: "refused" },
   "GET /metrics": {},
 };
 

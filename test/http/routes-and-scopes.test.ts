@@ -48,6 +48,10 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /api/experience/:id": ["metric:read"],
   "PUT /api/experience/:id": ["admin"],
   "DELETE /api/experience/:id": ["admin"],
+  "GET /api/mark": ["metric:read"],
+  "GET /api/mark/:id": ["metric:read"],
+  "PUT /api/mark/:id": ["metric:write"],
+  "DELETE /api/mark/:id": ["metric:write"],
 };
 
 describe("routes and scopes", () => {

@@ -9,7 +9,7 @@ describe("The catalogue", () => {
     for (const id of ["seen", "bought"]) await data("PUT", `/api/segment/${id}`, {});
   });
 
-  const { data, refusal } = catalogueOf(service);
+  const { ask, data, refusal } = catalogueOf(service);
   const collect = (messages: object[]) => data("POST", "/collect/json/visits", messages);
 
   it("A segment has a size; its name is its id and its table is user unless the request contains others", async () => {
@@ -88,5 +88,43 @@ describe("The catalogue", () => {
     expect(await data("GET", "/api/segment/bought")).to.include({ id: "bought" });
     await data("DELETE", "/api/experience/holding");
     expect(await data("DELETE", "/api/segment/bought")).to.deep.equal({ id: "bought" });
+  });
+
+  it("Marks are put, listed by window and series, and deleted; an invalid one is refused", async () => {
+    const ts = "2025-01-02T00:00:00Z";
+    const at = String(Date.parse(ts));
+    const release = { id: "release/2", ts: at, text: "Release 2" };
+    expect(await data("PUT", "/api/mark/release%2F2", { ts, text: "Release 2" })).to.deep.equal(release);
+    const sale = { id: "sale", ts: String(Number(at) + 1), text: "Sale", dimension: "segment", dimension_id: "seen" };
+    const { id, ...input } = sale;
+    expect(await data("PUT", `/api/mark/${id}`, { ...input, dimension: "segsize" })).to.deep.equal(sale);
+    expect(await data("GET", "/api/mark/sale")).to.deep.equal(sale);
+    for (const [query, found] of [
+      ["", [release, sale]],
+      [`?startdate=${sale.ts}`, [sale]],
+      [`?enddate=${sale.ts}&limit=1`, [release]],
+      ["?dimension=segsize&dimension_id=seen", [sale]],
+      ["?dimension=stream", []],
+      ["?after=release/2", [sale]],
+      ["?enddate=now-1m&startdate=2025-01-02", [release, sale]],
+    ] as const) {
+      expect(await data("GET", `/api/mark${query}`), query).to.deep.equal(found);
+    }
+    for (const [method, path, json, code] of [
+      ["PUT", "/api/mark/a", { ts: "soon", text: "x" }, "bad_date"],
+      ["PUT", "/api/mark/a", { ts, text: "x", dimension_id: "seen" }, "required"],
+      ["PUT", "/api/mark/a", { ts, text: "x", dimension: "stream", dimension_id: "a\\" }, "bad_dimension_id"],
+      ["PUT", "/api/mark/a%5C", { ts, text: "x" }, "bad_id"],
+      ["GET", "/api/mark?startdate=soon", undefined, "bad_date"],
+      ["GET", "/api/mark?dimension=other", undefined, "unknown_dimension"],
+    ] as const) {
+      const { status, body } = await ask(method, path, json);
+      expect([status, body.errors[0]?.code], path).to.deep.equal([400, code]);
+    }
+    for (const json of [{ ts }, { text: "x" }, { ts, text: "" }, { ts, text: "a\nb" }, { ts, text: "x".repeat(201) }])
+      expect((await ask("PUT", "/api/mark/a", json)).status).to.be.oneOf([400, 422]);
+    expect(await data("DELETE", "/api/mark/sale")).to.deep.equal({ id: "sale" });
+    expect((await ask("DELETE", "/api/mark/sale")).status).to.equal(404);
+    expect((await ask("GET", "/api/mark/sale")).status).to.equal(404);
   });
 });

@@ -7,6 +7,7 @@ import { keyWrapping } from "../../src/stores/mongodb/entity-keys.js";
 import { mongoEntityStore } from "../../src/stores/mongodb/entity-store.js";
 import { type Transact, transactions } from "../../src/stores/mongodb/transaction.js";
 import { catalogueStoreContract } from "../contracts/catalogue-store.contract.js";
+import { markStoreContract } from "../contracts/mark-store.contract.js";
 import { changeOf, commitOf, freshEntity, keep } from "../support/commits.js";
 import { databaseThrough, HeldCalls } from "../support/held-calls.js";
 import { onServers } from "../support/servers.js";
@@ -23,6 +24,8 @@ onServers(["mongodb"], "mongodb", () => {
     catalogue: engine.stores.catalogue,
     close: () => engine.empty(),
   }));
+
+  markStoreContract("mongodb", async () => ({ marks: engine.stores.marks, close: () => engine.empty() }));
 
   describe("a segment that one process deletes while another names it", () => {
     const experience = { id: "x", name: "X", audience: "a", goal: "b" };

@@ -37,6 +37,12 @@ export async function filledFolder(): Promise<FilledFolder> {
   const people = Array.from({ length: 40 }, (_, i) => `person-${i}`);
   for (const id of ["news", "beta", "old"])
     await send("PUT", `/api/segment/${id}`, { name: `The ${id}`, table: "user" });
+  await send("PUT", "/api/mark/release", {
+    ts: "2025-01-02",
+    text: "Release",
+    dimension: "segment",
+    dimension_id: "news",
+  });
   await send("PUT", "/api/experience/welcome", { name: "Welcome", group: "all", audience: "news", goal: "beta" });
   await send("POST", "/collect/json/web", people.map(messageOf), { "Idempotency-Key": "first" });
   // Two profiles that are merged, one that leaves a segment, and a full list of segments.

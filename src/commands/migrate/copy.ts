@@ -25,6 +25,7 @@ const parts: readonly Part[] = [
   "streams",
   "segments",
   "experiences",
+  "marks",
   "API keys",
   "repeatable requests",
 ];

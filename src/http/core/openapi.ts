@@ -301,4 +301,5 @@ export const exampleNames = {
   spare: "example-spare",
   experience: "example-offer",
   group: "example-offers",
+  mark: "example-release",
 } as const;

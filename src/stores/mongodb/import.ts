@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import type { Experience } from "../../catalogue/ports.js";
+import type { Experience, Mark } from "../../catalogue/ports.js";
 import { StartError } from "../../errors.js";
 import type { CopyRecords, PartTarget, ProfileTarget, SegmentRecord } from "../copy.js";
 import type { EngineDependencies } from "../stores.js";
@@ -16,6 +16,7 @@ import { marks, textOf, textOnce } from "./database-facts.js";
 import { importPart, inBatches } from "./import-part.js";
 import { ledgerParts, profileParts, readFacts, setFacts } from "./import-profiles.js";
 import { plans } from "./index.js";
+import { chartMarksOf, type MarkDocument, markOf } from "./mark-store.js";
 import { COPIED, COPIED_FROM, openDatabases } from "./open-databases.js";
 
 /** Time limit of one write or read, ms: no request waits for it. */
@@ -78,9 +79,9 @@ async function refuseUsed(db: Db, plans: readonly CollectionPlan[]): Promise<voi
   }
 }
 
-/** Segments and experiences. */
+/** Segments, experiences and marks. */
 function catalogueParts(db: Db): {
-  readonly [P in "segments" | "experiences"]: PartTarget<CopyRecords[P]>;
+  readonly [P in "segments" | "experiences" | "marks"]: PartTarget<CopyRecords[P]>;
 } {
   return {
     segments: segmentPart(db),
@@ -88,6 +89,11 @@ function catalogueParts(db: Db): {
       collection: experiencesOf(db),
       documentOf: ({ id, ...experience }) => ({ _id: id, ...experience }),
       recordOf: experienceOf,
+    }),
+    marks: importPart<MarkDocument, Mark>({
+      collection: chartMarksOf(db),
+      documentOf: ({ id, ...mark }) => ({ _id: id, ...mark }),
+      recordOf: markOf,
     }),
   };
 }

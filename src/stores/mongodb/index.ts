@@ -17,6 +17,7 @@ import { keyStoreCollections, mongoKeyStore } from "./key-store.js";
 import { leaseCollections, mongoLease } from "./lease.js";
 import { ledgerCollections, mongoLedger } from "./ledger.js";
 import { listOrderCollections, mongoListOrders } from "./list-orders.js";
+import { markCollections, mongoMarkStore } from "./mark-store.js";
 import { mongoMembershipIndex } from "./membership-index.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
 import { epochCollections, mongoSharedEpochs } from "./shared-epochs.js";
@@ -31,6 +32,7 @@ export const plans: Plans = {
     ...slotCountCollections,
     ...idempotencyCollections,
     ...catalogueCollections,
+    ...markCollections,
     ...leaseCollections,
     ...epochCollections,
     ...listOrderCollections,
@@ -58,6 +60,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     history: mongoHistory(data),
     idempotency: mongoIdempotency(data),
     catalogue: mongoCatalogueStore(data, transact),
+    marks: mongoMarkStore(data),
     keys: mongoKeyStore(ledger),
     counts: mongoSlotCounts(data, transact, commandMs),
     lease: mongoLease(data),

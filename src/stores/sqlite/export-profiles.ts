@@ -1,4 +1,4 @@
-import type { Experience } from "../../catalogue/ports.js";
+import type { Experience, Mark } from "../../catalogue/ports.js";
 import {
   type CopyFacts,
   type CopyRecord,
@@ -16,6 +16,7 @@ import type { Database } from "./connection.js";
 import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
 import { sqliteEntityStore } from "./entity-store.js";
 import { keyOf } from "./key-store.js";
+import { type MarkRow, markOf } from "./mark-store.js";
 
 type LedgerPart = "deletions" | "erased identities" | "entity keys" | "API keys";
 type EntityPart = Exclude<Part, LedgerPart>;
@@ -49,6 +50,7 @@ export function entityParts(
       from: "experience",
       records: (rows: ExperienceRow[]) => rows.map(experienceOf),
     }),
+    marks: exportTable<Mark>(db, { from: "mark", records: (rows: MarkRow[]) => rows.map(markOf) }),
     "repeatable requests": exportTable(db, { from: "idempotent_request" }),
   };
 }

@@ -17,6 +17,7 @@ import { sqliteKeyStore } from "./key-store.js";
 import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
 import { sqliteLedger } from "./ledger.js";
 import { matchLedger, sqliteDeletionWatermark } from "./ledger-match.js";
+import { sqliteMarkStore } from "./mark-store.js";
 import { sqliteMembershipIndex } from "./membership-index.js";
 import { OpenFiles } from "./open-files.js";
 import { openPepper } from "./pepper.js";
@@ -43,6 +44,7 @@ export async function openSqliteEntities({ settings, failpoint }: EngineDependen
       history: sqliteHistory(entitiesDb),
       idempotency: sqliteIdempotency(entitiesDb),
       catalogue: sqliteCatalogueStore(entitiesDb),
+      marks: sqliteMarkStore(entitiesDb),
       keys: sqliteKeyStore(ledgerDb),
       counts: sqliteSlotCounts(entitiesDb),
       lease: sqliteLease(entitiesDb),

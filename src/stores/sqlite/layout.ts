@@ -8,6 +8,7 @@ import { idempotencySchema } from "./idempotency.js";
 import { keySchema } from "./key-store.js";
 import { ledgerSchema } from "./ledger.js";
 import { deletionWatermarkSchema, ledgerMarkSchema } from "./ledger-match.js";
+import { markSchema } from "./mark-store.js";
 import { membershipSchema } from "./membership-index.js";
 import { pepperSchema } from "./pepper.js";
 import { seriesSchema } from "./series-store.js";
@@ -33,6 +34,7 @@ export const entitiesFile: FileLayout = {
     idempotencySchema,
     deletionWatermarkSchema,
     catalogueSchema,
+    markSchema,
     leaseSchema,
   ],
   migrations: [],
