@@ -146,6 +146,10 @@ export async function compose(
     serviceErrorOf,
   });
   const background: { stop(): Promise<void> }[] = [];
+  const isUnavailable = (error: unknown) => serviceErrorOf(error)?.kind === "unavailable";
+  const reportDamage = (error: unknown) => {
+    throw stores.startErrorOf?.(error) ?? error;
+  };
 
   return {
     stores,
@@ -153,7 +157,7 @@ export async function compose(
     routes,
     async listen() {
       background.push(await watch(log));
-      await retryStart(deletions.service.replay, (error) => stores.serviceErrorOf(error)?.kind === "unavailable", log);
+      await retryStart(() => deletions.service.replay().catch(reportDamage), isUnavailable, log);
       const address = await port.listen();
       const keep = keepMs(settings.history.keep);
       background.push(enforceRetention({ history, idempotency, catalogue, arrivalClock, keepMs: keep, log }));

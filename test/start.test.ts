@@ -217,7 +217,7 @@ describe("starting the service", () => {
         join(dir, "data", name),
         "this is not a database, but it is long enough to look like one\n".repeat(100),
       );
-      expect(await failure(start())).to.match(new RegExp(`${name} cannot be opened: it is not a database`));
+      expect(await failure(start())).to.match(new RegExp(`${name} is damaged, or not a database`));
     });
   }
 

@@ -43,6 +43,8 @@ export async function openStores(dependencies: EngineDependencies): Promise<Stor
       probes: engines.flatMap(({ probes }) => probes),
       serviceErrorOf: (error) =>
         engines.map((engine) => engine.serviceErrorOf(error)).find((error) => error !== undefined),
+      startErrorOf: (error) =>
+        engines.map((engine) => engine.startErrorOf?.(error)).find((error) => error !== undefined),
       close,
     };
   } catch (error) {

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
 import type { DeletionWatermark, Ledger, WakeUp } from "../deletions/ports.js";
 import type { EntityKeys, EntityStore, History, Idempotency, MembershipIndex, Suppression } from "../entities/ports.js";
-import type { ServiceErrorOf } from "../errors.js";
+import type { ServiceErrorOf, StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/api-key.js";
 import type { Log } from "../log.js";
@@ -60,6 +60,8 @@ export interface OpenKeys {
 export interface Engine {
   readonly probes: readonly Probe[];
   readonly serviceErrorOf: ServiceErrorOf;
+  /** Converts an error of a damaged store during a start; undefined for other errors. Absent on a server. */
+  startErrorOf?(error: unknown): StartError | undefined;
   close(): Promise<void>;
 }
 

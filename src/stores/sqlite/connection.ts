@@ -51,10 +51,27 @@ export function openDatabase(dir: string, layout: FileLayout): Database {
     return opened;
   } catch (error) {
     db?.close();
-    throw error instanceof StartError
-      ? error
+    if (error instanceof StartError) throw error;
+    throw isDamage(error)
+      ? damagedFile(path, error)
       : new StartError(`${path} cannot be opened: ${reasonOf(error)}`, { cause: error });
   }
+}
+
+/** Throws a `StartError` if the file is damaged. Reads all of it, so it is for a start that fails anyway. */
+export function refuseDamaged(db: Database): void {
+  const { file } = db.prepare("PRAGMA database_list").get() as { file: string };
+  try {
+    const { integrity_check: verdict } = db.prepare("PRAGMA integrity_check(1)").get() as { integrity_check: string };
+    if (verdict === "ok") return;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+  }
+  throw damagedFile(file);
+}
+
+function damagedFile(path: string, cause?: unknown): StartError {
+  return new StartError(`${path} is damaged, or not a database: put the newest backup in its place`, { cause });
 }
 
 /** Files with a failed transaction since the last successful `checkWrites`. */
@@ -214,6 +231,11 @@ const failures: readonly { readonly code: number; readonly message: string; read
   { code: 14, message: "unable to open database file", reason: READ_ONLY },
   { code: 26, message: "file is not a database", reason: DAMAGED },
 ];
+
+/** Returns whether SQLite found a file damaged. */
+export function isDamage(error: unknown): boolean {
+  return failureOf(error)?.reason === DAMAGED;
+}
 
 function failureOf(error: unknown) {
   if (!(error instanceof Error)) return undefined;

@@ -55,11 +55,13 @@ export async function openSqliteEntities({ settings, failpoint }: EngineDependen
       probes: [probe("ledger", ledgerDb, entities), probe("entities", entitiesDb, entities)],
       pepper,
       serviceErrorOf: sqliteServiceError,
+      startErrorOf: (error) => files.startErrorOf(error),
       close: async () => files.close(),
     };
   } catch (error) {
+    const reported = files.startErrorOf(error) ?? error;
     files.close();
-    throw error;
+    throw reported;
   }
 }
 
@@ -85,8 +87,9 @@ export async function openSqliteMetrics({ settings, log, failpoint }: EngineDepe
       },
     };
   } catch (error) {
+    const reported = files.startErrorOf(error) ?? error;
     files.close();
-    throw error;
+    throw reported;
   }
 }
 

@@ -2,13 +2,13 @@ import { ledgerMismatch } from "../../deletions/match-ledger.js";
 import type { DeletionWatermark } from "../../deletions/ports.js";
 import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
-import type { Database } from "./connection.js";
+import { type Database, refuseDamaged } from "./connection.js";
 
 /** In `ledger.db` and in `entities.db`: a random mark of the ledger that the data was created with. */
 export const ledgerMarkSchema =
   "CREATE TABLE IF NOT EXISTS ledger_mark (one INTEGER PRIMARY KEY CHECK (one = 1), mark TEXT NOT NULL)";
 
-/** Refuses data that does not belong to its ledger: see `ledgerMismatch`. Marks new data. */
+/** Refuses damaged files, and data that does not belong to its ledger: see `ledgerMismatch`. Marks new data. */
 export function matchLedger(ledger: Database, entities: Database, dir: string): void {
   const mark = markOf(ledger) ?? makeMark(ledger);
   const known = markOf(entities);
@@ -17,6 +17,8 @@ export function matchLedger(ledger: Database, entities: Database, dir: string): 
     ledger: { mark, accepted: acceptedBy(ledger), forgotten, hasNewestKeys: hasKeys(ledger, newestEntities(entities)) },
     data: { mark: known, ...seenBy(entities) },
   });
+  // A damaged file may lack rows that it had.
+  if (mismatch !== undefined) for (const db of [ledger, entities]) refuseDamaged(db);
   if (mismatch === "another ledger") {
     throw new StartError(
       `ledger.db in ${dir} is missing or belongs to other data: put back the newest one that entities.db was used with`,

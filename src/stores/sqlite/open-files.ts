@@ -1,4 +1,5 @@
-import { closeDatabase, type Database, type FileLayout, openDatabase } from "./connection.js";
+import { StartError } from "../../errors.js";
+import { closeDatabase, type Database, type FileLayout, isDamage, openDatabase, refuseDamaged } from "./connection.js";
 import { type LockName, lockFolder } from "./folder.js";
 
 /** Files and folders that were opened together and are closed together. */
@@ -14,6 +15,17 @@ export class OpenFiles {
     const db = openDatabase(dir, layout);
     this.#open.push(db);
     return db;
+  }
+
+  /** Returns an error that names the damaged file, if damage is the cause of `error`. Reads all files. */
+  startErrorOf(error: unknown): StartError | undefined {
+    if (!isDamage(error)) return undefined;
+    try {
+      for (const db of this.#open) refuseDamaged(db);
+    } catch (damaged) {
+      if (damaged instanceof StartError) return damaged;
+    }
+    return undefined;
   }
 
   close(): void {
