@@ -151,8 +151,8 @@ export interface History {
 }
 
 /**
- * PORT. Index of segment members, derived from the profiles. Stores only ids and times, no personal data. Rejects as
- * every store does: see `ServiceErrorOf`.
+ * PORT. Index of segment members, derived from the profiles. Stores only ids and times, no personal data. From the
+ * acceptance of its deletion on, a profile is no member. Rejects as every store does: see `ServiceErrorOf`.
  */
 export interface MembershipIndex {
   /** Returns the number of members of each segment, in the given order; 0 for an unknown segment. */
@@ -160,8 +160,8 @@ export interface MembershipIndex {
   /** Counts the profiles that are members of both segments. */
   overlap(a: string, b: string): Promise<number>;
   /**
-   * Returns the ids of at most `limit` members after the id `after`, in order. They may include a profile that an
-   * accepted deletion covers, and one whose statement is void. The cost of a page depends neither on its position nor
+   * Returns the ids of at most `limit` members after the id `after`, in order. They may include a profile whose
+   * statement is void. The cost of a page depends neither on its position nor
    * on the number of other profiles.
    */
   members(segment: string, after: EntityId | undefined, limit: number): Promise<EntityId[]>;

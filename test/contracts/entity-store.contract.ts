@@ -106,6 +106,21 @@ export function entityStoreContract(
       expect(counted.map(({ count }) => count)).to.deep.equal([1]);
     });
 
+    it("counts and lists no member whose deletion is accepted", async () => {
+      const [segment, other] = [`segment ${newEntityId()}`, `segment ${newEntityId()}`];
+      const hash = newHash();
+      const said = [{ add: [segment, other], full: true }];
+      const gone = await keep(stores.entities, freshEntity([hash]), { said });
+      const stays = await keep(stores.entities, freshEntity([newHash()]), { said });
+      expect(await stores.memberships.sizes([segment, other])).to.deep.equal([2, 2]);
+      expect(await accept({ hashes: [hash], entities: [gone] })).to.equal(true);
+      expect(await stores.memberships.sizes([segment, other])).to.deep.equal([1, 1]);
+      expect(await stores.memberships.overlap(segment, other)).to.equal(1);
+      expect(await stores.memberships.members(segment, undefined, 9)).to.deep.equal([stays.id]);
+      await stores.memberships.erase([gone.id]);
+      expect(await stores.memberships.holds([gone.id])).to.equal(false);
+    });
+
     it("leaves a segment of the catalogue unchanged", async () => {
       const segment = { id: `segment ${newEntityId()}`, name: "Its name", table: "account" };
       await stores.catalogue.putSegment(segment);

@@ -6,7 +6,7 @@ import type { EntityId } from "../../entities/profile/entity.js";
 import { byIds, type InSession } from "./collection.js";
 import type { StoreDependencies } from "./connection.js";
 import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./database-facts.js";
-import { entityCollectionsOf, revisionsOf } from "./entity-document.js";
+import { entityCollectionsOf, markedErased, revisionsOf } from "./entity-document.js";
 import { isOfOneCall } from "./errors.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
 import { addErasedIdentities } from "./suppression.js";
@@ -73,7 +73,7 @@ async function acceptAll(
   if (accepted.length === 0) return numbers;
   const named = accepted.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
   if (named.length > 0)
-    await entities.updateMany(byIds(named), { $set: { erased: true }, $inc: { revision: 1 } }, { session });
+    await entities.updateMany(byIds(named), { $set: markedErased, $inc: { revision: 1 } }, { session });
   const holds = accepted.flatMap(({ deletion, scope }) =>
     [...scope.unheld.keys()].map((_id) => ({
       updateOne: {

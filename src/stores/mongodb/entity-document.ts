@@ -23,7 +23,7 @@ export interface EntityDocument {
   readonly statements: readonly StatementTuple[];
   /** One text per statement, for the index: see `memberOf` and `formerMemberOf`. */
   readonly segments: readonly string[];
-  /** Set by the transaction that accepts a deletion of the profile. */
+  /** See `markedErased`. */
   readonly erased?: true;
 }
 
@@ -46,6 +46,9 @@ export function entityCollectionsOf(db: Db) {
     identities: db.collection<IdentityDocument>("identities"),
   };
 }
+
+/** Fields of a profile whose deletion is accepted: it is not read, and without its index texts it is no member. */
+export const markedErased = { erased: true, segments: [] } as const;
 
 export const memberOf = (segment: string) => `+${segment}`;
 export const formerMemberOf = (segment: string) => `-${segment}`;

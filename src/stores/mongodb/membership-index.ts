@@ -51,7 +51,7 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
         await entities.updateMany(byIds(ids), { $set: { segments: [], statements: [], fullSince: null } });
       },
       async held(ids) {
-        const named = { ...byIds(ids), $or: [{ "segments.0": { $exists: true } }, { fullSince: { $ne: null } }] };
+        const named = { ...byIds(ids), $or: [{ "statements.0": { $exists: true } }, { fullSince: { $ne: null } }] };
         return (await entities.find(named, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id);
       },
     }),

@@ -6,6 +6,7 @@ import { deletionList } from "./deletion-list.js";
 import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
 import { emptyJournal } from "./entity-keys.js";
 import { noteSeen } from "./ledger-match.js";
+import { membershipRemoval } from "./membership-index.js";
 
 /**
  * `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
@@ -42,6 +43,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
   const sql = statements(db);
   const isAsFound = scopeCheck(entities);
   const noteInData = noteSeen(entities);
+  const removeMemberships = membershipRemoval(entities);
   sql.releaseAll.run();
 
   function find(requestId: string): Deletion | undefined {
@@ -96,7 +98,13 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
         if (sequence !== undefined) sequences.set(request, sequence);
       }
     });
-    if (sequences.size > 0) noteInData(Math.max(...sequences.values()), 0);
+    if (sequences.size > 0) {
+      // After a crash before this, the replay at the next start removes the memberships.
+      inTransaction(entities, () => {
+        noteInData(Math.max(...sequences.values()), 0);
+        for (const { deletion } of sequences.keys()) removeMemberships(deletion.entities);
+      });
+    }
     return sequences;
   });
 

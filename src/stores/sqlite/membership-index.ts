@@ -22,8 +22,7 @@ export const membershipSchema = `
 
 /** Memberships in `entities.db`; `sqliteEntityStore` writes them. */
 export function sqliteMembershipIndex(db: Database): MembershipIndex {
-  const forgetStatements = db.prepare("DELETE FROM membership WHERE entity = ?");
-  const forgetFull = db.prepare("DELETE FROM membership_full WHERE entity = ?");
+  const remove = membershipRemoval(db);
   const { sizes, overlap } = memberCounts(db);
   const membersAfter = db.prepare(`SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ?
     ORDER BY entity LIMIT ?`);
@@ -38,16 +37,21 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
       return (membersAfter.all(segment, after, limit) as { entity: EntityId }[]).map(({ entity }) => entity);
     },
 
-    erase: sharingCommits((entities: readonly EntityId[]) => {
-      inTransaction(db, () => {
-        for (const entity of entities) {
-          forgetStatements.run(entity);
-          forgetFull.run(entity);
-        }
-      });
-    }),
+    erase: sharingCommits((entities: readonly EntityId[]) => inTransaction(db, () => remove(entities))),
 
     holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
+  };
+}
+
+/** Returns the removal of all data about entities, inside the caller's transaction. */
+export function membershipRemoval(db: Database): (entities: readonly EntityId[]) => void {
+  const statements = db.prepare("DELETE FROM membership WHERE entity = ?");
+  const fullLists = db.prepare("DELETE FROM membership_full WHERE entity = ?");
+  return (entities) => {
+    for (const entity of entities) {
+      statements.run(entity);
+      fullLists.run(entity);
+    }
   };
 }
 
