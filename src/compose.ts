@@ -19,6 +19,7 @@ import { collectRequest } from "./entities/collect/collect-request.js";
 import { type HashRequest, requestHashing } from "./entities/collect/idempotency.js";
 import { type Tables, tablesOf } from "./entities/profile/entity-tables.js";
 import { type HashIdentity, identityHashing } from "./entities/profile/identity.js";
+import type { OpeningDependencies } from "./entities/read/open-profile.js";
 import { enforceRetention } from "./entities/retention.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { keepMs, shorterOf } from "./formats/duration.js";
@@ -255,10 +256,19 @@ export function composeSeries(
 
 /** Collecting messages, and reading profiles. */
 function composeProfiles(
-  { settings, stores, clock, arrivalClock, tables, meters }: Surroundings,
+  { settings, stores, clock, arrivalClock, tables, meters, log }: Surroundings,
   bodies: BodyDependencies,
 ) {
   const { limits } = settings;
+  const turns = bodies.parsing;
+  const countDamaged = meters.counter("damaged_profiles_total", "Attempts to read a profile whose data was altered.");
+  const opening = {
+    turns,
+    damaged(entity: string, err: unknown) {
+      countDamaged();
+      log.error({ entity, err }, "a profile is damaged; lists omit it, and reads of it fail");
+    },
+  };
   const hashIdentity = identityHashing(stores.pepper);
   const hashRequest = requestHashing(stores.pepper);
   const collectDependencies = {
@@ -274,6 +284,8 @@ function composeProfiles(
     newId: clusteredIds(),
     hashIdentity,
     serviceErrorOf: stores.serviceErrorOf,
+    turns,
+    memory: bodies.memory,
   };
   const collecting = {
     clock,
@@ -284,6 +296,7 @@ function composeProfiles(
     check: checkMessages(collectDependencies, limits.entity_segments),
   };
   const reading = {
+    ...opening,
     entities: stores.entities,
     history: stores.history,
     memberships: stores.memberships,
@@ -296,8 +309,9 @@ function composeProfiles(
   return {
     hashIdentity,
     hashRequest,
+    opening,
     routes: [
-      ...entityRoutes({ ...reading, tables, identityBytes: limits.identity_bytes }),
+      ...entityRoutes({ ...reading, tables, identityBytes: limits.identity_bytes, bodies }),
       ...collectRoutes({ collect: (request) => collectRequest(collecting, request), tables, limits, bodies, clock }),
     ],
   };
@@ -309,7 +323,15 @@ function composeProfiles(
  */
 function composeDeletions(
   { settings, stores, clock, arrivalClock, tables, meters, log, failpoint }: Surroundings,
-  { hashIdentity, hashRequest }: { readonly hashIdentity: HashIdentity; readonly hashRequest: HashRequest },
+  {
+    hashIdentity,
+    hashRequest,
+    opening,
+  }: {
+    readonly hashIdentity: HashIdentity;
+    readonly hashRequest: HashRequest;
+    readonly opening: OpeningDependencies;
+  },
   now: () => Promise<number>,
   bodies: BodyDependencies,
 ) {
@@ -324,6 +346,8 @@ function composeDeletions(
   const signed = receipts({ ledger: stores.ledger, pepper: stores.pepper, version });
   const { webhook } = settings.deletions;
   const service = openDeletions({
+    ...opening,
+    memory: bodies.memory,
     ledger: stores.ledger,
     entities: stores.entities,
     entityKeys: stores.entityKeys,

@@ -29,6 +29,19 @@ export class MemoryBudget {
     return new Reservation(this, whenOver, restart);
   }
 
+  /** Runs work that no request's end limits, with a reservation that ends with the work. */
+  async within<T>(work: (memory: Reservation) => Promise<T>): Promise<T> {
+    let end = () => {};
+    const memory = this.open((then) => {
+      end = then;
+    });
+    try {
+      return await work(memory);
+    } finally {
+      end();
+    }
+  }
+
   /** Adds bytes to a reservation that holds `own`. Throws when too few are left. */
   add(bytes: number, own: number): void {
     if (bytes > 0 && this.#reserved > own && this.#reserved + bytes > this.#limit) throw exhausted();

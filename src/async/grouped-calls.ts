@@ -118,6 +118,33 @@ export function groupedReads<K, V>(
   };
 }
 
+/** The values that one read returned, and the keys that are left to read. Each read decides at least one key. */
+export interface ReadPage<K, V> {
+  readonly found: ReadonlyMap<K, V>;
+  readonly left: readonly K[];
+}
+
+/**
+ * Groups reads of one key each whose values may be large. A group is read in pages, and a call resolves with the page
+ * that has its key, so a group holds one page at a time.
+ */
+export function pagedReads<K, V>(
+  read: (keys: readonly K[]) => Promise<ReadPage<K, V>>,
+  options: GroupOptions<unknown>,
+): (key: K) => Promise<V | undefined> {
+  type Call = { readonly key: K; give(value: V | undefined): void };
+  async function readAll(calls: readonly Call[]): Promise<void> {
+    for (let waiting = calls; waiting.length > 0; ) {
+      const { found, left } = await read([...new Set(waiting.map(({ key }) => key))]);
+      const isLeft = new Set(left);
+      for (const { key, give } of waiting) if (!isLeft.has(key)) give(found.get(key));
+      waiting = waiting.filter(({ key }) => isLeft.has(key));
+    }
+  }
+  const grouped = groupedCalls(readAll, { ...options, afterRound: true });
+  return (key) => new Promise((give, reject) => void grouped([{ key, give }]).catch(reject));
+}
+
 /** Groups erasing by id and the reads that verify it: concurrent calls of each share one. */
 export function groupedErasure({
   erase,

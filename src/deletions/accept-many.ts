@@ -1,9 +1,9 @@
 import { setMaxListeners } from "node:events";
 import { groupedCalls } from "../async/grouped-calls.js";
-import { pacer } from "../async/yielding.js";
 import { batchesOf, type RequestItems } from "../entities/collect/batches.js";
 import { anotherBody, type IdempotencyDependencies, RepeatableRun } from "../entities/collect/idempotency.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
+import { PAUSE_MS } from "../entities/read/open-profile.js";
 import type { ValidationIssue } from "../errors.js";
 import { type AcceptDependencies, acceptDeletion, newRequestId } from "./accept.js";
 import type { Ledger } from "./ports.js";
@@ -74,9 +74,12 @@ export async function* acceptMany(
     const ids = await run?.idsFor(batch.map(({ item }) => item.text));
     const arrival = run?.arrival;
     const now = await dependencies.now();
-    const pause = pacer();
+    const pause = dependencies.turns.pauses(PAUSE_MS);
     const scopes = groupedCalls(
-      ([hash]: readonly IdentityHash[]) => expandScope(dependencies, hash as IdentityHash, now, pause),
+      async ([hash]: readonly IdentityHash[]) => {
+        await pause();
+        return expandScope(dependencies, hash as IdentityHash, now, memory);
+      },
       { most: 1, atOnce: MAX_CONCURRENT_SCOPES },
     );
     const scopeOf = (hash: IdentityHash) => scopes([hash]);

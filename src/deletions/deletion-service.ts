@@ -3,8 +3,10 @@ import type { Clock } from "../clock.js";
 import type { IdempotencyDependencies } from "../entities/collect/idempotency.js";
 import type { EntityKeys, EntityStore, History } from "../entities/ports.js";
 import type { HashIdentity, Identity, IdentityHash } from "../entities/profile/identity.js";
+import type { OpeningDependencies } from "../entities/read/open-profile.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
+import type { MemoryBudget, Reservation } from "../memory-budget.js";
 import { acceptDeletion } from "./accept.js";
 import { type Acceptance, acceptMany, type ManyDeletions } from "./accept-many.js";
 import { isCompleted, NOTIFICATION } from "./deletion.js";
@@ -18,7 +20,7 @@ import { runDeletion } from "./run.js";
 import { scheduler } from "./scheduler.js";
 import { expandScope } from "./scope.js";
 
-export interface DeletionDependencies extends IdempotencyDependencies {
+export interface DeletionDependencies extends IdempotencyDependencies, OpeningDependencies {
   readonly ledger: Ledger;
   readonly entities: EntityStore;
   readonly entityKeys: EntityKeys;
@@ -30,6 +32,7 @@ export interface DeletionDependencies extends IdempotencyDependencies {
   /** Undefined without the setting: pending notifications wait for its return. */
   readonly webhook: Webhook | undefined;
   readonly hashIdentity: HashIdentity;
+  readonly memory: MemoryBudget;
   readonly clock: Clock;
   /** Returns Unix ms later than every arrival so far in this process, by the clock that processes share. */
   now(): Promise<number>;
@@ -49,7 +52,7 @@ export interface DeletionService {
   /** See `acceptMany`. */
   acceptMany(request: ManyDeletions): AsyncGenerator<readonly Acceptance[]>;
   /** See `previewDeletion`. */
-  preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
+  preview(table: string, identity: Identity, memory: Reservation): Promise<DeletionPreview | undefined>;
   /** See `Scheduler`. */
   run(requestId: string): Promise<void>;
   /** See `replayLedger`. Call before the first read. */
@@ -77,11 +80,13 @@ export function openDeletions(dependencies: DeletionDependencies): DeletionServi
   return {
     async accept(table, identity, late) {
       const now = await dependencies.now();
-      const scopeOf = (hash: IdentityHash) => expandScope(dependencies, hash, now);
+      const scopeOf = (hash: IdentityHash) =>
+        dependencies.memory.within((memory) => expandScope(dependencies, hash, now, memory));
       return acceptDeletion({ ...dependencies, scopeOf }, table, identity, now, late);
     },
     acceptMany: (request) => acceptMany(dependencies, request),
-    preview: async (table, identity) => previewDeletion(dependencies, table, identity, await dependencies.now()),
+    preview: async (table, identity, memory) =>
+      previewDeletion(dependencies, table, identity, await dependencies.now(), memory),
     run: runs.run,
     replay: () => replayLedger(dependencies),
     start() {

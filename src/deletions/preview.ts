@@ -2,6 +2,7 @@ import type { History } from "../entities/ports.js";
 import { idsOf } from "../entities/profile/entity.js";
 import type { Identity } from "../entities/profile/identity.js";
 import { segmentsIn } from "../entities/profile/memberships.js";
+import type { Reservation } from "../memory-budget.js";
 import { expandScope, type ScopeDependencies } from "./scope.js";
 
 export interface PreviewDependencies extends ScopeDependencies {
@@ -31,8 +32,9 @@ export async function previewDeletion(
   table: string,
   identity: Identity,
   now: number,
+  memory: Reservation,
 ): Promise<DeletionPreview | undefined> {
-  const scope = await expandScope(dependencies, dependencies.hashIdentity(table, identity), now);
+  const scope = await expandScope(dependencies, dependencies.hashIdentity(table, identity), now, memory);
   if (scope.profiles.length === 0) return undefined;
   const identities = new Map<string, number>();
   for (const { field } of scope.identities) identities.set(field, (identities.get(field) ?? 0) + 1);

@@ -1,13 +1,13 @@
-import { pacer } from "../async/yielding.js";
-import type { EntityKeys, EntityStore } from "../entities/ports.js";
-import { open } from "../entities/profile/encryption.js";
+import type { EntityKeys, EntityStore, LoadedEntities } from "../entities/ports.js";
 import type { EntityId, StoredEntity } from "../entities/profile/entity.js";
-import { decodeDocument } from "../entities/profile/entity-document.js";
+import { decodeIdentities } from "../entities/profile/entity-document.js";
 import type { HashIdentity, Identity, IdentityHash } from "../entities/profile/identity.js";
+import { type OpeningDependencies, openProfile, undefinedIfDamaged } from "../entities/read/open-profile.js";
+import type { Reservation } from "../memory-budget.js";
 import { eachOnce } from "./identity-list.js";
 
-export interface ScopeDependencies {
-  readonly entities: Pick<EntityStore, "find">;
+export interface ScopeDependencies extends OpeningDependencies {
+  readonly entities: Pick<EntityStore, "find" | "load">;
   readonly entityKeys: Pick<EntityKeys, "read">;
   readonly hashIdentity: HashIdentity;
 }
@@ -28,36 +28,45 @@ export interface DeletionScope {
 
 /**
  * Follows an identity to its live profile, from there to that profile's identities, and from these to every other
- * profile that has held one of them since `now` (Unix ms) or longer. `pause` is awaited before each document.
+ * profile that has held one of them since `now` (Unix ms) or longer. Rejects as `openProfile` does.
  */
 export async function expandScope(
   dependencies: ScopeDependencies,
   hash: IdentityHash,
   now: number,
-  pause = pacer(),
+  memory: Reservation,
 ): Promise<DeletionScope> {
+  const { entities } = dependencies;
   const hashes = new Set([hash]);
   const profiles = new Map<EntityId, CoveredProfile>();
   const unheld = new Map<IdentityHash, EntityId | undefined>();
   const identities: Identity[] = [];
   let next = [hash];
   while (next.length > 0) {
-    const { owners, profiles: live } = await dependencies.entities.find(next);
-    const found: StoredEntity[] = [];
+    const { owners, ...found } = await entities.find(next);
+    const live = new Set(profiles.keys());
+    const linked = new Set<IdentityHash>();
+    const isCovered = (profile: StoredEntity) =>
+      next.some((one) => owners.get(one) === profile.id && (one === hash || isSince(profile, one, now)));
+    for (let page: LoadedEntities = found; ; page = await entities.load(page.left)) {
+      for (const profile of page.profiles.values()) {
+        live.add(profile.id);
+        if (profiles.has(profile.id) || !isCovered(profile)) continue;
+        const { sealed: _, ...covered } = profile;
+        profiles.set(profile.id, covered);
+        for (const binding of profile.bindings) linked.add(binding.hash);
+        for (const identity of await identitiesIn(dependencies, profile, memory)) {
+          linked.add(dependencies.hashIdentity(profile.table, identity));
+          identities.push(identity);
+        }
+      }
+      if (page.left.length === 0) break;
+    }
     for (const one of next) {
       const owner = owners.get(one);
-      const profile = owner === undefined ? undefined : live.get(owner);
-      if (profile === undefined) {
-        if (owner === undefined || !profiles.has(owner)) unheld.set(one, owner);
-      } else if (!profiles.has(profile.id) && (one === hash || isSince(profile, one, now))) {
-        const { sealed, ...covered } = profile;
-        profiles.set(profile.id, covered);
-        found.push(profile);
-      }
+      if (owner === undefined || !live.has(owner)) unheld.set(one, owner);
     }
-    const known = await identitiesOf(dependencies, found, pause);
-    identities.push(...known.identities);
-    next = known.hashes.filter((one) => !hashes.has(one));
+    next = [...linked].filter((one) => !hashes.has(one));
     for (const one of next) hashes.add(one);
   }
   return { profiles: [...profiles.values()], hashes: [...hashes], identities: eachOnce(identities), unheld };
@@ -68,34 +77,21 @@ function isSince({ bindings }: StoredEntity, hash: IdentityHash, now: number): b
 }
 
 /**
- * Returns all identities of the profiles: identities that lead to them, and identities in them, which may lead to a
- * newer profile by now. Holds one decrypted document at a time.
+ * Returns the identities in the document, which may lead to a newer profile by now: none when its key is destroyed, or
+ * when it is damaged, so that a damaged profile can still be deleted.
  */
-async function identitiesOf(
-  { entityKeys, hashIdentity }: ScopeDependencies,
-  profiles: readonly StoredEntity[],
-  pause: () => Promise<void> | undefined,
-): Promise<{ hashes: IdentityHash[]; identities: Identity[] }> {
-  const keys = await entityKeys.read(profiles.map(({ id }) => id));
-  const hashes = new Set(profiles.flatMap(({ bindings }) => bindings.map(({ hash }) => hash)));
-  const identities: Identity[] = [];
-  for (const profile of profiles) {
-    await pause();
-    for (const identity of identitiesIn(profile, keys)) {
-      hashes.add(hashIdentity(profile.table, identity));
-      identities.push(identity);
-    }
-  }
-  return { hashes: [...hashes], identities };
-}
-
-/** Returns the identities in the document: none when its key is destroyed, or when it is damaged. */
-function identitiesIn({ id, sealed }: StoredEntity, keys: ReadonlyMap<EntityId, Uint8Array>): readonly Identity[] {
-  try {
-    const bytes = open(keys, { entity: id, sealed });
-    return bytes === undefined ? [] : decodeDocument(bytes).identities;
-  } catch {
-    // A damaged profile can still be deleted.
-    return [];
-  }
+async function identitiesIn(
+  dependencies: ScopeDependencies,
+  profile: StoredEntity,
+  memory: Reservation,
+): Promise<readonly Identity[]> {
+  const keys = await dependencies.entityKeys.read([profile.id]);
+  const identities = await openProfile(
+    dependencies,
+    keys,
+    profile,
+    memory,
+    (plain) => decodeIdentities(plain).identities,
+  ).catch(undefinedIfDamaged);
+  return identities ?? [];
 }

@@ -1,8 +1,11 @@
 import type { Binding, EntityId, StoredEntity } from "./profile/entity.js";
 import type { IdentityHash } from "./profile/identity.js";
 
-/** Estimated memory of a statement about a segment, for the `maxBytes` of `EntityStore.find`. */
+/** Estimated memory of a statement about a segment, for the `maxBytes` of `EntityStore.load`. */
 export const STATEMENT_BYTES = 100;
+
+/** Bytes of profiles that a read returns at once: see `EntityStore.load`. */
+export const PAGE_BYTES = 1_048_576;
 
 /** The next state of one profile. */
 export interface ProfileChange {
@@ -30,14 +33,18 @@ export interface Commit {
   readonly segments: readonly { readonly id: string; readonly table: string }[];
 }
 
-/** Result of looking up identities. */
-export interface FoundEntities {
+/** Profiles that fit into one read. */
+export interface LoadedEntities {
+  /** Live profiles by id, in the order of their ids. */
+  readonly profiles: ReadonlyMap<EntityId, StoredEntity>;
+  /** Ids after those of the profiles that remain to be loaded; empty when all fit. */
+  readonly left: readonly EntityId[];
+}
+
+/** Result of looking up identities: `profiles` has the live profiles among the owners. */
+export interface FoundEntities extends LoadedEntities {
   /** Owner of each known identity. The profile may be erased by now, or be about to be. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId>;
-  /** Live profiles among the owners, by id, except profiles of an accepted deletion. */
-  readonly profiles: ReadonlyMap<EntityId, StoredEntity>;
-  /** Whether the profiles exceed `maxBytes`; then `profiles` is empty. */
-  readonly isTooLarge: boolean;
 }
 
 /**
@@ -46,17 +53,18 @@ export interface FoundEntities {
  */
 export interface EntityStore {
   /**
-   * Returns the owner of each identity and the live profiles among them. During a concurrent merge an identity may be
-   * returned with its earlier owner and without a profile. `maxBytes`, unlimited when absent, bounds the profiles read:
-   * their encrypted documents and `STATEMENT_BYTES` per statement.
+   * Returns the owner of each identity, and their profiles as `load` does. During a concurrent merge an identity may be
+   * returned with its earlier owner and without a profile.
    */
   find(hashes: readonly IdentityHash[], maxBytes?: number): Promise<FoundEntities>;
 
   /**
-   * Returns the live profiles with these ids. Omits profiles that an accepted deletion covers or that were merged into
-   * another, and statements that the deletion of their segment voids (see `isVoid`).
+   * Returns the live profiles with these ids, in the order of the ids: all of them if they fit into `maxBytes`
+   * (`PAGE_BYTES` if absent), otherwise the first ones that fit, at least one. Each counts the bytes of its encrypted
+   * document and `STATEMENT_BYTES` per statement. Omits profiles that an accepted deletion covers or that were merged
+   * into another, and statements that the deletion of their segment voids (see `isVoid`).
    */
-  load(ids: readonly EntityId[]): Promise<Map<EntityId, StoredEntity>>;
+  load(ids: readonly EntityId[], maxBytes?: number): Promise<LoadedEntities>;
 
   /**
    * Stores all of it or nothing: messages in the history, each counted once for its stream in the slot of its event

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { groupedCalls, groupedReads } from "../../src/async/grouped-calls.js";
+import { groupedCalls, groupedReads, pagedReads } from "../../src/async/grouped-calls.js";
 
 describe("calls that are done together", () => {
   const deadline = (ms: number) => ({ ms, error: () => new Error("late") });
@@ -83,5 +83,17 @@ describe("calls that are done together", () => {
     const found = await Promise.all([grouped(["a"]), grouped(["b"]), grouped(["c"])]);
     expect(found.map((one) => [...one.values()].join())).to.deep.equal(["A", "B", "C"]);
     expect(reads).to.deep.equal(["a,b,c"]);
+  });
+
+  it("are read in pages that hold some of their values, and each call resolves with its page", async () => {
+    const events: string[] = [];
+    const read = async (keys: readonly string[]) => {
+      events.push(`read ${keys.join()}`);
+      const [first = ""] = keys;
+      return { found: new Map(first === "absent" ? [] : [[first, first.toUpperCase()]]), left: keys.slice(1) };
+    };
+    const paged = pagedReads(read, { most: 9, atOnce: 1 });
+    await Promise.all(["a", "absent", "a", "b"].map(async (key) => events.push(`${await paged(key)}`)));
+    expect(events).to.deep.equal(["read a,absent,b", "read absent,b", "A", "A", "read b", "undefined", "B"]);
   });
 });

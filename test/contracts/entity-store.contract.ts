@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
 import type { ScopeSnapshot } from "../../src/deletions/ports.js";
-import { STATEMENT_BYTES } from "../../src/entities/ports.js";
+import { PAGE_BYTES, STATEMENT_BYTES } from "../../src/entities/ports.js";
 import type { StoredEntity } from "../../src/entities/profile/entity.js";
 import type { EntityStores } from "../../src/stores/stores.js";
 import { changeOf, commitOf, freshEntity, keep, messageFor, newEntityId, newHash } from "../support/commits.js";
@@ -25,7 +25,7 @@ export function entityStoreContract(
     });
     after(() => close());
 
-    const stored = async (id: string) => (await stores.entities.load([id])).get(id);
+    const stored = async (id: string) => (await stores.entities.load([id])).profiles.get(id);
     const commit = (...args: Parameters<typeof commitOf>) => stores.entities.commit(commitOf(...args));
 
     let requests = 0;
@@ -56,22 +56,38 @@ export function entityStoreContract(
       return (await stores.ledger.accept(deletion, { profiles, unheld })) !== undefined;
     }
 
-    it("finds no profiles when they take more than a limit, and all of them at the limit", async () => {
-      const hashes = [newHash(), newHash()];
+    it("loads profiles in the order of their ids up to a limit of bytes, at least one, and names the ids that are left", async () => {
+      const hashes = [newHash(), newHash(), newHash()];
       const add = Array.from({ length: 10 }, (_, at) => `in a large profile ${at}`);
-      for (const hash of hashes)
-        await keep(stores.entities, freshEntity([hash], { sealed: new Uint8Array(5_000) }), { said: [{ add }] });
-      for (const [maxBytes, isTooLarge] of [
-        [2 * (5_000 + 10 * STATEMENT_BYTES), false],
-        [2 * (5_000 + 10 * STATEMENT_BYTES) - 1, true],
-        [9_999, true],
+      const ids: string[] = [];
+      for (const hash of hashes) {
+        const large = freshEntity([hash], { sealed: new Uint8Array(5_000) });
+        ids.push((await keep(stores.entities, large, { said: [{ add }] })).id);
+      }
+      ids.sort();
+      const own = 5_000 + 10 * STATEMENT_BYTES;
+      for (const [maxBytes, fit] of [
+        [3 * own, 3],
+        [3 * own - 1, 2],
+        [2 * own - 1, 1],
+        [0, 1],
       ] as const) {
         const found = await stores.entities.find(hashes, maxBytes);
-        expect(found.isTooLarge).to.equal(isTooLarge);
         expect([...found.owners.keys()]).to.have.members(hashes);
-        expect(found.profiles.size).to.equal(isTooLarge ? 0 : 2);
+        for (const { profiles, left } of [found, await stores.entities.load(ids, maxBytes)]) {
+          expect([...profiles.keys()]).to.deep.equal(ids.slice(0, profiles.size));
+          expect(profiles.size).to.be.within(1, fit);
+          if (fit === 3) expect(profiles.size).to.equal(3);
+          expect([...left].sort()).to.deep.equal(ids.slice(profiles.size));
+        }
       }
-      expect((await stores.entities.find(hashes)).profiles.size).to.equal(2);
+      const large = PAGE_BYTES / 2 + 1;
+      const two = [
+        freshEntity([], { sealed: new Uint8Array(large) }),
+        freshEntity([], { sealed: new Uint8Array(large) }),
+      ];
+      for (const one of two) await keep(stores.entities, one);
+      expect((await stores.entities.load(two.map(({ id }) => id))).profiles.size).to.equal(1);
     });
 
     it("loads what was committed, with its revision gone up", async () => {
@@ -81,7 +97,7 @@ export function entityStoreContract(
       const found = await stores.entities.find([...hashes, newHash()]);
       expect(found.owners).to.deep.equal(new Map(hashes.map((hash) => [hash, kept.id])));
       expect(found.profiles).to.deep.equal(new Map([[kept.id, kept]]));
-      expect(await stores.entities.load([newEntityId()])).to.deep.equal(new Map());
+      expect(await stores.entities.load([newEntityId()])).to.deep.equal({ profiles: new Map(), left: [] });
       const again = await keep(stores.entities, { ...kept, sealed: Uint8Array.of(9) });
       expect(await stored(kept.id)).to.deep.equal(again);
       expect(again.revision).to.be.greaterThan(kept.revision);
@@ -209,7 +225,7 @@ export function entityStoreContract(
         [b, gone.id],
       ]);
       expect(await commit([united], { owners })).to.equal(true);
-      const loaded = await stores.entities.load([root.id, gone.id]);
+      const loaded = (await stores.entities.load([root.id, gone.id])).profiles;
       const revision = loaded.get(root.id)?.revision ?? 0;
       expect(loaded).to.deep.equal(new Map([[root.id, { ...united.entity, revision }]]));
       expect(revision).to.be.greaterThan(root.revision);
@@ -257,7 +273,7 @@ export function entityStoreContract(
       expect(done.filter((one) => one)).to.have.length(1);
       const [owner] = (await stores.entities.find([hash])).owners.values();
       expect(owner).to.equal(fresh[done.indexOf(true)]?.id);
-      expect(await stores.entities.load(fresh.map(({ id }) => id))).to.have.property("size", 1);
+      expect((await stores.entities.load(fresh.map(({ id }) => id))).profiles.size).to.equal(1);
     });
 
     describe("with deletions", () => {

@@ -29,7 +29,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       while (await opened.stores.catalogue.endMemberships());
     };
     const stored = async ({ id }: { readonly id: string }) => {
-      const entity = (await opened.stores.entities.load([id])).get(id);
+      const entity = (await opened.stores.entities.load([id])).profiles.get(id);
       if (entity === undefined) throw new Error("profiles stay");
       return entity;
     };

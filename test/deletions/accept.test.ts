@@ -136,7 +136,7 @@ describe("a deletion request", () => {
   });
 
   async function live(id: string): Promise<StoredEntity> {
-    const profile = (await stage.stores.entities.load([id])).get(id);
+    const profile = (await stage.stores.entities.load([id])).profiles.get(id);
     if (profile === undefined) throw new Error("The profile is not live");
     return profile;
   }

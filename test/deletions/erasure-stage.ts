@@ -17,6 +17,7 @@ import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { changeOf, commitOf, freshEntity, messageFor } from "../support/commits.js";
+import { opening } from "../support/opening.js";
 import { type OpenStores, openTemporaryStores, storesOf } from "../support/stores.js";
 
 /** Deletion on the embedded engine; a test can hold and inspect all parts. */
@@ -80,6 +81,7 @@ export function deletionsOver(
 ): DeletionService {
   return openDeletions({
     ...stores,
+    ...opening(),
     targets: downstreamTargets({ ...stores, remote: [], failpoint: own.failpoint ?? noFailpoint }),
     hashIdentity: identityHashing(stores.pepper),
     hashRequest: requestHashing(stores.pepper),

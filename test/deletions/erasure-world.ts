@@ -8,6 +8,7 @@ import { readEntity } from "../../src/entities/read/read-entity.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { MOST_SEGMENTS } from "../support/entity-stage.js";
 import { type HeldCalls, portsThrough } from "../support/held-calls.js";
+import { endless, opening } from "../support/opening.js";
 import { deletionsOver, runDue, runNow } from "./erasure-stage.js";
 
 /** A message as a test words it; an identity is `field:value`. */
@@ -52,6 +53,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
   };
   const profiles = {
     ...own,
+    ...opening(),
     segments: segmentNames(own.catalogue),
     hashIdentity,
     clock,
@@ -86,7 +88,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     hashOf: (identity) => hashIdentity("user", identityOf(identity)),
 
     async read(identity) {
-      const profile = await read(table, identityOf(identity), { segments: true });
+      const profile = await read(table, identityOf(identity), { segments: true }, endless());
       if (profile === undefined) return undefined;
       const attributes = Object.fromEntries([...profile.attributes].sort(([a], [b]) => (a < b ? -1 : 1)));
       const { email = [], user_id = [], ...rest } = attributes as Record<string, string[] | number>;

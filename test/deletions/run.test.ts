@@ -80,7 +80,7 @@ describe("running a deletion", () => {
     expect(deletion.encryptedIdentities).to.equal(undefined);
     await expectGone(at, deletion.entities);
     expect((await at.stores.entities.find([at.hashIdentity("user", ann)])).owners).to.deep.equal(new Map());
-    expect(await at.stores.entities.load([entity])).to.deep.equal(new Map());
+    expect((await at.stores.entities.load([entity])).profiles).to.deep.equal(new Map());
   });
 
   it("sends a remote target every identity as written", async () => {

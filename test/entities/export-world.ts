@@ -4,6 +4,7 @@ import { identityHashing } from "../../src/entities/profile/identity.js";
 import { explainSegments } from "../../src/entities/read/explain-membership.js";
 import { type Exported, exportEntity } from "../../src/entities/read/export-entity.js";
 import { userTable } from "../support/entity-stage.js";
+import { endless, opening } from "../support/opening.js";
 import { isCompleteIn, removeThrough } from "../support/requests.js";
 import type { TestService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -60,7 +61,7 @@ export class ExportWorld {
     const { stores } = service.service;
     const segments = { names: async (ids: readonly string[]) => new Map(ids.map((id) => [id, id])) };
     const hashIdentity = identityHashing(stores.pepper);
-    this.exporting = exportEntity({ ...stores, segments, hashIdentity });
+    this.exporting = exportEntity({ ...stores, ...opening(), segments, hashIdentity });
     this.explaining = explainSegments({ ...stores, segments, hashIdentity });
   }
 
@@ -78,7 +79,7 @@ export class ExportWorld {
   async startExport(person: number): Promise<void> {
     this.tick();
     const of = this.profiles.get(person);
-    const pages = await this.exporting(userTable, this.identity(person));
+    const pages = await this.exporting(userTable, this.identity(person), endless());
     expect(pages === undefined, "there is an export of each profile that there is").to.equal(of === undefined);
     const one = { pages, of, atLeast: new Set(of?.messages), read: [], isOver: false, isDone: pages === undefined };
     this.exports.push(one);
@@ -92,7 +93,7 @@ export class ExportWorld {
 
   async askWhy(person: number): Promise<void> {
     this.tick();
-    const reasons = await this.explaining(userTable, this.identity(person));
+    const reasons = await this.explaining(userTable, this.identity(person), endless());
     const expected = this.profiles.get(person);
     expect(reasons?.map(({ id }) => id)).to.deep.equal(expected && [...expected.segments].sort());
     for (const { stream } of reasons ?? []) expect(stream).to.equal("web");

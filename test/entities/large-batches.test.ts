@@ -90,7 +90,7 @@ describe("a batch about large profiles", () => {
         { _uid: "u0", at: LONG_AGO + 1, y: 1 },
       ]),
     ).to.deep.equal(["merge_too_large"]);
-    expect(Math.max(...loaded)).to.be.at.most(MIB);
+    expect(Math.max(...loaded)).to.be.at.most(8 * MIB);
     expect(await stage.read("_uid", "u0")).to.include({ _uid: "u0", y: 1 });
   });
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { segmentNames } from "../../src/catalogue/segments.js";
 import { readEntity } from "../../src/entities/read/read-entity.js";
 import { type EntityStage, entityStage, LONG_AGO, userTable } from "../support/entity-stage.js";
+import { endless, opening } from "../support/opening.js";
 
 describe("messages about entities", () => {
   let stage: EntityStage;
@@ -225,8 +226,10 @@ describe("messages about entities", () => {
       segments: segmentNames(catalogue),
       entityKeys,
       hashIdentity: stage.hashIdentity,
+      ...opening(),
     });
-    const profile = await read(userTable, { field: "email", value: `${own("younger")}@x.org` }, { segments: false });
+    const identity = { field: "email", value: `${own("younger")}@x.org` };
+    const profile = await read(userTable, identity, { segments: false }, endless());
     expect(profile?.attributes.get("_uid")).to.equal(own("older"));
     expect(profile?.attributes.get("y")).to.equal(1);
   });

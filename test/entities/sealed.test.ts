@@ -1,6 +1,11 @@
 import { expect } from "chai";
-import { newKeys, openAll, seal } from "../../src/entities/profile/encryption.js";
-import { decodeDocument, type EntityDocument, encodeDocument } from "../../src/entities/profile/entity-document.js";
+import { newKeys, open, seal } from "../../src/entities/profile/encryption.js";
+import {
+  decodeDocument,
+  decodeIdentities,
+  type EntityDocument,
+  encodeDocument,
+} from "../../src/entities/profile/entity-document.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf } from "../support/commits.js";
 import { temporaryStores } from "../support/stores.js";
@@ -18,7 +23,8 @@ describe("sealed bytes", () => {
   });
   after(() => stores.close());
 
-  const openWith = (entity: string, sealed: Uint8Array) => openAll(stores.entityKeys, [{ entity, sealed }]);
+  const openWith = async (entity: string, sealed: Uint8Array) =>
+    open(await stores.entityKeys.read([entity]), { entity, sealed });
   const sealForAnn = () => seal(keys, [{ entity: ann, plain }])[0] as Uint8Array;
   const failure = (work: Promise<unknown>) =>
     work.then(
@@ -31,9 +37,8 @@ describe("sealed bytes", () => {
       { entity: ann, plain },
       { entity: bob, plain: Buffer.alloc(0) },
     ]);
-    const opened = await openAll(
-      stores.entityKeys,
-      sealed.map((bytes, i) => ({ entity: [ann, bob][i] as string, sealed: new Uint8Array(bytes) })),
+    const opened = await Promise.all(
+      sealed.map((bytes, i) => openWith([ann, bob][i] as string, new Uint8Array(bytes))),
     );
     expect(opened.map((bytes) => Buffer.from(bytes as Uint8Array).toString())).to.deep.equal(["ann@example.org", ""]);
   });
@@ -62,7 +67,7 @@ describe("sealed bytes", () => {
     await stores.entities.commit(commitOf([], { keys: own }));
     const [sealed] = seal(own, [{ entity: gone, plain }]);
     await stores.entityKeys.destroy([gone]);
-    expect(await openWith(gone, sealed as Uint8Array)).to.deep.equal([undefined]);
+    expect(await openWith(gone, sealed as Uint8Array)).to.equal(undefined);
     expect(() => seal(keys, [{ entity: gone, plain }])).to.throw("An entity has no key to seal under");
   });
 });
@@ -73,19 +78,25 @@ describe("an entity's document", () => {
     const document: EntityDocument = {
       attributes: new Map([
         ["__proto__", { version, value: { __proto__: null, a: [1e21, "\ud800"] } as never }],
+        [',"identities":[]', { version, value: { a: { x: 1 }, identities: ',"identities":' } }],
         ["removed", { version, value: undefined }],
       ]),
-      identities: [{ field: "_uid", value: "\u{1f600}" }],
+      identities: [
+        { field: "_uid", value: "\u{1f600}" },
+        { field: "name", value: '","identities":[' },
+      ],
       streams: ["app", "web"],
       modified: 3.25,
     };
     const decoded = decodeDocument(encodeDocument(document));
-    expect([...decoded.attributes.keys()]).to.deep.equal(["__proto__", "removed"]);
+    expect([...decoded.attributes.keys()]).to.deep.equal([...document.attributes.keys()]);
     expect(decoded.attributes.get("removed")).to.deep.equal({ version, value: undefined });
     expect(JSON.stringify(decoded.attributes.get("__proto__"))).to.equal(
       JSON.stringify(document.attributes.get("__proto__")),
     );
     expect(decoded.identities).to.deep.equal(document.identities);
     expect([decoded.streams, decoded.modified]).to.deep.equal([["app", "web"], 3.25]);
+    const { attributes: _, ...others } = decoded;
+    expect(decodeIdentities(encodeDocument(document))).to.deep.equal(others);
   });
 });

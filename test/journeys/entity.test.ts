@@ -5,6 +5,7 @@ import { identityHashing } from "../../src/entities/profile/identity.js";
 import { exportEntity } from "../../src/entities/read/export-entity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { canary } from "../support/bad-input.js";
+import { endless, opening } from "../support/opening.js";
 import { serviceOfEachTest, startService } from "../support/service.js";
 
 const MINUTE = 60_000;
@@ -100,10 +101,12 @@ describe("What is kept about an entity", () => {
         ...stores,
         segments: { names: async (ids) => new Map(ids.map((id) => [id, id])) },
         hashIdentity: identityHashing(stores.pepper),
+        ...opening(),
       });
       const lines: string[] = [];
       let isDone = false;
-      for await (const page of (await exporting(table, { field: "email", value: "ann@example.org" })) ?? []) {
+      const pages = await exporting(table, { field: "email", value: "ann@example.org" }, endless());
+      for await (const page of pages ?? []) {
         expect(isDone).to.equal(false);
         lines.push(...page.map((line) => JSON.stringify(line)));
         if (lines.length < 10) continue;

@@ -75,6 +75,6 @@ export async function join(
   time = 1,
 ): Promise<void> {
   const said = [{ add: [segment], version: { time, arrival: time, position: 0 } }];
-  const known = await stores.entities.load(entities);
+  const known = (await stores.entities.load(entities)).profiles;
   for (const id of entities) await keep(stores.entities, known.get(id) ?? freshEntity([], { id }), { said });
 }

@@ -32,7 +32,7 @@ onServers(["mongodb"], "mongodb", () => {
     await profiles.replaceOne({ _id: before.id }, document);
     const since = await keep(stores.entities, { ...before, sealed: Uint8Array.of(2) });
     const kept = await stores.entities.commit(commitOf([changeOf({ ...seen, sealed: Uint8Array.of(3) })]));
-    const found = (await stores.entities.load([before.id])).get(before.id);
+    const found = (await stores.entities.load([before.id])).profiles.get(before.id);
     await close();
     expect(kept).to.equal(false);
     expect(found).to.deep.equal(since);

@@ -77,6 +77,6 @@ export async function keep(
 ): Promise<StoredEntity> {
   const change = changeOf(entity, said);
   if (!(await store.commit(commitOf([change], { messages })))) throw new Error("the commit was refused");
-  const { revision = 0 } = (await store.load([entity.id])).get(entity.id) ?? {};
+  const { revision = 0 } = (await store.load([entity.id])).profiles.get(entity.id) ?? {};
   return { ...change.entity, revision };
 }

@@ -11,8 +11,8 @@ import { type IdentityField, type Table, tableNamed, tablesOf } from "../../src/
 import { type HashIdentity, identityField, identityHashing, identityOf } from "../../src/entities/profile/identity.js";
 import { readEntity } from "../../src/entities/read/read-entity.js";
 import { parsedBytes } from "../../src/formats/json-size.js";
-import { MemoryBudget } from "../../src/memory-budget.js";
 import type { Stores } from "../../src/stores/stores.js";
+import { endless, opening } from "./opening.js";
 import { temporaryStores } from "./stores.js";
 
 export const shippedTables = tablesOf(
@@ -65,6 +65,7 @@ export const PROFILE_PORTS = ["entities", "memberships", "history", "entityKeys"
 export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = () => ({})): Promise<EntityStage> {
   const stores = await temporaryStores();
   const common = {
+    ...opening(),
     segments: segmentNames(stores.catalogue),
     hashIdentity: identityHashing(stores.pepper),
     clock: Date.now,
@@ -107,7 +108,7 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
         table: userTable,
         items: Readable.from([items]),
         pause: pacer(10),
-        memory: new MemoryBudget(1e9).open(() => {}),
+        memory: endless(),
         late: new AbortController().signal,
         repeatName: undefined,
         dryRun: false,
@@ -116,7 +117,7 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
     },
     async read(field, value) {
       const identity = identityOf(userTable, identityField(userTable, field) as IdentityField, value, 1024);
-      const profile = await read(userTable, identity, { segments: true });
+      const profile = await read(userTable, identity, { segments: true }, endless());
       return profile && { ...Object.fromEntries(profile.attributes), segments: profile.segments };
     },
     async counted(stream = "web") {

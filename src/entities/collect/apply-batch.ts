@@ -1,12 +1,14 @@
-import { pacer } from "../../async/yielding.js";
+import type { YieldBudget } from "../../async/yielding.js";
 import type { Clock } from "../../clock.js";
 import { ServiceError } from "../../errors.js";
+import type { MemoryBudget, Reservation } from "../../memory-budget.js";
 import type { Commit, EntityKeys, EntityStore, History, MembershipIndex, Suppression } from "../ports.js";
 import { newKeys, open, seal } from "../profile/encryption.js";
 import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
 import { decodeDocument, encodeDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
 import type { OpenProfile } from "../profile/profile-draft.js";
+import { DECODED_BYTES, reserveUnlessSmall, storedBytes } from "../read/open-profile.js";
 import { type BatchMessage, encodeMessage } from "./message.js";
 import { type BatchPlan, type FoundProfiles, type PlanLimits, planBatch, type RefusedMessage } from "./plan-batch.js";
 import { retryOnConflict } from "./retry-on-conflict.js";
@@ -21,13 +23,19 @@ export interface BatchDependencies {
   readonly clock: Clock;
   /** Returns a new random entity id. */
   newId(): EntityId;
+  /** Turns of the work that holds large decoded values, shared by all requests. */
+  readonly turns: Pick<YieldBudget, "pauses">;
+  readonly memory: MemoryBudget;
 }
 
 /**
- * Maximum bytes of the encrypted profiles of one batch (see `EntityStore.find`). Decrypted profiles take ten times
+ * Maximum bytes of the encrypted profiles of one batch (see `EntityStore.load`). Decrypted profiles take ten times
  * as much, so four concurrent batches stay within 160 MiB.
  */
 const PROFILE_BYTES = 4 * 1_048_576;
+
+/** Time after which other requests run between two steps, ms. */
+const PAUSE_MS = 20;
 
 /**
  * Maximum bytes of the encrypted profiles that one message merges: they are decrypted together to check the limits of
@@ -52,13 +60,13 @@ export function applyBatch(
   batch: readonly BatchMessage[],
   limits: PlanLimits,
 ): Promise<readonly RefusedMessage[]> {
-  return inHalves(batch, async (part, maxBytes) => {
+  const work = async (part: readonly BatchMessage[], maxBytes: number) => {
     const hashes = hashesOf(part);
     let left: readonly BatchMessage[] = part;
     let possiblyStored: readonly BatchMessage[] = part.filter(({ isRepeat }) => isRepeat);
-    return retryOnConflict(async () => {
+    const attempt = async (memory: Reservation) => {
       left = await withoutStored(dependencies, left, possiblyStored);
-      const found = await findProfiles(dependencies, hashes, maxBytes);
+      const found = await findProfiles(dependencies, hashes, maxBytes, memory);
       if (found === "too-large") return found;
       if (found.unreadable.length > 0) {
         await eraseUnreadable(dependencies, found.unreadable);
@@ -67,11 +75,13 @@ export function applyBatch(
       const plan = await planBatch(left, found, limits, dependencies);
       if (plan.messages.length === 0) return plan.refused;
       if (part.length > 1 && changedStatements(plan) > MAX_STATEMENTS) return "too-large";
-      if (await dependencies.entities.commit(await commitOf(plan, found))) return plan.refused;
+      if (await dependencies.entities.commit(await commitOf(dependencies, plan, found))) return plan.refused;
       possiblyStored = left;
       return undefined;
-    });
-  });
+    };
+    return retryOnConflict(() => dependencies.memory.within(attempt));
+  };
+  return inHalves(batch, work, dependencies.turns.pauses(PAUSE_MS));
 }
 
 /** Returns the messages that `applyBatch` would refuse now. Stores and changes nothing. */
@@ -80,18 +90,20 @@ export function checkBatch(
   batch: readonly BatchMessage[],
   limits: PlanLimits,
 ): Promise<readonly RefusedMessage[]> {
-  return inHalves(batch, async (part, maxBytes) => {
-    const found = await findProfiles(dependencies, hashesOf(part), maxBytes);
-    if (found === "too-large") return found;
-    return (await planBatch(part, found, limits, dependencies)).refused;
-  });
+  const work = (part: readonly BatchMessage[], maxBytes: number) =>
+    dependencies.memory.within(async (memory) => {
+      const found = await findProfiles(dependencies, hashesOf(part), maxBytes, memory);
+      if (found === "too-large") return found;
+      return (await planBatch(part, found, limits, dependencies)).refused;
+    });
+  return inHalves(batch, work, dependencies.turns.pauses(PAUSE_MS));
 }
 
 /** Runs the work for a batch or, when that is too large, for its halves in turn. Other requests run in between. */
 async function inHalves(
   batch: readonly BatchMessage[],
   work: (part: readonly BatchMessage[], maxBytes: number) => Promise<readonly RefusedMessage[] | "too-large">,
-  pause = pacer(),
+  pause: () => Promise<void> | undefined,
 ): Promise<readonly RefusedMessage[]> {
   const [message] = batch;
   if (message === undefined) return [];
@@ -120,18 +132,22 @@ async function withoutStored(
   return messages.filter(({ id }) => !kept.has(id));
 }
 
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}
+
 function changedStatements({ profiles }: BatchPlan): number {
   return profiles.reduce((sum, profile) => sum + profile.changedStatements, 0);
 }
 
-async function commitOf(plan: BatchPlan, found: ReadableProfiles): Promise<Commit> {
+async function commitOf({ turns }: BatchDependencies, plan: BatchPlan, found: ReadableProfiles): Promise<Commit> {
   const added = newKeys(plan.profiles.filter(({ isNew }) => isNew).map(({ id }) => id));
   const keys = new Map([...found.keys, ...added]);
-  const pace = pacer();
+  const pause = turns.pauses(PAUSE_MS);
   const plain: { entity: EntityId; plain: Uint8Array }[] = [];
   for (const { id, document } of plan.profiles) {
     plain.push({ entity: id, plain: encodeDocument(document) });
-    await pace();
+    await pause();
   }
   const documents = seal(keys, plain);
   const messages = seal(
@@ -165,23 +181,28 @@ interface ReadableProfiles extends FoundProfiles {
   readonly keys: ReadonlyMap<EntityId, Uint8Array>;
 }
 
-/** Returns the profiles of these identities and their cut-offs; "too-large" when the profiles exceed `maxBytes`. */
+/**
+ * Returns the profiles of these identities and their cut-offs; "too-large" when the profiles exceed `maxBytes`. Rejects
+ * with `unavailable` when memory is short.
+ */
 async function findProfiles(
-  { entities, suppression, entityKeys }: BatchDependencies,
+  { entities, suppression, entityKeys, turns }: BatchDependencies,
   hashes: readonly IdentityHash[],
   maxBytes: number,
+  memory: Reservation,
 ): Promise<ReadableProfiles | "too-large"> {
   const [found, cutOffs] = await Promise.all([entities.find(hashes, maxBytes), suppression.cutOffs(hashes)]);
-  if (found.isTooLarge) return "too-large";
+  if (found.left.length > 0) return "too-large";
+  reserveUnlessSmall(memory, DECODED_BYTES * sumOf([...found.profiles.values()].map(storedBytes)));
   const keys = await entityKeys.read([...found.profiles.keys()]);
-  const pace = pacer();
+  const pause = turns.pauses(PAUSE_MS);
   const profiles = new Map<EntityId, OpenProfile>();
   const unreadable: StoredEntity[] = [];
   for (const [id, entity] of found.profiles) {
     const bytes = open(keys, { entity: id, sealed: entity.sealed });
     if (bytes === undefined) unreadable.push(entity);
     else profiles.set(id, { entity, opened: { document: decodeDocument(bytes), bytes: bytes.length } });
-    await pace();
+    await pause();
   }
   return { owners: new Map(hashes.map((hash) => [hash, found.owners.get(hash)])), profiles, unreadable, cutOffs, keys };
 }

@@ -1,4 +1,4 @@
-import { pacer } from "../../async/yielding.js";
+import type { YieldBudget } from "../../async/yielding.js";
 import type { Clock } from "../../clock.js";
 import type { EntityId, StoredEntity } from "../profile/entity.js";
 import type { EntityDocument } from "../profile/entity-document.js";
@@ -37,6 +37,9 @@ export interface DeletedAhead {
   readonly aheadMs: number;
 }
 
+/** Time after which other requests run between two messages, ms. */
+const PAUSE_MS = 20;
+
 /**
  * Plans the messages in order, except suppressed ones. A message with identities of several profiles merges them into
  * the oldest. An identity without a live owner goes to the profile of the message.
@@ -45,9 +48,9 @@ export async function planBatch(
   batch: readonly BatchMessage[],
   { owners, profiles, cutOffs }: FoundProfiles,
   limits: PlanLimits,
-  { newId, clock }: { newId(): EntityId; clock: Clock },
+  { newId, clock, turns }: { newId(): EntityId; clock: Clock; turns: Pick<YieldBudget, "pauses"> },
 ): Promise<BatchPlan> {
-  const pace = pacer();
+  const pause = turns.pauses(PAUSE_MS);
   const limitReached = limitCheck(limits);
   const drafts = new Map<EntityId, ProfileDraft>();
   const holders = new Map<IdentityHash, ProfileDraft>();
@@ -77,7 +80,7 @@ export async function planBatch(
   }
 
   for (const message of batch) {
-    await pace();
+    await pause();
     const suppression = suppressionOf(message, cutOffs, clock());
     if (suppression !== undefined) {
       if (suppression !== "dropped") refused.push({ message, reason: suppression });

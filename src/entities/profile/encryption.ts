@@ -1,7 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import type { EntityKeys } from "../ports.js";
-import type { EntityId, StoredEntity } from "./entity.js";
-import { decodeDocument, type EntityDocument } from "./entity-document.js";
+import type { EntityId } from "./entity.js";
 
 /** Keys by entity. Once a key is destroyed, no copy of what it encrypts can be decrypted. */
 type Keys = ReadonlyMap<EntityId, Uint8Array>;
@@ -46,27 +44,6 @@ export function open(keys: Keys, { entity, sealed }: Sealed): Uint8Array | undef
   return decrypt(key, sealed.subarray(1), entity);
 }
 
-/** Reads the keys of the items, and decrypts each, in order; undefined where the key is gone. */
-export async function openAll(
-  entityKeys: Pick<EntityKeys, "read">,
-  items: readonly Sealed[],
-): Promise<(Uint8Array | undefined)[]> {
-  const keys = await entityKeys.read([...new Set(items.map(({ entity }) => entity))]);
-  return items.map((item) => open(keys, item));
-}
-
-/** Decrypts the documents of profiles, in order; undefined where the key is gone. */
-export async function openDocuments(
-  entityKeys: Pick<EntityKeys, "read">,
-  profiles: readonly Pick<StoredEntity, "id" | "sealed">[],
-): Promise<(EntityDocument | undefined)[]> {
-  const plain = await openAll(
-    entityKeys,
-    profiles.map(({ id, sealed }) => ({ entity: id, sealed })),
-  );
-  return plain.map((bytes) => bytes && decodeDocument(bytes));
-}
-
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -87,5 +64,8 @@ export function decrypt(key: Uint8Array, encrypted: Uint8Array, context = ""): B
   const end = encrypted.length - TAG_BYTES;
   const decipher = createDecipheriv(CIPHER, key, encrypted.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
   decipher.setAAD(Buffer.from(context)).setAuthTag(encrypted.subarray(end));
-  return Buffer.concat([decipher.update(encrypted.subarray(NONCE_BYTES, end)), decipher.final()]);
+  const plain = decipher.update(encrypted.subarray(NONCE_BYTES, end));
+  // Checks the tag; GCM has no last block.
+  decipher.final();
+  return plain;
 }

@@ -1,8 +1,10 @@
+import type { Reservation } from "../../memory-budget.js";
 import type { EntityStore, History, SegmentNames } from "../ports.js";
 import { idsOf } from "../profile/entity.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity, Identity } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
+import { reserveUnlessSmall, storedBytes } from "./open-profile.js";
 import { liveHolder } from "./read-entity.js";
 
 export interface ExplainDependencies {
@@ -24,13 +26,21 @@ export interface SegmentReason {
   readonly stream: string | undefined;
 }
 
+/** Memory of the reasons per byte of the stored profile. */
+const REASON_COPIES = 4;
+
 /** Returns the segments of the entity with this identity, by id; undefined when there is none or it is being erased. */
-export type ExplainSegments = (table: Table, identity: Identity) => Promise<SegmentReason[] | undefined>;
+export type ExplainSegments = (
+  table: Table,
+  identity: Identity,
+  memory: Reservation,
+) => Promise<SegmentReason[] | undefined>;
 
 export function explainSegments({ entities, history, segments, hashIdentity }: ExplainDependencies): ExplainSegments {
-  return async (table, identity) => {
+  return async (table, identity, memory) => {
     const entity = await liveHolder(entities, hashIdentity(table.name, identity));
     if (entity === undefined) return undefined;
+    reserveUnlessSmall(memory, REASON_COPIES * storedBytes(entity));
     const { statements } = entity.memberships;
     const ids = segmentsIn(entity.memberships);
     const said = new Map(

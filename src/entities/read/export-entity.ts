@@ -1,14 +1,16 @@
+import type { Reservation } from "../../memory-budget.js";
 import { decodeMessage } from "../collect/message.js";
 import type { EntityKeys, EntityStore, History, HistoryMessage, SegmentNames } from "../ports.js";
-import { openAll, openDocuments } from "../profile/encryption.js";
+import { open } from "../profile/encryption.js";
 import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
-import type { Json } from "../profile/entity-document.js";
+import { decodeDocument, type Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
+import { type OpeningDependencies, openProfile, openTurn } from "./open-profile.js";
 import { liveHolder } from "./read-entity.js";
 
-export interface ExportDependencies {
+export interface ExportDependencies extends OpeningDependencies {
   readonly entities: Pick<EntityStore, "find" | "load">;
   readonly history: Pick<History, "page">;
   readonly segments: SegmentNames;
@@ -40,19 +42,20 @@ export interface ExportedMessage {
 /**
  * Returns all data about the entity with this identity, in non-empty lists of pieces; undefined when there is none or
  * it is being erased. Ends without the last piece when the entity is erased or merged during the export: each list is
- * yielded right after a check that the entity is live and has the same merged ids.
+ * yielded right after a check that the entity is live and has the same merged ids. Rejects as `openProfile` does.
  */
 export type ExportEntity = (
   table: Table,
   identity: Identity,
+  memory: Reservation,
 ) => Promise<AsyncGenerator<readonly Exported[], void, void> | undefined>;
 
 /** Creates the export from these stores. */
 export function exportEntity(dependencies: ExportDependencies): ExportEntity {
-  return async (table, identity) => {
+  return async (table, identity, memory) => {
     const entity = await liveHolder(dependencies.entities, dependencies.hashIdentity(table.name, identity));
-    const profile = entity && (await profileLine(dependencies, entity));
-    return entity && profile && piecesOf(dependencies, entity, profile);
+    const profile = entity && (await profileLine(dependencies, entity, memory));
+    return entity && profile && piecesOf(dependencies, entity, profile, memory);
   };
 }
 
@@ -61,54 +64,65 @@ async function* piecesOf(
   dependencies: ExportDependencies,
   entity: StoredEntity,
   profile: ExportedProfile,
+  memory: Reservation,
 ): AsyncGenerator<readonly Exported[], void, void> {
   let messages = 0;
   if (!(await isStill(dependencies, entity))) return;
   yield [profile];
   for await (const page of messagePages(dependencies.history, idsOf(entity))) {
-    const plain = await openAll(dependencies.entityKeys, page);
+    memory.refuseIfOver();
+    const keys = await dependencies.entityKeys.read([...new Set(page.map((message) => message.entity))]);
+    const bytes = page.reduce((sum, { sealed }) => sum + sealed.length, 0);
+    const { pause, release } = await openTurn(dependencies, bytes, memory);
+    const shown: ExportedMessage[] = [];
+    for (const { stream, time, arrival, ...message } of page) {
+      const plain = open(keys, message);
+      // An erasure destroys the key last: the rest cannot be decrypted.
+      if (plain === undefined) return;
+      shown.push({ type: "message", stream, time, arrival, body: decodeMessage(plain) });
+      await pause();
+    }
     if (!(await isStill(dependencies, entity))) return;
-    // An erasure destroys the key last: the rest cannot be decrypted.
-    if (plain.includes(undefined)) return;
     messages += page.length;
-    yield page.map(({ stream, time, arrival }, index) => ({
-      type: "message",
-      stream,
-      time,
-      arrival,
-      body: decodeMessage(plain[index] as Uint8Array),
-    }));
+    yield shown;
+    release();
   }
   if (await isStill(dependencies, entity)) yield [{ type: "end", messages }];
 }
 
 async function profileLine(
-  { entityKeys, segments }: ExportDependencies,
+  dependencies: ExportDependencies,
   entity: StoredEntity,
+  memory: Reservation,
 ): Promise<ExportedProfile | undefined> {
   const { table, memberships } = entity;
   const ids = segmentsIn(memberships);
-  const [[document], names] = await Promise.all([openDocuments(entityKeys, [entity]), segments.names(ids)]);
-  if (document === undefined) return undefined;
-  const { attributes, identities } = document;
-  return {
-    type: "profile",
-    table,
-    identities: Object.fromEntries(valuesByField(identities)),
-    attributes: [...attributes].flatMap(([name, { version, value }]) =>
-      value === undefined ? [] : [{ name, value, at: version.time }],
-    ),
-    segments: ids.map((segment) => ({
-      id: segment,
-      name: names.get(segment) ?? segment,
-      since: memberships.statements.get(segment)?.time ?? 0,
-    })),
-  };
+  const [keys, names] = await Promise.all([
+    dependencies.entityKeys.read([entity.id]),
+    dependencies.segments.names(ids),
+  ]);
+  return openProfile(dependencies, keys, entity, memory, async (plain, pause) => {
+    const { attributes, identities } = decodeDocument(plain);
+    await pause();
+    return {
+      type: "profile",
+      table,
+      identities: Object.fromEntries(valuesByField(identities)),
+      attributes: [...attributes].flatMap(([name, { version, value }]) =>
+        value === undefined ? [] : [{ name, value, at: version.time }],
+      ),
+      segments: ids.map((segment) => ({
+        id: segment,
+        name: names.get(segment) ?? segment,
+        since: memberships.statements.get(segment)?.time ?? 0,
+      })),
+    };
+  });
 }
 
 /** Returns whether the profile is live and has the same merged ids as before. */
 async function isStill({ entities }: ExportDependencies, { id, mergedIds }: StoredEntity): Promise<boolean> {
-  const now = (await entities.load([id])).get(id);
+  const now = (await entities.load([id])).profiles.get(id);
   return now !== undefined && now.mergedIds.length === mergedIds.length;
 }
 

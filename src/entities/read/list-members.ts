@@ -1,12 +1,20 @@
+import type { Reservation } from "../../memory-budget.js";
 import type { EntityKeys, EntityStore, MembershipIndex, Suppression } from "../ports.js";
-import { openDocuments } from "../profile/encryption.js";
 import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
-import type { Json } from "../profile/entity-document.js";
+import { decodeDocument, decodeIdentities, type EntityDocument, type Json } from "../profile/entity-document.js";
 import type { Tables } from "../profile/entity-tables.js";
 import { valuesByField } from "../profile/identity.js";
+import {
+  type OpeningDependencies,
+  openProfile,
+  PAUSE_MS,
+  reserveUnlessSmall,
+  storedBytes,
+  undefinedIfDamaged,
+} from "./open-profile.js";
 import { attributesOf } from "./read-entity.js";
 
-export interface MembersDependencies {
+export interface MembersDependencies extends OpeningDependencies {
   readonly memberships: Pick<MembershipIndex, "members">;
   readonly entities: Pick<EntityStore, "load">;
   readonly suppression: Pick<Suppression, "erased">;
@@ -18,8 +26,8 @@ export interface MembersDependencies {
 export interface Member {
   /** Values by field. */
   readonly identities: ReadonlyMap<string, readonly string[]>;
-  /** Attributes by name, as in a read of the entity. */
-  readonly attributes: ReadonlyMap<string, Json>;
+  /** Requested attributes by name, as in a read of the entity; undefined when none were requested. */
+  readonly attributes: ReadonlyMap<string, Json> | undefined;
   /** Event time of the newest statement of the membership, Unix ms. */
   readonly since: number;
 }
@@ -30,61 +38,91 @@ export type Listed =
   | { readonly count: number; readonly next: EntityId | null };
 
 /**
- * Yields at most `limit` members of a segment after `after`, in order of their ids. Each piece is checked against
- * accepted deletions right before it is returned: a piece requested after a DELETE was answered does not contain that
- * entity.
+ * Yields at most `limit` members of a segment after `after`, in order of their ids; omits members whose profile is
+ * damaged. Each piece is checked against accepted deletions right before it is returned: a piece requested after a
+ * DELETE was answered does not contain that entity. Reserves memory for one piece at a time.
  */
 export type ListMembers = (
   segment: string,
-  page: { readonly after?: EntityId; readonly limit?: number },
+  page: { readonly after?: EntityId; readonly limit?: number; readonly fields?: readonly string[] },
+  memory: Reservation,
 ) => AsyncGenerator<Listed, void, void>;
 
-/** Maximum profiles read at once and their approximate encrypted bytes: a profile may take 1 MiB. */
+/** Maximum ids read at once. */
 const MAX_PAGE = 200;
-const PAGE_BYTES = 1_048_576;
-/** Profiles read first; the number grows while they are small. */
-const FIRST_PAGE = 10;
+/** Profiles of the first piece; the number follows how many fit into one (see `EntityStore.load`). */
+const FIRST_PIECE = 10;
+/** Copies of a piece in memory: as stored, and as sent. */
+const COPIES = 2;
 
-export function listMembers({
-  memberships,
-  entities,
-  suppression,
-  entityKeys,
-  tables,
-}: MembersDependencies): ListMembers {
-  return async function* (segment, { after, limit = Number.POSITIVE_INFINITY }) {
+export function listMembers(dependencies: MembersDependencies): ListMembers {
+  const { memberships, entities, suppression, entityKeys, tables } = dependencies;
+
+  return async function* (segment, { after, limit = Number.POSITIVE_INFINITY, fields }, memory) {
+    const wanted = fields && new Set(fields);
     let last = after;
     let count = 0;
-    let size = FIRST_PAGE;
+    let size = FIRST_PIECE;
     while (count < limit) {
-      const most = Math.min(size, limit - count);
+      const most = Math.min(MAX_PAGE, limit - count);
       const ids = await memberships.members(segment, last, most);
-      const profiles = [...(await entities.load(ids)).values()];
-      const members = await membersOf(segment, profiles);
-      if (members.length > 0) yield { members };
-      count += members.length;
+      for (let waiting: readonly EntityId[] = ids; waiting.length > 0; ) {
+        const asked = waiting.slice(0, size);
+        const { profiles, left } = await entities.load(asked);
+        waiting = [...left, ...waiting.slice(size)];
+        size = left.length === 0 ? 2 * size : asked.length - left.length;
+        const found = [...profiles.values()];
+        const release = reserveUnlessSmall(
+          memory,
+          found.reduce((sum, one) => sum + COPIES * storedBytes(one), 0),
+        );
+        const members = await membersOf(segment, found, wanted, memory);
+        if (members.length > 0) yield { members };
+        count += members.length;
+        release();
+      }
       last = ids.at(-1) ?? last;
       if (ids.length < most) return yield { count, next: null };
-      const bytes = profiles.reduce((sum, { sealed }) => sum + sealed.length, 0);
-      size = bytes * 2 <= PAGE_BYTES ? Math.min(2 * size, MAX_PAGE) : Math.max(1, Math.floor(size / 2));
     }
     const [another] = await memberships.members(segment, last, 1);
     yield { count, next: another === undefined ? null : (last ?? null) };
   };
 
   /** Returns the members among these profiles that can be decrypted. The check for deletions is the last step. */
-  async function membersOf(segment: string, profiles: readonly StoredEntity[]): Promise<Member[]> {
-    const documents = await openDocuments(entityKeys, profiles);
-    const erased = await suppression.erased(profiles.flatMap(idsOf));
-    return profiles
-      .flatMap((profile, i) => {
-        const statement = profile.memberships.statements.get(segment);
-        const document = documents[i];
-        const isLive = statement?.member === true && !idsOf(profile).some((id) => erased.has(id));
-        if (!isLive || document === undefined) return [];
-        const attributes = attributesOf(document, tables.get(profile.table) ?? { identities: [] });
-        return { id: profile.id, identities: valuesByField(document.identities), attributes, since: statement.time };
-      })
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  async function membersOf(
+    segment: string,
+    profiles: readonly StoredEntity[],
+    wanted: ReadonlySet<string> | undefined,
+    memory: Reservation,
+  ): Promise<Member[]> {
+    const keys = await entityKeys.read(profiles.map(({ id }) => id));
+    const pause = dependencies.turns.pauses(PAUSE_MS);
+    const shown: { readonly profile: StoredEntity; readonly member: Member }[] = [];
+    for (const profile of profiles) {
+      const statement = profile.memberships.statements.get(segment);
+      if (statement?.member !== true) continue;
+      await pause();
+      memory.refuseIfOver();
+      const member = await openProfile(dependencies, keys, profile, memory, async (plain, pause): Promise<Member> => {
+        const since = statement.time;
+        if (wanted === undefined)
+          return { identities: valuesByField(decodeIdentities(plain).identities), attributes: undefined, since };
+        const document = decodeDocument(plain);
+        await pause();
+        return {
+          identities: valuesByField(document.identities),
+          attributes: wantedOf(profile, document, wanted),
+          since,
+        };
+      }).catch(undefinedIfDamaged);
+      if (member !== undefined) shown.push({ profile, member });
+    }
+    const erased = await suppression.erased(shown.flatMap(({ profile }) => idsOf(profile)));
+    return shown.flatMap(({ profile, member }) => (idsOf(profile).some((id) => erased.has(id)) ? [] : member));
+  }
+
+  function wantedOf({ table }: StoredEntity, document: EntityDocument, wanted: ReadonlySet<string>) {
+    const attributes = attributesOf(document, tables.get(table) ?? { identities: [] });
+    return new Map([...attributes].filter(([name]) => wanted.has(name)));
   }
 }

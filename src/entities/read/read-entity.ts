@@ -1,12 +1,13 @@
+import type { Reservation } from "../../memory-budget.js";
 import type { EntityKeys, EntityStore, SegmentNames } from "../ports.js";
-import { openDocuments } from "../profile/encryption.js";
 import type { EntityId, Memberships, StoredEntity } from "../profile/entity.js";
-import type { EntityDocument, Json } from "../profile/entity-document.js";
+import { decodeDocument, type EntityDocument, type Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, type IdentityHash, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
+import { type OpeningDependencies, openProfile } from "./open-profile.js";
 
-export interface ReadDependencies {
+export interface ReadDependencies extends OpeningDependencies {
   readonly entities: Pick<EntityStore, "find">;
   readonly segments: SegmentNames;
   readonly entityKeys: Pick<EntityKeys, "read">;
@@ -26,30 +27,38 @@ export interface Profile {
   readonly streams: readonly string[];
 }
 
-/** Returns the entity with this identity; undefined when there is none or it is being erased. */
+/**
+ * Returns the entity with this identity; undefined when there is none or it is being erased. Rejects as `openProfile`
+ * does.
+ */
 export type ReadEntity = (
   table: Table,
   identity: Identity,
   options: { readonly segments: boolean },
+  memory: Reservation,
 ) => Promise<Profile | undefined>;
 
 /** Creates the read from these stores. */
-export function readEntity({ entities, segments, entityKeys, hashIdentity }: ReadDependencies): ReadEntity {
-  return async (table, identity, options) => {
+export function readEntity(dependencies: ReadDependencies): ReadEntity {
+  const { entities, segments, entityKeys, hashIdentity } = dependencies;
+  return async (table, identity, options, memory) => {
     const entity = await liveHolder(entities, hashIdentity(table.name, identity));
     if (entity === undefined) return undefined;
-    const [[document], names] = await Promise.all([
-      openDocuments(entityKeys, [entity]),
+    const [keys, names] = await Promise.all([
+      entityKeys.read([entity.id]),
       options.segments ? segmentNames(segments, entity.memberships) : undefined,
     ]);
-    if (document === undefined) return undefined;
-    return {
-      attributes: attributesOf(document, table),
-      segments: names,
-      createdAt: entity.born,
-      modifiedAt: document.modified ?? entity.born,
-      streams: document.streams,
-    };
+    return openProfile(dependencies, keys, entity, memory, async (plain, pause) => {
+      const document = decodeDocument(plain);
+      await pause();
+      return {
+        attributes: attributesOf(document, table),
+        segments: names,
+        createdAt: entity.born,
+        modifiedAt: document.modified ?? entity.born,
+        streams: document.streams,
+      };
+    });
   };
 }
 

@@ -3,6 +3,8 @@ import type { DeletionPreview } from "../../deletions/preview.js";
 import type { Identity } from "../../entities/profile/identity.js";
 import { found } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
+import type { Reservation } from "../../memory-budget.js";
+import { reservationOf } from "../core/body.js";
 import { errorEnvelope, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { onResponseClosed } from "../edge/connections.js";
@@ -25,7 +27,7 @@ export interface DeletionRouteDependencies
   /** Accepts the deletion of the entity with this identity and resolves with the request id. */
   acceptDeletion(table: string, identity: Identity, late: AbortSignal): Promise<string>;
   /** Returns counts of what a deletion would erase; undefined without a live profile. */
-  preview(table: string, identity: Identity): Promise<DeletionPreview | undefined>;
+  preview(table: string, identity: Identity, memory: Reservation): Promise<DeletionPreview | undefined>;
   readonly failpoint: Failpoint;
 }
 
@@ -101,7 +103,7 @@ export const Preview = Type.Object(
 );
 
 /** Route that previews a deletion. */
-function previewRoute({ tables, limits, preview }: DeletionRouteDependencies): Route {
+function previewRoute({ tables, limits, bodies, preview }: DeletionRouteDependencies): Route {
   return route({
     method: "POST",
     path: "/api/deletion/preview",
@@ -116,9 +118,9 @@ function previewRoute({ tables, limits, preview }: DeletionRouteDependencies): R
     },
     body: { schema: IdentityInput, examples: identityExamples },
     responses: { 200: success("DeletionPreviewAnswer", Preview) },
-    async handler({ body }) {
+    async handler({ ctx, body }) {
       const { table, identity } = identityInBody(body, tables, limits.identity_bytes);
-      const counted = found(await preview(table.name, identity), "entity");
+      const counted = found(await preview(table.name, identity, reservationOf(ctx, bodies)), "entity");
       const { profiles, identities, messages, segments, targets } = counted;
       return {
         data: {

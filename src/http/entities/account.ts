@@ -4,6 +4,7 @@ import { type ExplainDependencies, explainSegments } from "../../entities/read/e
 import { type ExportDependencies, type Exported, exportEntity } from "../../entities/read/export-entity.js";
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
+import { type BodyDependencies, reservationOf } from "../core/body.js";
 import { streamJsonLines } from "../core/response-body.js";
 import { done, success, Time } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -14,6 +15,7 @@ export type AccountRouteDependencies = ExplainDependencies &
     readonly tables: Tables;
     /** `limits.identity_bytes`. */
     readonly identityBytes: number;
+    readonly bodies: Pick<BodyDependencies, "memory">;
   };
 
 const Reason = Type.Object(
@@ -45,7 +47,7 @@ const exportLines = Type.String({
 
 /** Routes that explain an entity's segments and export its data. */
 export function accountRoutes(dependencies: AccountRouteDependencies): readonly Route[] {
-  const { tables, identityBytes } = dependencies;
+  const { tables, identityBytes, bodies } = dependencies;
   const explain = explainSegments(dependencies);
   const exportAll = exportEntity(dependencies);
   return [
@@ -63,9 +65,9 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       },
       params: entityPath,
       responses: { 200: success("ExplainedSegmentsAnswer", Type.Array(ExplainedSegment)) },
-      async handler({ params }) {
+      async handler({ ctx, params }) {
         const { table, identity } = namedIdentity(params, tables, identityBytes);
-        const segments = found(await explain(table, identity), "entity");
+        const segments = found(await explain(table, identity, reservationOf(ctx, bodies)), "entity");
         return {
           data: segments.map(({ id, name, since, arrival, stream = null }) => ({
             id,
@@ -91,7 +93,7 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       responses: { 200: done({ "application/x-ndjson": exportLines }) },
       async handler({ ctx, body }) {
         const { table, identity } = identityInBody(body, tables, identityBytes);
-        const pages = found(await exportAll(table, identity), "entity");
+        const pages = found(await exportAll(table, identity, reservationOf(ctx, bodies)), "entity");
         await streamJsonLines(ctx, pages, (page) => page.map(lineOf));
         return undefined;
       },

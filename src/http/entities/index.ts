@@ -3,6 +3,7 @@ import type { Table } from "../../entities/profile/entity-tables.js";
 import { type Profile, type ReadDependencies, type ReadEntity, readEntity } from "../../entities/read/read-entity.js";
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
+import { reservationOf } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { success, Time } from "../core/responses.js";
 import { type ApiContext, type Route, route, type Within } from "../core/route.js";
@@ -12,7 +13,7 @@ import { entityPath, type NamedEntity, namedIdentity } from "./named-entity.js";
 
 export type EntityRouteDependencies = AccountRouteDependencies & ReadDependencies & MemberRouteDependencies;
 
-interface EntityReader extends Pick<EntityRouteDependencies, "tables" | "identityBytes"> {
+interface EntityReader extends Pick<EntityRouteDependencies, "tables" | "identityBytes" | "bodies"> {
   readonly read: ReadEntity;
 }
 
@@ -122,14 +123,16 @@ const Query = Type.Object(entityQuery);
 
 async function readOne(
   ctx: ApiContext,
-  { read, tables, identityBytes }: EntityReader,
+  { read, tables, identityBytes, bodies }: EntityReader,
   named: NamedEntity,
   { fields, segments, meta, download }: Static<typeof Query>,
 ) {
   const { table, identity } = namedIdentity(named, tables, identityBytes);
   const bound = ctx.state.bounds.fields;
   const mayReturn = (name: string) => bound?.includes(name) ?? true;
-  const profile = found(await read(table, identity, { segments: segments && mayReturn("segments") }), "entity");
+  const memory = reservationOf(ctx, bodies);
+  const withSegments = segments && mayReturn("segments");
+  const profile = found(await read(table, identity, { segments: withSegments }, memory), "entity");
   if (download) {
     ctx.attachment(`${table.name}.json`);
     ctx.type = "application/json";

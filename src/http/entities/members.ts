@@ -3,12 +3,16 @@ import type { SegmentNames } from "../../entities/ports.js";
 import { listMembers, type Member, type MembersDependencies } from "../../entities/read/list-members.js";
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
+import { type BodyDependencies, reservationOf } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { sendPlain, streamJsonLines } from "../core/response-body.js";
 import { done } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
-export type MemberRouteDependencies = MembersDependencies & { readonly segments: SegmentNames };
+export type MemberRouteDependencies = MembersDependencies & {
+  readonly segments: SegmentNames;
+  readonly bodies: Pick<BodyDependencies, "memory">;
+};
 
 export const MembersInput = Type.Object(
   {
@@ -51,12 +55,12 @@ export function memberRoutes(dependencies: MemberRouteDependencies): readonly Ro
       params: { id: Type.String({ description: "The segment.", examples: [exampleNames.audience] }) },
       body: { schema: MembersInput, optional: true, examples: () => ({ some: { fields: ["plan"], limit: 10 } }) },
       responses: { 200: done({ "application/x-ndjson": memberLines }) },
-      async handler({ ctx, params: { id }, body: { fields, ...page } }) {
+      async handler({ ctx, params: { id }, body: page }) {
         found((await dependencies.segments.names([id])).get(id), "segment");
         sendPlain(ctx);
-        await streamJsonLines(ctx, list(id, page), (listed) =>
+        await streamJsonLines(ctx, list(id, page, reservationOf(ctx, dependencies.bodies)), (listed) =>
           "members" in listed
-            ? listed.members.map((member) => lineOf(member, fields))
+            ? listed.members.map(lineOf)
             : [{ type: "end", members: listed.count, next: listed.next }],
         );
         return undefined;
@@ -66,11 +70,10 @@ export function memberRoutes(dependencies: MemberRouteDependencies): readonly Ro
 }
 
 /** Names are chosen by senders, so properties are never assigned. */
-function lineOf({ identities, attributes, since }: Member, fields: readonly string[] | undefined): object {
-  const wanted = fields && [...attributes].filter(([name]) => fields.includes(name));
+function lineOf({ identities, attributes, since }: Member): object {
   return {
     identities: Object.fromEntries(identities),
-    ...(wanted === undefined ? {} : { attributes: Object.fromEntries(wanted) }),
+    ...(attributes === undefined ? {} : { attributes: Object.fromEntries(attributes) }),
     since: timeText(since),
   };
 }

@@ -1,8 +1,16 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, FindCursor } from "mongodb";
-import { groupedErasure, groupedReads } from "../../async/grouped-calls.js";
-import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
+import { groupedErasure, groupedReads, pagedReads } from "../../async/grouped-calls.js";
+import { pacer } from "../../async/yielding.js";
+import {
+  type Commit,
+  type EntityStore,
+  type LoadedEntities,
+  PAGE_BYTES,
+  type ProfileChange,
+  STATEMENT_BYTES,
+} from "../../entities/ports.js";
 import { segmentsNamedBy, validCommit } from "../../entities/profile/deleted-segments.js";
-import type { EntityId, StoredEntity } from "../../entities/profile/entity.js";
+import type { EntityId } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
 import { streamCounts } from "../../metrics/stream-counts.js";
 import { endingDeletions, segmentDeletionsOf, segmentsOf, unregistered } from "./catalogue-store.js";
@@ -27,6 +35,12 @@ import { Conflict, unlessConflict } from "./transaction.js";
 /** Concurrent requests share their reads. */
 const READS = { most: 1_000, atOnce: 2, isOfOneCall };
 
+/** Bytes of profiles that concurrent requests read at once: about one reply of the server. */
+const SHARED_BYTES = 16 * 1_048_576;
+
+/** Time after which other requests run while documents are decoded, ms. */
+const PACE_MS = 10;
+
 /** Profiles, and the identities that lead to them, a document each. */
 export function mongoEntityStore(dependencies: StoreDependencies): EntityStore {
   const { entities, identities } = entityCollectionsOf(dependencies.data);
@@ -36,28 +50,35 @@ export function mongoEntityStore(dependencies: StoreDependencies): EntityStore {
     return new Map(found.map(({ _id, entity }) => [_id, entity]));
   }, READS);
 
-  /** Returns the live profiles; undefined if they take more than `maxBytes`. */
-  async function loadWithin(ids: readonly EntityId[], maxBytes: number): Promise<LoadedProfiles | undefined> {
-    if (ids.length === 0) return new Map();
+  async function loadWithin(ids: readonly EntityId[], maxBytes: number): Promise<LoadedEntities> {
+    if (ids.length === 0) return { profiles: new Map(), left: [] };
     const live = { ...byIds<EntityDocument>(ids), erased: { $exists: false } };
-    const [found, deletions] = await Promise.all([
-      documentsWithin(entities.find(live, { batchSize: ids.length + 1 }), maxBytes),
+    const [{ documents, next }, deletions] = await Promise.all([
+      documentsWithin(entities.find(live, { sort: { _id: 1 }, batchSize: ids.length + 1 }), maxBytes),
       endingDeletions(dependencies.data),
     ]);
-    return found && new Map(found.map((document) => [document._id, entityOf(document, deletions)]));
+    return {
+      profiles: new Map(documents.map((document) => [document._id, entityOf(document, deletions)])),
+      left: next === undefined ? [] : ids.filter((id) => id >= next),
+    };
   }
 
-  const load = groupedReads(
-    async (ids: readonly EntityId[]) => (await loadWithin(ids, Number.POSITIVE_INFINITY)) ?? new Map(),
-    READS,
-  );
+  const loadOne = pagedReads(async (ids: readonly EntityId[]) => {
+    const { profiles, left } = await loadWithin(ids, SHARED_BYTES);
+    return { found: profiles, left };
+  }, READS);
+
+  async function load(ids: readonly EntityId[], maxBytes = PAGE_BYTES): Promise<LoadedEntities> {
+    const [id] = ids;
+    if (id === undefined || ids.length > 1) return loadWithin(ids, maxBytes);
+    const profile = await loadOne(id);
+    return { profiles: new Map(profile === undefined ? [] : [[id, profile]]), left: [] };
+  }
 
   return {
     async find(hashes, maxBytes) {
       const owners = await ownersOf(hashes);
-      const ids = [...new Set(owners.values())];
-      const profiles = maxBytes === undefined ? await load(ids) : await loadWithin(ids, maxBytes);
-      return { owners, profiles: profiles ?? new Map(), isTooLarge: profiles === undefined };
+      return { owners, ...(await load([...new Set(owners.values())], maxBytes)) };
     },
 
     load,
@@ -80,22 +101,25 @@ export function mongoEntityStore(dependencies: StoreDependencies): EntityStore {
   };
 }
 
-type LoadedProfiles = Map<EntityId, StoredEntity>;
-
-/** Returns the documents of a cursor; stops reading and returns undefined if they take more than `maxBytes`. */
+/**
+ * Returns the first documents of a cursor that fit into `maxBytes`, at least one, and the id of the next one. The
+ * driver decodes a document when it is taken from the reply, so other requests run in between.
+ */
 async function documentsWithin(
   cursor: FindCursor<EntityDocument>,
   maxBytes: number,
-): Promise<EntityDocument[] | undefined> {
+): Promise<{ documents: EntityDocument[]; next: EntityId | undefined }> {
   const documents: EntityDocument[] = [];
+  const pace = pacer(PACE_MS);
   let bytes = 0;
   // Ending the loop early closes the cursor.
   for await (const document of cursor) {
     bytes += document.sealed.length() + STATEMENT_BYTES * document.statements.length;
-    if (bytes > maxBytes) return undefined;
+    if (bytes > maxBytes && documents.length > 0) return { documents, next: document._id };
     documents.push(document);
+    await pace();
   }
-  return documents;
+  return { documents, next: undefined };
 }
 
 /**

@@ -1,4 +1,11 @@
-import { type Commit, type EntityStore, type ProfileChange, STATEMENT_BYTES } from "../../entities/ports.js";
+import {
+  type Commit,
+  type EntityStore,
+  type LoadedEntities,
+  PAGE_BYTES,
+  type ProfileChange,
+  STATEMENT_BYTES,
+} from "../../entities/ports.js";
 import { segmentsNamedBy, validCommit } from "../../entities/profile/deleted-segments.js";
 import {
   type Binding,
@@ -46,7 +53,7 @@ interface IdentityRow extends Binding {
  */
 export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const findOwners = db.prepare("SELECT hash, entity FROM identity WHERE hash IN (SELECT value FROM json_each(?))");
-  const findRows = db.prepare("SELECT * FROM entity WHERE id IN (SELECT value FROM json_each(?))");
+  const findRows = db.prepare("SELECT * FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id");
   const findBindings = db.prepare(
     "SELECT hash, entity, since FROM identity WHERE entity IN (SELECT value FROM json_each(?)) ORDER BY hash",
   );
@@ -103,37 +110,53 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     }
   }
 
-  /** Returns the live profiles; undefined if together they take more than `maxBytes`. */
-  function loadWithin(ids: readonly EntityId[], maxBytes: number): Map<EntityId, StoredEntity> | undefined {
-    const wanted = JSON.stringify(ids);
+  /** Returns the first rows, in the order of their ids, that fit into `maxBytes`; at least one. */
+  function rowsWithin(ids: readonly EntityId[], maxBytes: number): { rows: readonly EntityRow[]; areAll: boolean } {
     const rows: EntityRow[] = [];
     let bytes = 0;
-    for (const row of findRows.iterate(wanted) as Iterable<unknown> as Iterable<EntityRow>) {
+    for (const row of findRows.iterate(JSON.stringify(ids)) as Iterable<unknown> as Iterable<EntityRow>) {
       bytes += row.sealed.length;
-      if (bytes > maxBytes) return undefined;
+      if (bytes > maxBytes && rows.length > 0) return { rows, areAll: false };
       rows.push(row);
     }
-    const known = memberships.of(wanted, Math.floor((maxBytes - bytes) / STATEMENT_BYTES));
-    if (known === undefined) return undefined;
-    const bindings = new Map<EntityId, Binding[]>(rows.map(({ id }) => [id, []]));
-    for (const { hash, entity, since } of findBindings.all(wanted) as unknown as IdentityRow[]) {
+    return { rows, areAll: true };
+  }
+
+  /** Returns the first of these rows that fit into `maxBytes` with their statements; at least one. */
+  function withMemberships(rows: readonly EntityRow[], maxBytes: number) {
+    for (let first = rows; ; first = first.slice(0, Math.ceil(first.length / 2))) {
+      const bytes = first.reduce((sum, { sealed }) => sum + sealed.length, 0);
+      const most = first.length > 1 ? Math.floor((maxBytes - bytes) / STATEMENT_BYTES) : Number.POSITIVE_INFINITY;
+      const known = memberships.of(JSON.stringify(first.map(({ id }) => id)), most);
+      if (known !== undefined) return { first, known };
+    }
+  }
+
+  function load(ids: readonly EntityId[], maxBytes = PAGE_BYTES): LoadedEntities {
+    const { rows, areAll } = rowsWithin(ids, maxBytes);
+    const { first, known } = withMemberships(rows, maxBytes);
+    const bindings = new Map<EntityId, Binding[]>(first.map(({ id }) => [id, []]));
+    const stored = JSON.stringify([...bindings.keys()]);
+    for (const { hash, entity, since } of findBindings.all(stored) as unknown as IdentityRow[]) {
       bindings.get(entity)?.push({ hash, since });
     }
-    const profiles = rows.map((row) => entityOf(row, bindings.get(row.id) ?? [], known.get(row.id)));
+    const profiles = first.map((row) => entityOf(row, bindings.get(row.id) ?? [], known.get(row.id)));
     const erased = suppression.erased(profiles.flatMap(idsOf));
     const live = profiles.filter((profile) => !idsOf(profile).some((id) => erased.has(id)));
-    return new Map(live.map((profile) => [profile.id, profile]));
+    const last = areAll && first.length === rows.length ? undefined : first.at(-1)?.id;
+    return {
+      profiles: new Map(live.map((profile) => [profile.id, profile])),
+      left: last === undefined ? [] : ids.filter((id) => id > last),
+    };
   }
 
   return {
-    async find(hashes, maxBytes = Number.POSITIVE_INFINITY) {
+    async find(hashes, maxBytes) {
       const owners = ownersOf(hashes);
-      const ids = [...new Set(owners.values())];
-      const profiles = loadWithin(ids, maxBytes);
-      return { owners, profiles: profiles ?? new Map(), isTooLarge: profiles === undefined };
+      return { owners, ...load([...new Set(owners.values())], maxBytes) };
     },
 
-    load: async (ids) => loadWithin(ids, Number.POSITIVE_INFINITY) ?? new Map(),
+    load: async (ids, maxBytes) => load(ids, maxBytes),
 
     async commit(commit) {
       if (!isAsPlanned(commit)) return false;

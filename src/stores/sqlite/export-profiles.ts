@@ -30,7 +30,10 @@ export function entityParts(
   return {
     entities: exportTable<EntityRecord>(db, {
       from: "(SELECT id FROM entity)",
-      records: async (rows: CopyRecord[]) => [...(await load(rows.map(({ id }) => id))).values()].map(entityRecord),
+      async records(rows: CopyRecord[]) {
+        const ids = rows.map(({ id }) => id);
+        return [...(await load(ids, Number.POSITIVE_INFINITY)).profiles.values()].map(entityRecord);
+      },
     }),
     identities: exportTable(db, { from: "(SELECT hash AS id, entity FROM identity)" }),
     history: exportTable(db, { from: "message" }),

@@ -1,0 +1,95 @@
+import type { YieldBudget } from "../../async/yielding.js";
+import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
+import { STATEMENT_BYTES } from "../ports.js";
+import { open } from "../profile/encryption.js";
+import type { EntityId, StoredEntity } from "../profile/entity.js";
+
+export interface OpeningDependencies {
+  /** Turns of the work that holds large decoded values, shared by all requests. */
+  readonly turns: Pick<YieldBudget, "next" | "pauses">;
+  /** Called for each profile that cannot be decrypted. */
+  damaged(id: EntityId, error: unknown): void;
+}
+
+/** The error of a profile whose stored bytes were altered. */
+export class DamagedProfile extends Error {
+  override readonly name = "DamagedProfile";
+}
+
+/** Memory of a decoded document per byte of its encrypted form: an upper bound for V8. */
+export const DECODED_BYTES = 10;
+/** Time after which other requests run between two steps, ms. */
+export const PAUSE_MS = 10;
+
+/** Returns the estimated memory of a stored profile, bytes. */
+export function storedBytes({ sealed, memberships }: StoredEntity): number {
+  return sealed.length + STATEMENT_BYTES * memberships.statements.size;
+}
+
+/** Reserves memory unless it is little; returns its release. */
+export function reserveUnlessSmall(memory: Reservation, bytes: number): () => void {
+  if (bytes <= UNCOUNTED_BYTES) return () => {};
+  memory.reserve(bytes);
+  return () => memory.release(bytes);
+}
+
+/** A turn of work on large values. */
+export interface Turn {
+  /** Awaited between two steps, so that other requests run. */
+  pause(): Promise<void> | undefined;
+  /** Releases the memory. */
+  release(): void;
+}
+
+/**
+ * Begins work on decoded values of `bytes` in stored form, after that of other requests: large ones are decoded one
+ * after another, so those of only one are in memory. Rejects when the request has ended or memory is short.
+ */
+export async function openTurn(
+  { turns }: Pick<OpeningDependencies, "turns">,
+  bytes: number,
+  memory: Reservation,
+): Promise<Turn> {
+  if (bytes <= UNCOUNTED_BYTES) return { pause: () => undefined, release: () => {} };
+  const releaseStored = reserveUnlessSmall(memory, bytes);
+  await turns.next();
+  const releaseDecoded = reserveUnlessSmall(memory, DECODED_BYTES * bytes);
+  return {
+    pause: turns.pauses(PAUSE_MS),
+    release() {
+      releaseStored();
+      releaseDecoded();
+    },
+  };
+}
+
+/**
+ * Decrypts a profile in a turn and returns what `decode` makes of its document; undefined when its key is gone.
+ * `decode` awaits `pause` between two steps. Rejects as `openTurn` does, and with `DamagedProfile` when the bytes were
+ * altered.
+ */
+export async function openProfile<T>(
+  dependencies: OpeningDependencies,
+  keys: ReadonlyMap<EntityId, Uint8Array>,
+  profile: StoredEntity,
+  memory: Reservation,
+  decode: (plain: Uint8Array, pause: Turn["pause"]) => T | Promise<T>,
+): Promise<T | undefined> {
+  const { id, sealed } = profile;
+  const { pause, release } = await openTurn(dependencies, storedBytes(profile), memory);
+  try {
+    const plain = open(keys, { entity: id, sealed });
+    await pause();
+    return plain && (await decode(plain, pause));
+  } catch (error) {
+    dependencies.damaged(id, error);
+    throw new DamagedProfile("A profile is damaged", { cause: error });
+  } finally {
+    release();
+  }
+}
+
+/** Handles the rejection of a damaged profile; rethrows others. */
+export function undefinedIfDamaged(error: unknown): undefined {
+  if (!(error instanceof DamagedProfile)) throw error;
+}

@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import { YieldBudget } from "../../src/async/yielding.js";
+import { newKeys, seal } from "../../src/entities/profile/encryption.js";
+import { DamagedProfile, DECODED_BYTES, openProfile } from "../../src/entities/read/open-profile.js";
+import { ServiceError } from "../../src/errors.js";
+import { MemoryBudget } from "../../src/memory-budget.js";
+import { freshEntity } from "../support/commits.js";
+
+describe("opening a profile", () => {
+  const budget = new MemoryBudget(2 ** 30);
+  const large = freshEntity([], {});
+  const keys = newKeys([large.id]);
+  const plain = Buffer.alloc(1_000_000, "x");
+  const [sealed] = seal(keys, [{ entity: large.id, plain }]);
+  const profile = { ...large, sealed: sealed as Uint8Array };
+  const opening = { turns: new YieldBudget(), damaged: () => {} };
+  let end: () => void;
+  const reservation = () =>
+    budget.open((then) => {
+      end = then;
+    });
+
+  it("decrypts large ones one after another, each with its memory reserved, and releases it", async () => {
+    let open = 0;
+    let most = 0;
+    const work = async (bytes: Uint8Array, pause: () => Promise<void> | undefined) => {
+      open += 1;
+      most = Math.max(most, open);
+      expect(budget.reserved).to.be.at.least((1 + DECODED_BYTES) * profile.sealed.length);
+      expect(budget.reserved).to.be.at.most((8 + 2 * DECODED_BYTES) * profile.sealed.length);
+      for (const until = performance.now() + 12; performance.now() < until; );
+      await pause();
+      open -= 1;
+      return bytes.length;
+    };
+    const all = Array.from({ length: 8 }, () => openProfile(opening, keys, profile, reservation(), work));
+    expect(await Promise.all(all)).to.deep.equal(all.map(() => plain.length));
+    expect(most).to.equal(1);
+    expect(budget.reserved).to.equal(0);
+  });
+
+  it("does not decrypt one whose request ends while it waits for its turn", async () => {
+    let isOpened = false;
+    const opened = openProfile(opening, keys, profile, reservation(), () => {
+      isOpened = true;
+    });
+    end();
+    const error = await opened.catch((error: unknown) => error);
+    expect(error).to.be.instanceOf(ServiceError).with.property("kind", "timed-out");
+    expect([isOpened, budget.reserved]).to.deep.equal([false, 0]);
+  });
+
+  it("releases the memory of a damaged one, and opens none whose key is gone", async () => {
+    const damaged = {
+      ...profile,
+      sealed: Uint8Array.from(profile.sealed, (byte, at) => (at === 99 ? byte ^ 1 : byte)),
+    };
+    const memory = reservation();
+    const error = await openProfile(opening, keys, damaged, memory, () => 1).catch((error: unknown) => error);
+    expect(error).to.be.instanceOf(DamagedProfile);
+    expect(await openProfile(opening, new Map(), profile, memory, () => 1)).to.equal(undefined);
+    expect(budget.reserved).to.equal(0);
+  });
+});
