@@ -237,6 +237,16 @@ export function isDamage(error: unknown): boolean {
   return failureOf(error)?.reason === DAMAGED;
 }
 
+/** Returns the result of a read; undefined if SQLite found the file damaged. */
+export function unlessDamaged<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (isDamage(error)) return undefined;
+    throw error;
+  }
+}
+
 function failureOf(error: unknown) {
   if (!(error instanceof Error)) return undefined;
   if ("errcode" in error && typeof error.errcode === "number") {

@@ -15,7 +15,7 @@ import {
   type StoredEntity,
 } from "../../entities/profile/entity.js";
 import { streamCounts } from "../../metrics/stream-counts.js";
-import { type Database, inTransaction, sharingCommits } from "./connection.js";
+import { type Database, inTransaction, sharingCommits, unlessDamaged } from "./connection.js";
 import { addKeys } from "./entity-keys.js";
 import { membershipRows, segmentDeletions } from "./membership-index.js";
 import { suppressionIn } from "./suppression.js";
@@ -42,6 +42,12 @@ interface EntityRow {
   readonly sealed: Uint8Array;
 }
 
+interface FirstRows {
+  readonly rows: readonly EntityRow[];
+  /** Whether no further row was found. */
+  readonly areAll: boolean;
+}
+
 interface IdentityRow extends Binding {
   readonly entity: EntityId;
 }
@@ -54,6 +60,10 @@ interface IdentityRow extends Binding {
 export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const findOwners = db.prepare("SELECT hash, entity FROM identity WHERE hash IN (SELECT value FROM json_each(?))");
   const findRows = db.prepare("SELECT * FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id");
+  const findRowAlone = db.prepare("SELECT * FROM entity WHERE id = ?");
+  const findRowWithoutDocument = db.prepare(
+    `SELECT id, "table", revision, born, merged, x'' AS sealed FROM entity WHERE id = ?`,
+  );
   const findBindings = db.prepare(
     "SELECT hash, entity, since FROM identity WHERE entity IN (SELECT value FROM json_each(?)) ORDER BY hash",
   );
@@ -110,11 +120,26 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     }
   }
 
+  /** Yields rows one by one; without its document, which then cannot be decrypted, where a page of it is damaged. */
+  function* rowsAlone(ids: readonly EntityId[]): Generator<EntityRow> {
+    for (const id of [...ids].sort()) {
+      const row = unlessDamaged(() => findRowAlone.get(id)) ?? findRowWithoutDocument.get(id);
+      if (row !== undefined) yield row as unknown as EntityRow;
+    }
+  }
+
+  const allRows = (ids: readonly EntityId[]) =>
+    findRows.iterate(JSON.stringify(ids)) as Iterable<unknown> as Iterable<EntityRow>;
+
   /** Returns the first rows, in the order of their ids, that fit into `maxBytes`; at least one. */
-  function rowsWithin(ids: readonly EntityId[], maxBytes: number): { rows: readonly EntityRow[]; areAll: boolean } {
+  function rowsWithin(ids: readonly EntityId[], maxBytes: number): FirstRows {
+    return unlessDamaged(() => firstRows(allRows(ids), maxBytes)) ?? firstRows(rowsAlone(ids), maxBytes);
+  }
+
+  function firstRows(found: Iterable<EntityRow>, maxBytes: number): FirstRows {
     const rows: EntityRow[] = [];
     let bytes = 0;
-    for (const row of findRows.iterate(JSON.stringify(ids)) as Iterable<unknown> as Iterable<EntityRow>) {
+    for (const row of found) {
       bytes += row.sealed.length;
       if (bytes > maxBytes && rows.length > 0) return { rows, areAll: false };
       rows.push(row);

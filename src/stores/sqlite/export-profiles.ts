@@ -1,4 +1,5 @@
 import type { Experience, Mark } from "../../catalogue/ports.js";
+import { StartError } from "../../errors.js";
 import {
   type CopyFacts,
   type CopyRecord,
@@ -32,7 +33,10 @@ export function entityParts(
       from: "(SELECT id FROM entity)",
       async records(rows: CopyRecord[]) {
         const ids = rows.map(({ id }) => id);
-        return [...(await load(ids, Number.POSITIVE_INFINITY)).profiles.values()].map(entityRecord);
+        const profiles = [...(await load(ids, Number.POSITIVE_INFINITY)).profiles.values()];
+        const damaged = profiles.find(({ sealed }) => sealed.length === 0);
+        if (damaged !== undefined) throw new StartError(`entities.db is damaged: profile ${damaged.id} cannot be read`);
+        return profiles.map(entityRecord);
       },
     }),
     identities: exportTable(db, { from: "(SELECT hash AS id, entity FROM identity)" }),
