@@ -20,8 +20,9 @@ export interface ScopeSnapshot {
 export type ListedState = "open" | "completed" | "all";
 
 /**
- * PORT. Deletion requests: the authority on erased profiles, never restored from a backup. Rejects as every store does:
- * see `ServiceErrorOf`.
+ * PORT. Deletion requests: the authority on erased profiles, never restored from a backup. A returned request, and that
+ * it is completed, is never lost again: not by a crash or a change of primary. Rejects as every store does: see
+ * `ServiceErrorOf`.
  */
 export interface Ledger {
   /**

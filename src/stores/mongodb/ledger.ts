@@ -5,6 +5,7 @@ import type { Ledger } from "../../deletions/ports.js";
 import { randomId } from "../../ids.js";
 import { acceptDeletions, newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
+import { committedRead, MAJORITY, type ReadOptions } from "./committed-read.js";
 import type { StoreDependencies } from "./connection.js";
 import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "./database-facts.js";
 import { type DeletionDocument, deletionOf as deletionFrom, deletions, deletionsOf } from "./ledger-document.js";
@@ -24,13 +25,19 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
   const requests = deletionsOf(db);
   const deletionOf = (document: DeletionDocument) => deletionFrom(document, wrapping);
 
-  async function read(ids: readonly string[]): Promise<Map<string, DeletionDocument>> {
-    const found = await requests.find(byIds<DeletionDocument>(ids), { batchSize: ids.length + 1 }).toArray();
+  const committed = <T>(read: (options: ReadOptions) => Promise<T>) => committedRead(db, read);
+
+  async function read(ids: readonly string[], options = {}): Promise<Map<string, DeletionDocument>> {
+    const batchSize = ids.length + 1;
+    const found = await requests.find(byIds<DeletionDocument>(ids), { batchSize, ...options }).toArray();
     return new Map(found.map((document) => [document._id, document]));
   }
 
   /** Concurrent requests share their reads. */
-  const documents = groupedReads(read, { most: 1_000, atOnce: 2 });
+  const documents = groupedReads((ids: readonly string[]) => committed((options) => read(ids, options)), {
+    most: 1_000,
+    atOnce: 2,
+  });
 
   /** Concurrent runs share their writes, each to its own document, and the following read of the documents. */
   const updated = groupedCalls(
@@ -121,14 +128,17 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
         ...(last === undefined ? {} : { sequence: newestFirst ? { $lt: last.sequence } : { $gt: last.sequence } }),
       };
       const sort = { sequence: newestFirst ? -1 : 1 } as const;
-      return (await requests.find(filter, { sort, limit }).toArray()).map(deletionOf);
+      const page = await committed((options) => requests.find(filter, { sort, limit, ...options }).toArray());
+      return page.map(deletionOf);
     },
 
     count(state) {
-      if (state === "all") return requests.countDocuments({}, { hint: "_id_" });
-      if (state === "notifying") return requests.countDocuments({ nextTarget: NOTIFICATION });
-      if (state === "stuck") return requests.countDocuments({ open: true, attempts: { $gte: STUCK_ATTEMPTS } });
-      return requests.countDocuments({ open: state === "open" });
+      const majority = { readConcern: MAJORITY };
+      if (state === "all") return requests.countDocuments({}, { hint: "_id_", ...majority });
+      if (state === "notifying") return requests.countDocuments({ nextTarget: NOTIFICATION }, majority);
+      if (state === "stuck")
+        return requests.countDocuments({ open: true, attempts: { $gte: STUCK_ATTEMPTS } }, majority);
+      return requests.countDocuments({ open: state === "open" }, majority);
     },
 
     receiptKey: (fresh) => textOnce(db, RECEIPT_KEY, fresh),
@@ -141,8 +151,11 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
     },
 
     async since(sequence, limit) {
-      const later = requests.find({ sequence: { $gt: sequence } }, { sort: { sequence: 1 }, limit });
-      return (await later.toArray()).map((found) => ({ sequence: found.sequence, deletion: deletionOf(found) }));
+      const after = { sequence: { $gt: sequence } };
+      const later = await committed((options) =>
+        requests.find(after, { sort: { sequence: 1 }, limit, ...options }).toArray(),
+      );
+      return later.map((found) => ({ sequence: found.sequence, deletion: deletionOf(found) }));
     },
 
     /** The newest number is stored before the removal, so that it is never assigned again. */
