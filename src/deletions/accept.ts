@@ -49,7 +49,7 @@ export async function acceptDeletion(
     const cutOff = Math.max(now, (await history.newestArrival(entities)) ?? now);
     late?.throwIfAborted();
     failpoint("deletion-planned");
-    const sequence = await ledger.accept(
+    const isAccepted = await ledger.accept(
       {
         requestId,
         table,
@@ -75,7 +75,7 @@ export async function acceptDeletion(
       late,
     );
     failpoint("deletion-accepted");
-    return sequence === undefined ? undefined : requestId;
+    return isAccepted ? requestId : undefined;
   }, late);
 }
 

@@ -8,8 +8,11 @@ export interface LedgerFacts {
     /** The newest request ever accepted, and the newest ever expired. */
     readonly accepted: number;
     readonly forgotten: number;
-    /** Whether the ledger has a key record, overwritten or not, of each of the newest profiles in the data. */
-    readonly hasNewestKeys: boolean;
+    /**
+     * Whether the ledger has a key record, overwritten or not, of each of the newest profiles in the data, and every
+     * request without a number that the data has a note of.
+     */
+    readonly hasNewest: boolean;
   };
   readonly data: {
     /** Mark of the ledger that the data was created with; undefined for new data. */
@@ -32,8 +35,9 @@ export function ledgerMismatch({
   data,
 }: LedgerFacts): "another ledger" | "older ledger" | "data older than forgotten requests" | undefined {
   if (data.mark !== undefined && data.mark !== ledger.mark) return "another ledger";
-  if (Math.max(data.erased, data.accepted) > ledger.accepted || !ledger.hasNewestKeys) return "older ledger";
   // New data contains nothing to erase.
   const isKnown = data.mark === undefined || ledger.forgotten <= Math.max(data.erased, data.forgotten);
-  return isKnown ? undefined : "data older than forgotten requests";
+  if (!isKnown) return "data older than forgotten requests";
+  const isOlder = Math.max(data.erased, data.accepted) > ledger.accepted || !ledger.hasNewest;
+  return isOlder ? "older ledger" : undefined;
 }

@@ -26,14 +26,13 @@ export type ListedState = "open" | "completed" | "all";
  */
 export interface Ledger {
   /**
-   * Stores the request durably and resolves with its sequence number. A request whose id is stored already is not
-   * stored again. Resolves with undefined, and stores nothing, when a profile of the scope or the owner of an identity
-   * has changed. From acceptance on, `Suppression` returns the request, `EntityStore.load` returns none of its
-   * profiles, and the store refuses every commit that was planned before and concerns one of its identities. The entity
-   * data notes the number, so the next start refuses a ledger that lacks it. Once `late` has aborted, nothing is sent
-   * and the call rejects.
+   * Stores the request durably and resolves with true. A request whose id is stored already is not stored again.
+   * Resolves with false, and stores nothing, when a profile of the scope or the owner of an identity has changed. From
+   * acceptance on, `Suppression` returns the request, `EntityStore.load` returns none of its profiles, and the store
+   * refuses every commit that was planned before and concerns one of its identities. The entity data notes the request,
+   * so the next start refuses a ledger that lacks it. Once `late` has aborted, nothing is sent and the call rejects.
    */
-  accept(deletion: Deletion, scope: ScopeSnapshot, late?: AbortSignal): Promise<number | undefined>;
+  accept(deletion: Deletion, scope: ScopeSnapshot, late?: AbortSignal): Promise<boolean>;
   /** Returns the request, or undefined. */
   find(requestId: string): Promise<Deletion | undefined>;
   /** Returns the ids of at most `limit` open requests over any of these identities, in order of acceptance. */
@@ -95,7 +94,10 @@ export interface Ledger {
    * callers.
    */
   receiptKey(fresh: string): Promise<string>;
-  /** Returns the newest sequence number up to which no request is open. Sequence numbers increase from 1. */
+  /**
+   * Returns the newest sequence number up to which no request is open. Sequence numbers increase from 1; a request that
+   * is accepted later never gets one that was returned.
+   */
   settledSequence(): Promise<number>;
   /**
    * Returns at most `limit` requests accepted after that sequence number, in order and with their numbers, including

@@ -34,10 +34,10 @@ export interface DeletionRecord extends CopyRecord {
   readonly deletion: Deletion;
 }
 
-/** `id` is the hash. The newest cut-off (Unix ms) and the newest number of the requests over it. */
+/** `id` is the hash. The newest cut-off (Unix ms) and the newest of the requests over it. */
 export interface ErasedIdentityRecord extends CopyRecord {
   readonly cutOff: number;
-  readonly sequence: number;
+  readonly request: string;
 }
 
 /** `id` is the entity's; a record without `key` was destroyed. */

@@ -1,14 +1,14 @@
-import type { ClientSession, Db } from "mongodb";
+import type { ClientSession } from "mongodb";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../deletions/ports.js";
 import type { EntityId } from "../../entities/profile/entity.js";
-import { byIds, type InSession } from "./collection.js";
+import { byIds } from "./collection.js";
 import type { StoreDependencies } from "./connection.js";
-import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "./database-facts.js";
 import { entityCollectionsOf, markedErased, revisionsOf } from "./entity-document.js";
 import { isOfOneCall } from "./errors.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
+import { notesOf } from "./number-deletions.js";
 import { addErasedIdentities } from "./suppression.js";
 
 interface Request {
@@ -30,9 +30,9 @@ const GROUP = {
 };
 
 /**
- * Accepts requests. One transaction stores them with their numbers, marks the profiles that they name, and writes the
- * identities without a profile, so that every commit planned before about one of them conflicts. Sequence numbers are
- * gapless: if two processes take the same number, a unique index makes one of them repeat its transaction.
+ * Accepts requests. One transaction stores them, marks the profiles that they name, and writes the identities without a
+ * profile, so that every commit planned before about one of them conflicts. Requests over different identities write
+ * different documents, so processes that accept them do not conflict.
  */
 export function acceptDeletions(dependencies: StoreDependencies): Ledger["accept"] {
   const accept = groupedCalls(
@@ -40,37 +40,32 @@ export function acceptDeletions(dependencies: StoreDependencies): Ledger["accept
     GROUP,
   );
   return async (deletion, scope, late) => {
-    const sequence = (await accept([{ deletion, scope, late }])).get(deletion.requestId);
-    if (sequence === undefined) late?.throwIfAborted();
-    return sequence;
+    const isAccepted = (await accept([{ deletion, scope, late }])).has(deletion.requestId);
+    if (!isAccepted) late?.throwIfAborted();
+    return isAccepted;
   };
 }
 
-/** Returns the newest number of a request, present or removed; 0 at first. */
-export async function newestSequence(db: Db, inside: InSession = {}): Promise<number> {
-  const newestFirst = { sort: { sequence: -1 }, projection: { sequence: 1 } } as const;
-  const newest = await deletionsOf(db).findOne({}, { ...newestFirst, ...inside });
-  return Math.max(newest?.sequence ?? 0, await numberIn(db, FORGOTTEN, inside));
-}
-
 /**
- * Returns the number of each request that is accepted, or is stored already. A late request gets none; a request that
- * becomes late during the transaction aborts it.
+ * Returns the ids of the requests that are accepted, or are stored already. A late request is not accepted; a request
+ * that becomes late during the transaction aborts it. Without a write, the commit waits until a majority has all that
+ * was read, so a request that was found survives a change of primary.
  */
 async function acceptAll(
   dependencies: StoreDependencies,
   requests: readonly Request[],
   session: ClientSession,
-): Promise<Map<string, number>> {
+): Promise<ReadonlySet<string>> {
   const { data, ledger, wrapping } = dependencies;
   const { entities, identities } = entityCollectionsOf(data);
-  const numbers = await storedNumbers(ledger, requests, session);
-  const isAsFound = await scopeCheck(dependencies, requests, session);
   const fresh = new Map(requests.map((request) => [request.deletion.requestId, request]));
+  const stored = deletionsOf(ledger).find(byIds([...fresh.keys()]), { session, projection: { _id: 1 } });
+  const ids = new Set((await stored.toArray()).map(({ _id }) => _id));
+  const isAsFound = await scopeCheck(dependencies, requests, session);
   const accepted = [...fresh.values()].filter(
-    (request) => !numbers.has(request.deletion.requestId) && !request.late?.aborted && isAsFound(request),
+    (request) => !ids.has(request.deletion.requestId) && !request.late?.aborted && isAsFound(request),
   );
-  if (accepted.length === 0) return numbers;
+  if (accepted.length === 0) return ids;
   const named = accepted.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
   if (named.length > 0)
     await entities.updateMany(byIds(named), { $set: markedErased, $inc: { revision: 1 } }, { session });
@@ -84,26 +79,19 @@ async function acceptAll(
     })),
   );
   if (holds.length > 0) await identities.bulkWrite(holds, { session });
-  const first = (await newestSequence(ledger, { session })) + 1;
-  const numbered = accepted.map(({ deletion }, index) => ({ deletion, sequence: first + index }));
-  await deletionsOf(ledger).insertMany(
-    numbered.map(({ deletion, sequence }) => deletionDocument(deletion, sequence, wrapping)),
+  const deletions = accepted.map(({ deletion }) => deletion);
+  await addErasedIdentities(ledger, deletions, session);
+  const documents = deletions.map((deletion) => deletionDocument(deletion, undefined, wrapping));
+  await deletionsOf(ledger).insertMany(documents, { session });
+  await notesOf(data).insertMany(
+    deletions.map(({ requestId }) => ({ _id: requestId })),
     { session },
   );
-  await addErasedIdentities(ledger, numbered, session);
-  await raiseTo(data, ACCEPTED, first + accepted.length - 1, { session });
-  for (const { late } of accepted) late?.throwIfAborted();
-  for (const { deletion, sequence } of numbered) numbers.set(deletion.requestId, sequence);
-  return numbers;
-}
-
-/** Returns the numbers of the requests that are stored already. */
-async function storedNumbers(ledger: Db, requests: readonly Request[], session: ClientSession) {
-  const ids = requests.map(({ deletion }) => deletion.requestId);
-  const stored = await deletionsOf(ledger)
-    .find(byIds(ids), { session, projection: { sequence: 1 } })
-    .toArray();
-  return new Map(stored.map(({ _id, sequence }) => [_id, sequence]));
+  for (const { deletion, late } of accepted) {
+    late?.throwIfAborted();
+    ids.add(deletion.requestId);
+  }
+  return ids;
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type MongoClient,
   MongoNetworkTimeoutError,
   MongoServerError,
+  type ReadConcern,
 } from "mongodb";
 import { retry } from "../../async/retry.js";
 import { StartError } from "../../errors.js";
@@ -19,9 +20,10 @@ export interface CollectionPlan {
   readonly indexes: readonly (IndexDescription & { readonly key: Readonly<Record<string, number>> })[];
 }
 
-/** The transaction of an operation; none if absent. */
+/** The transaction of an operation, or the read concern of one without; the defaults if absent. */
 export interface InSession {
   readonly session?: ClientSession;
+  readonly readConcern?: ReadConcern;
 }
 
 /** Filter for documents of these ids. */

@@ -56,7 +56,7 @@ export async function raiseTo(db: Db, name: string, number: number, inside: InSe
 }
 
 const ERASED = "erased";
-/** The newest number of a request. In the data. */
+/** The newest number of a request that was ever assigned. In the data. */
 export const ACCEPTED = "accepted";
 
 /** Position in the ledger up to which the database of the profiles has been updated. */

@@ -13,7 +13,6 @@ import {
   type StreamRecord,
   storedEntity,
 } from "../copy.js";
-import { newestSequence } from "./accept-deletions.js";
 import {
   ACCEPTED,
   FORGOTTEN,
@@ -36,6 +35,7 @@ import { type RequestDocument, requestOf } from "./idempotency.js";
 import { importPart } from "./import-part.js";
 import { type KeyDocument, keyDocument, keyOf } from "./key-store.js";
 import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "./ledger-document.js";
+import { newestNumber } from "./number-deletions.js";
 import {
   type StreamCountDocument,
   type StreamDocument,
@@ -115,14 +115,14 @@ export function ledgerParts(
       documentOf: ({ deletion, sequence }) => deletionDocument(deletion, sequence, wrapping),
       recordOf: (document) => ({
         id: document._id,
-        sequence: document.sequence,
+        sequence: Number(document.number),
         deletion: deletionOf(document, wrapping),
       }),
     }),
     "erased identities": importPart<ErasedIdentityDocument, ErasedIdentityRecord>({
       collection: erasedIdentitiesOf(db),
-      documentOf: ({ id, cutOff, sequence }) => ({ _id: id, cutOff, sequence }),
-      recordOf: ({ _id, cutOff, sequence }) => ({ id: _id, cutOff, sequence }),
+      documentOf: ({ id, cutOff, request }) => ({ _id: id, cutOff, request }),
+      recordOf: ({ _id, cutOff, request }) => ({ id: _id, cutOff, request }),
     }),
     "entity keys": importPart<EntityKeyDocument, EntityKeyRecord>({
       collection: db.collection<EntityKeyDocument>("entity_keys"),
@@ -157,7 +157,7 @@ export async function setFacts(data: Db, ledger: Db, { sequence, watermark, rece
 }
 
 export async function readFacts(data: Db, ledger: Db): Promise<CopyFacts> {
-  const [sequence, watermark] = [await newestSequence(ledger), await mongoDeletionWatermark(data).read()];
+  const [sequence, watermark] = [await newestNumber(ledger), await mongoDeletionWatermark(data).read()];
   const receiptKey = await textOf(ledger, RECEIPT_KEY);
   return { sequence, watermark, ...(receiptKey === undefined ? {} : { receiptKey }) };
 }

@@ -19,6 +19,7 @@ import { ledgerCollections, mongoLedger } from "./ledger.js";
 import { listOrderCollections, mongoListOrders } from "./list-orders.js";
 import { markCollections, mongoMarkStore } from "./mark-store.js";
 import { mongoMembershipIndex } from "./membership-index.js";
+import { notes } from "./number-deletions.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
 import { epochCollections, mongoSharedEpochs } from "./shared-epochs.js";
 import { mongoSlotCounts, slotCountCollections } from "./slot-counts.js";
@@ -36,6 +37,7 @@ export const plans: Plans = {
     ...leaseCollections,
     ...epochCollections,
     ...listOrderCollections,
+    notes,
     marks,
   ],
   ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections],

@@ -1,4 +1,4 @@
-import { Binary, type Collection, type Db } from "mongodb";
+import { Binary, type Collection, type Db, Timestamp } from "mongodb";
 import { type Deletion, NOTIFICATION } from "../../deletions/deletion.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
@@ -10,6 +10,7 @@ export const deletions: CollectionPlan = {
   name: "deletions",
   indexes: [
     { key: { sequence: 1 }, unique: true },
+    { key: { number: 1, sequence: 1 } },
     { key: { open: 1, sequence: 1 } },
     { key: { nextTarget: 1, notBefore: 1, sequence: 1 } },
     { key: { open: 1, nextTarget: 1, completedAt: 1 } },
@@ -27,7 +28,13 @@ export function deletionsOf(db: Db): Collection<DeletionDocument> {
 export interface DeletionDocument {
   /** The request id. */
   readonly _id: string;
-  readonly sequence: number;
+  /**
+   * Place in the order of acceptance, assigned by the server: the cluster time. Of two requests over one identity the
+   * later one waits for the commit of the earlier one, so it has the later time.
+   */
+  readonly sequence: Timestamp;
+  /** See `numberDeletions`; null before. */
+  readonly number: number | null;
   readonly table: string;
   readonly identity: IdentityHash;
   readonly acceptedAt: number;
@@ -57,12 +64,17 @@ export interface DeletionDocument {
   readonly notify: boolean;
 }
 
-/** Returns the document of a new request. */
-export function deletionDocument(deletion: Deletion, sequence: number, wrapping: KeyWrapping): DeletionDocument {
+/** Returns the document of a new request, or of one that is copied with its number. */
+export function deletionDocument(
+  deletion: Deletion,
+  number: number | undefined,
+  wrapping: KeyWrapping,
+): DeletionDocument {
   const { requestId, encryptedIdentities, problem, completedAt, ...rest } = deletion;
   return {
     _id: requestId,
-    sequence,
+    sequence: sequenceOf(number),
+    number: number ?? null,
     ...rest,
     identities:
       encryptedIdentities === undefined
@@ -75,6 +87,11 @@ export function deletionDocument(deletion: Deletion, sequence: number, wrapping:
     completedAt: completedAt ?? null,
     completedBy: null,
   };
+}
+
+/** Returns the place of a numbered request, before every other; without a number one that the server replaces. */
+export function sequenceOf(number = 0): Timestamp {
+  return new Timestamp({ t: 0, i: number });
 }
 
 export function deletionOf(document: DeletionDocument, wrapping: KeyWrapping): Deletion {

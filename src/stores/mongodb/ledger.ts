@@ -3,13 +3,14 @@ import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
 import { LONGEST_WAIT_MS, NOTIFICATION, STUCK_ATTEMPTS } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import { randomId } from "../../ids.js";
-import { acceptDeletions, newestSequence } from "./accept-deletions.js";
+import { acceptDeletions } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
 import { committedRead, MAJORITY, type ReadOptions } from "./committed-read.js";
 import type { StoreDependencies } from "./connection.js";
 import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "./database-facts.js";
 import { type DeletionDocument, deletionOf as deletionFrom, deletions, deletionsOf } from "./ledger-document.js";
-import { erasedIdentities, erasedIdentitiesOf } from "./suppression.js";
+import { newestNumber, numberDeletions } from "./number-deletions.js";
+import { type ErasedIdentityDocument, erasedIdentities, erasedIdentitiesOf } from "./suppression.js";
 
 export const ledgerCollections: readonly CollectionPlan[] = [deletions, erasedIdentities, marks];
 
@@ -144,36 +145,41 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
     receiptKey: (fresh) => textOnce(db, RECEIPT_KEY, fresh),
 
     async settledSequence() {
-      // The newest number is read first: a request accepted between the two reads is above it and not settled.
-      const newest = await newestSequence(db);
-      const [oldest] = await requests.find({ open: true }).sort({ sequence: 1 }).limit(1).toArray();
-      return oldest === undefined ? newest : Math.min(newest, oldest.sequence - 1);
+      await numberDeletions(dependencies);
+      // The newest number is read first: a request numbered between the two reads is above it and not settled.
+      const newest = await newestNumber(db, { readConcern: MAJORITY });
+      const oldestFirst = { sort: { number: 1 }, limit: 1, readConcern: MAJORITY } as const;
+      const [oldest] = await requests.find({ open: true, number: { $gt: 0 } }, oldestFirst).toArray();
+      return oldest === undefined ? newest : Math.min(newest, Number(oldest.number) - 1);
     },
 
     async since(sequence, limit) {
-      const after = { sequence: { $gt: sequence } };
+      await numberDeletions(dependencies);
       const later = await committed((options) =>
-        requests.find(after, { sort: { sequence: 1 }, limit, ...options }).toArray(),
+        requests.find({ number: { $gt: sequence } }, { sort: { number: 1 }, limit, ...options }).toArray(),
       );
-      return later.map((found) => ({ sequence: found.sequence, deletion: deletionOf(found) }));
+      return later.map((found) => ({ sequence: Number(found.number), deletion: deletionOf(found) }));
     },
 
     /** The newest number is stored before the removal, so that it is never assigned again. */
     async expire(before, keepsNotifying, note) {
+      await numberDeletions(dependencies);
       const nextTarget = keepsNotifying ? null : { $in: [null, NOTIFICATION] };
       const old = { open: false, nextTarget, completedAt: { $lt: before } };
-      const newest = await requests.findOne(old, { sort: { sequence: -1 } });
-      if (newest === null) return;
-      await note(newest.sequence);
-      await raiseTo(db, FORGOTTEN, newest.sequence);
+      const options = { sort: { number: -1 }, readConcern: MAJORITY } as const;
+      const newest = (await requests.findOne({ ...old, number: { $gt: 0 } }, options))?.number;
+      if (newest === undefined || newest === null) return;
+      await note(newest);
+      await raiseTo(db, FORGOTTEN, newest);
       for (;;) {
-        const some = { projection: { sequence: 1, hashes: 1 }, limit: AT_ONCE } as const;
-        const gone = await requests.find({ ...old, sequence: { $lte: newest.sequence } }, some).toArray();
+        const some = { projection: { hashes: 1 }, limit: AT_ONCE } as const;
+        const gone = await requests.find({ ...old, number: { $gt: 0, $lte: newest } }, some).toArray();
         if (gone.length === 0) return;
+        const ids = gone.map(({ _id }) => _id);
         // An identity that a later request names keeps its cut-off until that request expires.
-        const ofGone = { sequence: { $in: gone.map(({ sequence }) => sequence) } };
-        await erasedIdentitiesOf(db).deleteMany({ ...byIds(gone.flatMap(({ hashes }) => hashes)), ...ofGone });
-        await requests.deleteMany(byIds(gone.map(({ _id }) => _id)));
+        const named = byIds<ErasedIdentityDocument>(gone.flatMap(({ hashes }) => hashes));
+        await erasedIdentitiesOf(db).deleteMany({ ...named, request: { $in: ids } });
+        await requests.deleteMany(byIds(ids));
       }
     },
   };

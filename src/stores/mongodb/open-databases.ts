@@ -6,13 +6,13 @@ import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
 import type { Log } from "../../log.js";
 import { pepperBytes, pepperFingerprint } from "../pepper.js";
-import { newestSequence } from "./accept-deletions.js";
 import { byIds, type CollectionPlan, checkCluster, makeCollections } from "./collection.js";
 import { type Connection, connect } from "./connection.js";
-import { FORGOTTEN, mongoDeletionWatermark, numberIn, seenBy, textOf, textOnce } from "./database-facts.js";
+import { FORGOTTEN, marksOf, mongoDeletionWatermark, numberIn, seenBy, textOf, textOnce } from "./database-facts.js";
 import { entityCollectionsOf } from "./entity-document.js";
 import { entityKeysOf } from "./entity-keys.js";
 import { messagesOf } from "./history.js";
+import { hasNoted, migrateNumbers, newestNumber } from "./number-deletions.js";
 
 /** Both databases, which belong together and to this pepper. */
 export interface OpenDatabases extends Connection {
@@ -36,7 +36,7 @@ export async function openDatabases(
   const options = { url: settings.entities.url, deadlineMs: settings.limits.store_deadline_ms, log };
   const prepare = async ({ client, data, ledger }: Connection) => {
     await checkCluster(client, { name: data.databaseName, plans: plans.data }, ledger.databaseName);
-    await matchLayout(data);
+    await matchLayout(ledger, data);
     await makeCollections(ledger, plans.ledger);
     await makeCollections(data, plans.data);
     await matchLedger(ledger, data);
@@ -61,13 +61,18 @@ async function matchPepper(ledger: Db, pepper: Uint8Array): Promise<void> {
 
 /** In the database of the profiles: the layout of the documents of both databases. */
 const LAYOUT = "layout";
-const OUR_LAYOUT = "1";
+const OUR_LAYOUT = "2";
 
-/** Refuses databases whose documents have another layout. */
-async function matchLayout(data: Db): Promise<void> {
+/** Migrates documents of layout 1, and refuses databases whose documents have another layout. */
+async function matchLayout(ledger: Db, data: Db): Promise<void> {
   const isUsed = (await textOf(data, NAME)) !== undefined;
   const layout = isUsed ? await textOf(data, LAYOUT) : await textOnce(data, LAYOUT, OUR_LAYOUT);
-  if (layout === OUR_LAYOUT) return;
+  if (layout === "1" || layout === OUR_LAYOUT) {
+    // Also with data of the new layout: new data may be created with an older ledger.
+    await migrateNumbers(ledger);
+    await marksOf(data).updateOne({ _id: LAYOUT }, { $set: { text: OUR_LAYOUT } });
+    return;
+  }
   throw new StartError(`${data.databaseName} was written by another version of entity-metrics: name an empty database`);
 }
 
@@ -85,14 +90,10 @@ export async function matchLedger(ledger: Db, data: Db): Promise<void> {
   const mark = known === undefined ? await textOnce(ledger, NAME, randomId()) : await textOf(ledger, NAME);
   const forgotten = await numberIn(ledger, FORGOTTEN);
   const seen = await seenBy(data);
+  const hasNewest = (await hasNoted(ledger, data)) && (await hasKeys(ledger, await newestEntities(data)));
   const mismatch = ledgerMismatch({
     data: { mark: known, ...seen },
-    ledger: {
-      mark,
-      forgotten,
-      accepted: await newestSequence(ledger),
-      hasNewestKeys: await hasKeys(ledger, await newestEntities(data)),
-    },
+    ledger: { mark, forgotten, accepted: await newestNumber(ledger), hasNewest },
   });
   if (mismatch === "another ledger") {
     throw new StartError(

@@ -10,26 +10,26 @@ export const erasedIdentities: CollectionPlan = { name: "erased_identities", ind
 /** A deleted identity. */
 export interface ErasedIdentityDocument {
   readonly _id: IdentityHash;
-  /** The newest cut-off and the newest number of its requests. */
+  /** The newest cut-off of its requests. */
   readonly cutOff: number;
-  readonly sequence: number;
+  /** The newest of its requests. */
+  readonly request: string;
 }
 
 export function erasedIdentitiesOf(ledger: Db): Collection<ErasedIdentityDocument> {
   return ledger.collection<ErasedIdentityDocument>(erasedIdentities.name);
 }
 
-/** Stores the identities of accepted requests with their numbers. */
+/** Stores the identities of accepted requests. Concurrent transactions over one identity conflict. */
 export async function addErasedIdentities(
   ledger: Db,
-  accepted: readonly { readonly deletion: Deletion; readonly sequence: number }[],
+  accepted: readonly Deletion[],
   session: ClientSession,
 ): Promise<void> {
-  const writes: AnyBulkWriteOperation<ErasedIdentityDocument>[] = accepted.flatMap(
-    ({ deletion: { hashes, cutOff }, sequence }) =>
-      hashes.map((_id) => ({
-        updateOne: { filter: { _id }, update: { $max: { cutOff, sequence } }, upsert: true },
-      })),
+  const writes: AnyBulkWriteOperation<ErasedIdentityDocument>[] = accepted.flatMap(({ requestId, hashes, cutOff }) =>
+    hashes.map((_id) => ({
+      updateOne: { filter: { _id }, update: { $max: { cutOff }, $set: { request: requestId } }, upsert: true },
+    })),
   );
   await erasedIdentitiesOf(ledger).bulkWrite(writes, { session });
 }

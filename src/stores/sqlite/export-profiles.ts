@@ -90,7 +90,8 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
         })),
     }),
     "erased identities": exportTable(db, {
-      from: "(SELECT hash AS id, cut_off AS cutOff, sequence FROM erased_identity)",
+      from: `(SELECT hash AS id, erased_identity.cut_off AS cutOff, request_id AS request
+        FROM erased_identity JOIN deletion USING (sequence))`,
     }),
     "entity keys": exportTable(db, {
       from: "(SELECT entity AS id, key FROM entity_key)",

@@ -14,7 +14,7 @@ export function matchLedger(ledger: Database, entities: Database, dir: string): 
   const known = markOf(entities);
   const forgotten = forgottenBy(ledger);
   const mismatch = ledgerMismatch({
-    ledger: { mark, accepted: acceptedBy(ledger), forgotten, hasNewestKeys: hasKeys(ledger, newestEntities(entities)) },
+    ledger: { mark, accepted: acceptedBy(ledger), forgotten, hasNewest: hasKeys(ledger, newestEntities(entities)) },
     data: { mark: known, ...seenBy(entities) },
   });
   // A damaged file may lack rows that it had.

@@ -138,7 +138,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     async accept(deletion, scope, late) {
       late?.throwIfAborted();
       const request = { deletion, scope };
-      return (await acceptAll([request])).get(request);
+      return (await acceptAll([request])).has(request);
     },
 
     find: async (requestId) => find(requestId),
