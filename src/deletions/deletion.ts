@@ -40,6 +40,19 @@ export function isCompleted(deletion: Deletion): deletion is CompletedDeletion {
   return deletion.completedAt !== undefined;
 }
 
+/** A request that waits for an earlier one over the same identities. */
+export type WaitingDeletion = Pick<Deletion, "requestId" | "acceptedAt" | "entities" | "hashes" | "targets">;
+
+/** Requests that end or begin together with the completion of an earlier one over the same identities. */
+export interface Followers {
+  /** They are completed with it: they leave nothing to erase. */
+  readonly completed: readonly WaitingDeletion[];
+  /** They have only remote targets to call, each with its own id and cut-off, and wait for no other request. */
+  readonly freed: readonly WaitingDeletion[];
+}
+
+export const noFollowers: Followers = { completed: [], freed: [] };
+
 /** Maximum wait of a request, ms. No `notBefore` is further ahead, unless the clock was set back since. */
 export const LONGEST_WAIT_MS = 15 * 60_000;
 
@@ -63,6 +76,9 @@ export const PROFILE = "profile";
 export const VERIFIED = "verified";
 export const KEY = "key";
 const COMPLETE = "complete";
+
+/** The `problem` of a request that waits for an earlier one over the same identities. */
+export const EARLIER_OPEN = "an earlier request is open";
 
 /** The `nextTarget` of a completed request whose notification is pending. */
 export const NOTIFICATION = "notification";

@@ -5,12 +5,6 @@ const FIRST_DELAY_MS = 250;
 const LONGEST_OWN_DELAY_MS = 30_000;
 
 /**
- * Ms after which a request that waits for an earlier one over the same identities is retried. The completion of the
- * earlier one wakes it; this covers wake-ups lost with a process.
- */
-export const WAIT_FOR_EARLIER_MS = 10_000;
-
-/**
  * Returns the ms to wait after this many consecutive failures. The delay doubles up to 30 s for our own stores and 15
  * min for a remote target.
  */

@@ -2,11 +2,23 @@ import type { Clock } from "../clock.js";
 import type { EntityKeys, EntityStore } from "../entities/ports.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
-import { type Deletion, isStuck, KEY, NOTIFICATION, nextRemoteTarget, PROFILE, stageOf, VERIFIED } from "./deletion.js";
+import {
+  type Deletion,
+  type Followers,
+  isStuck,
+  KEY,
+  NOTIFICATION,
+  nextRemoteTarget,
+  noFollowers,
+  PROFILE,
+  stageOf,
+  VERIFIED,
+} from "./deletion.js";
 import { eraseFrom, inStage, StageError, verifyAll } from "./erase.js";
+import { followersOf } from "./followers.js";
 import type { DeletionObserver } from "./observe.js";
 import { type DownstreamTarget, type Ledger, TargetError, type WakeUp } from "./ports.js";
-import { retryDelay, WAIT_FOR_EARLIER_MS } from "./retry-schedule.js";
+import { retryDelay } from "./retry-schedule.js";
 import { erasureTargets } from "./targets/index.js";
 
 export interface RunDependencies {
@@ -37,8 +49,8 @@ export interface RunResult {
   readonly failed?: boolean;
 }
 
-/** Maximum requests over the same identities that a completion wakes. The poll finds the others. */
-const MAX_WOKEN = 8;
+/** Maximum requests that are completed with an earlier one; the next of them leads the others. */
+const MAX_FOLLOWERS = 1_000;
 
 /**
  * Runs a leased request stage by stage: the live profile, each target, verification of all targets, the keys,
@@ -52,26 +64,26 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
   const targets = erasureTargets(dependencies.entities, dependencies.targets, leased.deletion.targets);
   const isRemote = (name: string) => targets.some((target) => target.remote && target.name === name);
   let deletion = leased.deletion;
+  let followers = noFollowers;
 
   const release = (progress: Deletion, nextTarget: string | undefined, waitMs: number) =>
     ledger.release(requestId, leased.runner, { ...progress, nextTarget, notBefore: clock() + waitMs });
 
-  /** Whether an earlier request over the same identities is open. */
-  const isBehind = async () => {
-    const [first] = await inStage(VERIFIED, () => ledger.openOver(hashes, 1));
-    return first !== undefined && first !== requestId;
-  };
+  /** Returns the followers that are accepted by now, and erases what the store keeps under their ids. */
+  async function gatherFollowers(): Promise<Followers> {
+    const isOwn = (name: string) => dependencies.targets.some((target) => target.name === name && !target.remote);
+    const waiting = await inStage(VERIFIED, () => ledger.waitingOver(hashes, MAX_FOLLOWERS));
+    const found = followersOf(deletion, waiting, isOwn);
+    if (found.completed.length > 0) {
+      const entities = [...deletion.entities, ...found.completed.map(({ requestId }) => requestId)];
+      await eraseFrom(targets[0] as DownstreamTarget, { ...deletion, entities });
+    }
+    return found;
+  }
 
   try {
     failpoint("deletion-begun");
     for (let stage = stageOf(deletion); stage !== KEY; stage = stageOf(deletion)) {
-      // First, so that a request that waits for an earlier one calls no target and takes no place of one.
-      if (stage === VERIFIED && (await isBehind())) {
-        await release({ ...deletion, problem: "an earlier request is open" }, undefined, WAIT_FOR_EARLIER_MS);
-        // The earlier request may have been completed before this one was stored as waiting.
-        if (!(await isBehind())) await runSoon(dependencies, [requestId]);
-        return {};
-      }
       const nextTarget = nextRemoteTarget(deletion, isRemote);
       if (nextTarget !== undefined && nextTarget !== leased.target) {
         await release(deletion, nextTarget, 0);
@@ -79,6 +91,8 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
       }
       if (stage === VERIFIED) {
         failpoint("all-targets-erased");
+        // Before the verification, so that it is true for each of them.
+        followers = await gatherFollowers();
         const callable = targets.filter(({ name, remote }) => !remote || name === leased.target);
         await verifyAll(callable, deletion);
         deletion = { ...deletion, times: verifiedNow(deletion, callable, clock()) };
@@ -96,8 +110,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
       deletion = { ...deletion, done: [...deletion.done, stage] };
       failpoint("target-clean");
     }
-    await complete(dependencies, deletion);
-    await runSoon(dependencies, await ledger.openOver(hashes, MAX_WOKEN));
+    await complete(dependencies, deletion, followers);
     return deletion.notify ? { next: NOTIFICATION } : {};
   } catch (error) {
     if (!(error instanceof StageError)) throw error;
@@ -123,11 +136,13 @@ function verifiedNow({ times }: Deletion, targets: readonly DownstreamTarget[], 
   return { ...times, ...Object.fromEntries(targets.map(({ name }) => [name, { ...times[name], verifiedAt: now }])) };
 }
 
-/** Destroys the keys of a fully verified request and completes it. */
+/** Destroys the keys of a fully verified request and completes it with its followers. */
 async function complete(
-  { ledger, entityKeys, clock, observer, log, failpoint }: RunDependencies,
-  { requestId, entities, acceptedAt, done, times }: Deletion,
+  { ledger, entityKeys, wakeUp, clock, observer, log, failpoint }: RunDependencies,
+  deletion: Deletion,
+  followers: Followers,
 ): Promise<void> {
+  const { requestId, entities, done, times } = deletion;
   failpoint("keys-untouched");
   await inStage(KEY, async () => {
     await ledger.destroyKey(requestId, { done, times });
@@ -135,14 +150,11 @@ async function complete(
   });
   failpoint("keys-checkpointed");
   const at = clock();
-  if (!(await ledger.complete(requestId, at, times))) return;
-  observer.completed(at - acceptedAt);
-  log.info({ request: requestId }, "a deletion is complete");
-}
-
-/** Makes requests due and sends their hints. */
-async function runSoon({ ledger, wakeUp }: RunDependencies, requestIds: readonly string[]): Promise<void> {
-  if (requestIds.length === 0) return;
-  await ledger.wake(requestIds);
-  for (const requestId of requestIds) wakeUp.hint(requestId);
+  const released = await ledger.complete(requestId, at, times, followers);
+  if (released === undefined) return;
+  for (const ended of [deletion, ...followers.completed]) {
+    observer.completed(at - ended.acceptedAt);
+    log.info({ request: ended.requestId }, "a deletion is complete");
+  }
+  for (const next of released) wakeUp.hint(next);
 }

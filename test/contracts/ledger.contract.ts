@@ -1,6 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { type Deletion, LONGEST_WAIT_MS, NOTIFICATION } from "../../src/deletions/deletion.js";
+import {
+  type Deletion,
+  EARLIER_OPEN,
+  LONGEST_WAIT_MS,
+  NOTIFICATION,
+  type WaitingDeletion,
+} from "../../src/deletions/deletion.js";
 import type { DeletionProgress, Ledger, ScopeSnapshot } from "../../src/deletions/ports.js";
 import type { EntityStore, Suppression } from "../../src/entities/ports.js";
 import { freshEntity, keep, newHash } from "../support/commits.js";
@@ -55,8 +61,8 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     /** First letters of the requests that are due. */
     const due = async (now: number, target?: string, limit = 10) =>
       (await ledger.due(now, target, limit)).map((requestId) => requestId[0]).join("");
-    const openOver = async (hashes: readonly string[], limit = 10) =>
-      (await ledger.openOver(hashes, limit)).map((requestId) => requestId[0]).join("");
+    const waitingOver = async (hashes: readonly string[], limit = 10) =>
+      (await ledger.waitingOver(hashes, limit)).map(({ requestId }) => requestId[0]).join("");
 
     it("A request whose deadline has passed is not accepted", async () => {
       const late = AbortSignal.abort(new Error("late"));
@@ -85,7 +91,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       for (const id of [requestId, requestId, "b-1700000000", "unknown-1"]) await ledger.destroyKey(id, progress);
       expect(await ledger.find(requestId)).to.deep.equal(someDeletion("a", progress));
       expect(await ledger.find("b-1700000000")).to.deep.equal(someDeletion("b"));
-      expect(await ledger.complete(requestId, 2000, progress.times)).to.equal(true);
+      expect(await ledger.complete(requestId, 2000, progress.times)).to.deep.equal([]);
       expect(await ledger.find(requestId)).to.deep.equal(
         someDeletion("a", { ...progress, completedAt: 2000, notBefore: 2000 }),
       );
@@ -100,7 +106,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       accepted.push(await ledger.accept(other, noScope));
       expect(accepted).to.deep.equal([true, true, true]);
       expect((await ledger.since(0, 10)).map(({ deletion }) => deletion)).to.deep.equal([deletion]);
-      expect(await openOver(["hash-b"])).to.equal("");
+      expect(await waitingOver(["hash-a", "hash-b"])).to.equal("");
     });
 
     it("accepts concurrent requests each with its own number", async () => {
@@ -122,16 +128,48 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(accepted.filter(Boolean)).to.have.lengthOf(1);
     });
 
-    it("finds the open requests over some identities, whichever identity each was asked for by, in order of acceptance", async () => {
-      await ledger.accept(someDeletion("a", { hashes: ["hash-a"] }), noScope);
-      await ledger.accept(someDeletion("b", { hashes: ["hash-b", "hash-a"] }), noScope);
-      await ledger.accept(someDeletion("c", { hashes: ["hash-c", "hash-a"] }), noScope);
-      await ledger.complete("b-1700000000", 2000, {});
-      expect(await openOver(["hash-a"])).to.equal("ac");
-      expect(await openOver(["hash-c", "hash-a", "unknown"])).to.equal("ac");
-      expect(await openOver(["hash-a"], 1)).to.equal("a");
-      expect(await openOver(["hash-b"])).to.equal("");
-      expect(await openOver([])).to.equal("");
+    it("A request over an identity of open ones waits, in order of acceptance, until all of them are completed or freed", async () => {
+      const hashesOf = { a: "12", b: "5", c: "1", d: "25", e: "5", f: "4" };
+      const accepted = Object.entries(hashesOf).map(([name, hashes]) =>
+        ledger.accept(someDeletion(name, { hashes: hashes.split("") }), noScope),
+      );
+      await Promise.all(accepted);
+      expect([await due(0), await waitingOver(["1", "2", "5"]), await waitingOver(["2"], 1)]).to.deep.equal([
+        "abf",
+        "cde",
+        "d",
+      ]);
+      expect(await waitingOver(["unknown"])).to.equal("");
+      const id = (name: string) => `${name}-1700000000`;
+      const waiting = await ledger.find(id("c"));
+      expect(waiting).to.deep.equal(someDeletion("c", { hashes: ["1"], problem: EARLIER_OPEN }));
+      await ledger.wake([id("c")]);
+      expect(await ledger.lease(id("c"), "one", 0, 10)).to.equal(undefined);
+      expect(await ledger.complete(id("b"), 2000, {})).to.deep.equal([]);
+      expect(await due(0)).to.equal("af");
+      const [first, ...rest] = await ledger.waitingOver(["1"], 9);
+      expect(rest).to.deep.equal([]);
+      const followers = { completed: [], freed: first === undefined ? [] : [first] };
+      expect(await ledger.complete(id("a"), 2000, {}, followers)).to.have.members([id("c"), id("d")]);
+      expect([await due(0), await waitingOver(["1", "2", "5"])]).to.deep.equal(["cdf", "e"]);
+      expect(await ledger.find(id("c"))).to.deep.include({ problem: undefined });
+      // A freed request is open, and no other waits for it.
+      await ledger.accept(someDeletion("g", { hashes: ["1"] }), noScope);
+      expect(await due(0)).to.equal("cdfg");
+    });
+
+    it("completes a request with its followers in one step, and releases the next one", async () => {
+      for (const letter of ["a", "b", "c", "d"])
+        await ledger.accept(someDeletion(letter, { hashes: ["1"], notify: letter === "c" }), noScope);
+      const [b, c] = (await ledger.waitingOver(["1"], 2)) as [WaitingDeletion, WaitingDeletion];
+      const times = { "membership-index": { erasedAt: 1500, verifiedAt: 1700 } };
+      expect(await ledger.complete("a-1700000000", 2000, times, { completed: [b, c], freed: [] })).to.deep.equal([
+        "d-1700000000",
+      ]);
+      for (const { requestId } of [b, c])
+        expect(await ledger.find(requestId)).to.deep.include({ completedAt: 2000, times, problem: undefined });
+      expect([await due(2000), await due(2000, NOTIFICATION)]).to.deep.equal(["d", "c"]);
+      expect(await ledger.complete("a-1700000000", 3000, {}, { completed: [b], freed: [] })).to.equal(undefined);
     });
 
     /** The progress that a run stores when it has failed at `now`. */
@@ -268,8 +306,8 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.lease("a-1700000000", "one", 0, 100);
       const completions = await Promise.all([1, 2, 3].map(() => ledger.complete("a-1700000000", 6000, {})));
       expect(completions.filter(Boolean)).to.have.length(1);
-      expect(await ledger.complete("a-1700000000", 7000, {})).to.equal(false);
-      expect(await ledger.complete("unknown-1", 7000, {})).to.equal(false);
+      expect(await ledger.complete("a-1700000000", 7000, {})).to.equal(undefined);
+      expect(await ledger.complete("unknown-1", 7000, {})).to.equal(undefined);
       const done = await ledger.find("a-1700000000");
       expect(done?.completedAt).to.equal(6000);
       await ledger.release("a-1700000000", "one", failed());
@@ -353,7 +391,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         expect(await ledger.find(id("a"))).to.deep.equal(someDeletion("a", { notify: true }));
         expect([await due(0), await notifying()]).to.deep.equal(["abc", ""]);
         for (const letter of ["c", "b", "a"]) await ledger.complete(id(letter), 2000, {});
-        expect([await due(0), await notifying(), await openOver(["hash-a"])]).to.deep.equal(["", "ab", ""]);
+        expect([await due(0), await notifying()]).to.deep.equal(["", "ab"]);
         expect([await ledger.count("notifying"), await ledger.count("open")]).to.deep.equal([2, 0]);
         for (let turn = 0; turn < 2; turn += 1) await ledger.notified(id("a"));
         for (const unknown of [id("c"), "unknown-1"]) await ledger.notified(unknown);
@@ -407,7 +445,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
           ledger.complete(id("a"), 2000, {}),
           ...Array.from({ length: 5 }, (_, n) => ledger.lease(id("a"), `${n}`, 2000 + n * 10, 2009 + n * 10)),
         ]);
-        expect(completed).to.equal(true);
+        expect(completed).to.deep.equal([]);
       });
 
       it("A request expires after its notification; without a webhook, with it", async () => {

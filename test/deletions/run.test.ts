@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import type { DownstreamTarget } from "../../src/deletions/ports.js";
-import { WAIT_FOR_EARLIER_MS } from "../../src/deletions/retry-schedule.js";
 import { LEASE_MS } from "../../src/deletions/scheduler.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
@@ -329,7 +328,7 @@ describe("running a deletion", () => {
       problem: "an earlier request is open",
     });
     const { ledger } = at.stores;
-    expect(await ledger.due(time + WAIT_FOR_EARLIER_MS, undefined, 10)).to.have.members([first, second]);
+    expect(await ledger.due(time, undefined, 10)).to.deep.equal([first]);
     crm.isClean = false;
     await at.run(first);
     await at.run(second);
@@ -344,6 +343,30 @@ describe("running a deletion", () => {
     for (const id of [first, second]) expect((await kept(at, id)).completedAt).to.equal(time);
     const sent = crm.erased.filter(({ requestId }) => requestId === second);
     expect(sent[0]).to.deep.include({ identities: [annsId], cutOff: (await kept(at, second)).cutOff });
+  });
+
+  it("completes repeated requests with the first in one run; one over a profile that came back runs by itself", async () => {
+    const at = await open();
+    await at.profile([ann]);
+    const accept = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => at.deletions.accept("user", ann)));
+    const first = await at.deletions.accept("user", ann);
+    const repeated = await accept(20);
+    time += 1000;
+    const back = await at.profile([ann]);
+    const [again = ""] = await accept(1);
+    const behind = await accept(20);
+    expect(await at.stores.ledger.due(time, undefined, 99)).to.deep.equal([first]);
+    await at.run(first);
+    for (const id of [first, ...repeated]) {
+      const { completedAt, times } = await kept(at, id);
+      expect([completedAt, times["history-archive"]?.verifiedAt]).to.deep.equal([time, time]);
+    }
+    expect(await at.stores.ledger.due(time, undefined, 99)).to.deep.equal([again]);
+    expect((await kept(at, again)).entities).to.deep.equal([back]);
+    await at.run(again);
+    for (const id of [again, ...behind]) expect((await kept(at, id)).completedAt).to.equal(time);
+    await expectGone(at, [back]);
   });
 
   it("accepts a DELETE between the last verification of another and its completion as a request of its own", async () => {

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
-import { type Deletion, isStuck, stageOf } from "../../deletions/deletion.js";
+import { type Deletion, EARLIER_OPEN, isStuck, stageOf } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import { found, invalid, ServiceError } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
@@ -173,7 +173,7 @@ export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: str
 
 function listed(deletion: Deletion, now: number) {
   const { requestId, acceptedAt, cutOff, completedAt, attempts, problem = null, notBefore } = deletion;
-  const waits = attempts > 0 || problem !== null;
+  const waits = attempts > 0 || (problem !== null && problem !== EARLIER_OPEN);
   return {
     request_id: requestId,
     accepted_at: timeText(acceptedAt),

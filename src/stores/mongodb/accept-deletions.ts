@@ -2,7 +2,6 @@ import type { ClientSession } from "mongodb";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../deletions/ports.js";
-import type { EntityId } from "../../entities/profile/entity.js";
 import { byIds } from "./collection.js";
 import type { StoreDependencies } from "./connection.js";
 import { entityCollectionsOf, markedErased, revisionsOf } from "./entity-document.js";
@@ -10,6 +9,7 @@ import { isOfOneCall } from "./errors.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
 import { notesOf } from "./number-deletions.js";
 import { addErasedIdentities } from "./suppression.js";
+import { queue } from "./waiting-deletions.js";
 
 interface Request {
   readonly deletion: Deletion;
@@ -80,8 +80,9 @@ async function acceptAll(
   );
   if (holds.length > 0) await identities.bulkWrite(holds, { session });
   const deletions = accepted.map(({ deletion }) => deletion);
+  const placeOf = await queue(ledger, deletions, session);
   await addErasedIdentities(ledger, deletions, session);
-  const documents = deletions.map((deletion) => deletionDocument(deletion, undefined, wrapping));
+  const documents = deletions.map((deletion) => deletionDocument(deletion, undefined, wrapping, placeOf(deletion)));
   await deletionsOf(ledger).insertMany(documents, { session });
   await notesOf(data).insertMany(
     deletions.map(({ requestId }) => ({ _id: requestId })),
@@ -96,19 +97,22 @@ async function acceptAll(
 
 /**
  * Returns whether the scope of a request is unchanged; of several requests for one profile only the first is accepted.
+ * An identity without a live profile may have been taken over by another request, or have been erased.
  */
 async function scopeCheck({ data }: StoreDependencies, requests: readonly Request[], session: ClientSession) {
   const { entities, identities } = entityCollectionsOf(data);
   const ids = requests.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
-  const hashes = requests.flatMap(({ scope }) => [...scope.unheld.keys()]);
+  const unheld = new Map(requests.flatMap(({ scope }) => [...scope.unheld]));
   const revisions = await revisionsOf(entities, ids, session);
-  const held = hashes.length === 0 ? [] : await identities.find(byIds(hashes), { session }).toArray();
-  const holders = new Map<string, EntityId | undefined>(held.map(({ _id, entity }) => [_id, entity]));
+  const held = unheld.size === 0 ? [] : await identities.find(byIds([...unheld.keys()]), { session }).toArray();
+  const changed = held.filter(({ _id, entity }) => unheld.get(_id) !== entity);
+  const live = await revisionsOf(entities, [...new Set(changed.map(({ entity }) => entity))], session);
+  const heldByNow = new Set(changed.filter(({ entity }) => live.has(entity)).map(({ _id }) => _id));
 
-  return ({ scope: { profiles, unheld } }: Request): boolean => {
-    if (!profiles.every(({ id, revision }) => revisions.get(id) === revision)) return false;
-    if (![...unheld].every(([hash, holder]) => holders.get(hash) === holder)) return false;
-    for (const { id } of profiles) revisions.delete(id);
+  return ({ scope }: Request): boolean => {
+    if (!scope.profiles.every(({ id, revision }) => revisions.get(id) === revision)) return false;
+    if ([...scope.unheld.keys()].some((hash) => heldByNow.has(hash))) return false;
+    for (const { id } of scope.profiles) revisions.delete(id);
     return true;
   };
 }

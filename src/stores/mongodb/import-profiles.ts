@@ -112,7 +112,8 @@ export function ledgerParts(
   return {
     deletions: importPart<DeletionDocument, DeletionRecord>({
       collection: deletionsOf(db),
-      documentOf: ({ deletion, sequence }) => deletionDocument(deletion, sequence, wrapping),
+      documentOf: ({ deletion, sequence }) =>
+        deletionDocument(deletion, sequence, wrapping, { behind: null, followed: 0 }),
       recordOf: (document) => ({
         id: document._id,
         sequence: Number(document.number),

@@ -1,5 +1,5 @@
 import { Binary, type Collection, type Db, Timestamp } from "mongodb";
-import { type Deletion, NOTIFICATION } from "../../deletions/deletion.js";
+import { type Deletion, EARLIER_OPEN, NOTIFICATION } from "../../deletions/deletion.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
 import type { CollectionPlan } from "./collection.js";
@@ -50,7 +50,7 @@ export interface DeletionDocument {
   readonly problem: string | null;
   /**
    * Empty if the next run calls no remote target; null if there is no next run: the request is completed, and no
-   * notification is pending.
+   * notification is pending, or it waits for an earlier one.
    */
   readonly nextTarget: string | null;
   /** Unix ms: the time of the next retry, or the end of the lease of `runner`. */
@@ -58,6 +58,15 @@ export interface DeletionDocument {
   /** The run that leases the request. */
   readonly runner: string | null;
   readonly open: boolean;
+  /**
+   * Open requests over the same identities that it waits for: the newest before it of each identity. Null for a copied
+   * request until the next start.
+   */
+  readonly behind: readonly string[] | null;
+  /** Greater than 0 once a request waits for it; each acceptance of one writes it, so that a completion conflicts. */
+  readonly followed: number;
+  /** Whether no request waits for it, although it is open. */
+  readonly freed?: true;
   readonly completedAt: number | null;
   /** The call that completed the request. */
   readonly completedBy: string | null;
@@ -69,8 +78,10 @@ export function deletionDocument(
   deletion: Deletion,
   number: number | undefined,
   wrapping: KeyWrapping,
+  { behind, followed }: Pick<DeletionDocument, "behind" | "followed">,
 ): DeletionDocument {
   const { requestId, encryptedIdentities, problem, completedAt, ...rest } = deletion;
+  const waits = behind !== null && behind.length > 0;
   return {
     _id: requestId,
     sequence: sequenceOf(number),
@@ -80,13 +91,20 @@ export function deletionDocument(
       encryptedIdentities === undefined
         ? null
         : { key: new Binary(wrapping.wrap(encryptedIdentities.key)), bytes: new Binary(encryptedIdentities.bytes) },
-    problem: problem ?? null,
-    nextTarget: completedAt === undefined ? "" : deletion.notify ? NOTIFICATION : null,
+    problem: waits ? EARLIER_OPEN : (problem ?? null),
+    nextTarget: nextTargetOf(deletion, waits),
     runner: null,
     open: completedAt === undefined,
+    behind,
+    followed,
     completedAt: completedAt ?? null,
     completedBy: null,
   };
+}
+
+function nextTargetOf({ completedAt, notify }: Deletion, waits: boolean): string | null {
+  if (completedAt === undefined) return waits ? null : "";
+  return notify ? NOTIFICATION : null;
 }
 
 /** Returns the place of a numbered request, before every other; without a number one that the server replaces. */

@@ -1,6 +1,6 @@
 import type { Document, Filter, UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
-import { LONGEST_WAIT_MS, NOTIFICATION, STUCK_ATTEMPTS } from "../../deletions/deletion.js";
+import { LONGEST_WAIT_MS, NOTIFICATION, noFollowers, STUCK_ATTEMPTS } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import { randomId } from "../../ids.js";
 import { acceptDeletions } from "./accept-deletions.js";
@@ -11,6 +11,7 @@ import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "./database-fac
 import { type DeletionDocument, deletionOf as deletionFrom, deletions, deletionsOf } from "./ledger-document.js";
 import { newestNumber, numberDeletions } from "./number-deletions.js";
 import { type ErasedIdentityDocument, erasedIdentities, erasedIdentitiesOf } from "./suppression.js";
+import { free, releaseWaiting, waitingOver } from "./waiting-deletions.js";
 
 export const ledgerCollections: readonly CollectionPlan[] = [deletions, erasedIdentities, marks];
 
@@ -18,8 +19,8 @@ export const ledgerCollections: readonly CollectionPlan[] = [deletions, erasedId
 const AT_ONCE = 100;
 
 /**
- * Deletion requests in the database of the ledger. Every change except acceptance is one conditional write to one
- * document.
+ * Deletion requests in the database of the ledger. Every change is one conditional write to one document, except an
+ * acceptance, and a completion for which other requests wait.
  */
 export function mongoLedger(dependencies: StoreDependencies): Ledger {
   const { ledger: db, wrapping } = dependencies;
@@ -57,10 +58,9 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       return found === undefined ? undefined : deletionOf(found);
     },
 
-    async openOver(identities, limit) {
-      const filter = { open: true, hashes: { $in: [...identities] } };
-      const options = { sort: { sequence: 1 }, limit, projection: { _id: 1 } } as const;
-      return (await requests.find(filter, options).toArray()).map(({ _id }) => _id);
+    async waitingOver(identities, limit) {
+      const options = { sort: { sequence: 1 }, limit } as const;
+      return (await requests.find(waitingOver(identities), options).toArray()).map(deletionOf);
     },
 
     async due(now, nextTarget = "", limit) {
@@ -106,14 +106,28 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       await requests.updateOne(filter, { $set: { identities: null, done, times, nextTarget: "" } });
     },
 
-    async complete(requestId, at, times) {
+    async complete(requestId, at, times, followers = noFollowers) {
       // If two calls complete it concurrently, only one call's mark is stored.
       const mark = randomId();
       const ended = { open: false, completedAt: at, completedBy: mark, times: { $literal: times }, identities: null };
       const nextTarget = { $cond: ["$notify", NOTIFICATION, null] };
-      const $set = { ...ended, nextTarget, notBefore: at, runner: null, attempts: 0, problem: null };
-      const updateOne = { filter: { _id: requestId, open: true }, update: [{ $set }] };
-      return (await updated([{ updateOne }])).get(requestId)?.completedBy === mark;
+      const update = [{ $set: { ...ended, nextTarget, notBefore: at, runner: null, attempts: 0, problem: null } }];
+      const filter = { _id: requestId, open: true };
+      const kept = (
+        await updated([{ updateOne: { filter: { ...filter, followed: { $not: { $gt: 0 } } }, update } }])
+      ).get(requestId);
+      if (kept?.completedBy === mark) return [];
+      if (!kept?.open) return undefined;
+      const freed = followers.freed.map((follower) => follower.requestId);
+      const completed = followers.completed.map((follower) => follower.requestId);
+      return dependencies.transact(async (session) => {
+        const { modifiedCount } = await requests.updateOne(filter, update, { session });
+        if (modifiedCount === 0) return undefined;
+        if (completed.length > 0)
+          await requests.updateMany({ ...byIds<DeletionDocument>(completed), open: true }, update, { session });
+        await free(db, freed, session);
+        return [...freed, ...(await releaseWaiting(db, [requestId, ...completed, ...freed], kept.hashes, session))];
+      });
     },
 
     async notified(requestId) {

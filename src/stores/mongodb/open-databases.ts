@@ -13,6 +13,7 @@ import { entityCollectionsOf } from "./entity-document.js";
 import { entityKeysOf } from "./entity-keys.js";
 import { messagesOf } from "./history.js";
 import { hasNoted, migrateNumbers, newestNumber } from "./number-deletions.js";
+import { linkWaiting } from "./waiting-deletions.js";
 
 /** Both databases, which belong together and to this pepper. */
 export interface OpenDatabases extends Connection {
@@ -34,13 +35,14 @@ export async function openDatabases(
 ): Promise<OpenDatabases> {
   const pepper = requiredPepper(settings.pepper);
   const options = { url: settings.entities.url, deadlineMs: settings.limits.store_deadline_ms, log };
-  const prepare = async ({ client, data, ledger }: Connection) => {
+  const prepare = async ({ client, data, ledger, transact }: Connection) => {
     await checkCluster(client, { name: data.databaseName, plans: plans.data }, ledger.databaseName);
     await matchLayout(ledger, data);
     await makeCollections(ledger, plans.ledger);
     await makeCollections(data, plans.data);
     await matchLedger(ledger, data);
     await matchPepper(ledger, pepper);
+    await linkWaiting({ ledger, transact });
   };
   const connection = await connect({ ...options, ...(waitMs === undefined ? {} : { waitMs }) }, prepare);
   return { ...connection, pepper };

@@ -1,17 +1,18 @@
 import { setImmediate } from "node:timers/promises";
-import { type Deletion, LONGEST_WAIT_MS, NOTIFICATION } from "../../deletions/deletion.js";
+import { type Deletion, EARLIER_OPEN, type Followers, LONGEST_WAIT_MS, noFollowers } from "../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../deletions/ports.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "./connection.js";
 import { deletionList } from "./deletion-list.js";
-import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
+import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { emptyJournal } from "./entity-keys.js";
 import { noteSeen } from "./ledger-match.js";
 import { membershipRemoval } from "./membership-index.js";
+import { AT_ONCE, ledgerStatements } from "./ledger-statements.js";
 
 /**
  * `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
  * run calls no remote target, and null if there is no next run: the request is completed, and no notification is
- * pending. `open_identity` has the identities of open requests. `deletion_key` has rows of one size that are appended
+ * pending, or it waits for an earlier one. `open_identity` has the identities of open requests that later ones wait for. `deletion_key` has rows of one size that are appended
  * and overwritten in place, for the same reason as `entity_key`; no row is removed. `forgotten_deletion` has the number
  * of the newest request that was ever removed after `deletions.keep`.
  */
@@ -32,15 +33,12 @@ export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS receipt_key (one INTEGER PRIMARY KEY CHECK (one = 1), wrapped TEXT NOT NULL);`;
 
-/** Requests removed by one step of `expire`; other requests run between steps. */
-const AT_ONCE = 100;
-
 /**
  * Deletion requests in `ledger.db`. Opening it ends the leases of an earlier process: only this process can have the
  * file open.
  */
 export function sqliteLedger(db: Database, entities: Database): Ledger {
-  const sql = statements(db);
+  const sql = ledgerStatements(db);
   const isAsFound = scopeCheck(entities);
   const noteInData = noteSeen(entities);
   const removeMemberships = membershipRemoval(entities);
@@ -63,6 +61,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     if (!isAsFound(profiles, unheld) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
       return undefined;
     const { encryptedIdentities, cutOff } = deletion;
+    const waits = sql.anyOpen.get(JSON.stringify(deletion.hashes)) !== undefined;
     const { lastInsertRowid } = sql.insert.run({
       requestId: deletion.requestId,
       table: deletion.table,
@@ -76,6 +75,8 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       done: JSON.stringify(deletion.done),
       times: JSON.stringify(deletion.times),
       attempts: deletion.attempts,
+      problem: waits ? EARLIER_OPEN : null,
+      nextTarget: waits ? null : "",
       notBefore: deletion.notBefore,
       notify: Number(deletion.notify),
     });
@@ -108,18 +109,33 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     return sequences;
   });
 
-  type Completion = readonly [requestId: string, at: number, times: string];
-
-  /** Completes the request, inside the caller's transaction; returns whether it was open. */
-  function complete([requestId, at, times]: Completion): boolean {
-    if (sql.complete.run({ requestId, at, times }).changes === 0) return false;
-    sql.removeOpenIdentities.run(requestId);
-    return true;
+  interface Completion {
+    readonly requestId: string;
+    readonly at: number;
+    readonly times: string;
+    readonly followers: Followers;
   }
 
-  /** Returns the completions of requests that were open. */
+  /** Completes a request inside the caller's transaction; returns the released ones, or undefined if it was not open. */
+  function complete({ requestId, at, times, followers }: Completion): readonly string[] | undefined {
+    if (sql.complete.run({ requestId, at, times }).changes === 0) return undefined;
+    sql.removeOpenIdentities.run(requestId);
+    for (const { requestId: id } of followers.completed) {
+      sql.complete.run({ requestId: id, at, times });
+      sql.removeOpenIdentities.run(id);
+    }
+    const freed = followers.freed.map(({ requestId: id }) => id);
+    for (const id of freed) {
+      sql.free.run(id);
+      sql.removeOpenIdentities.run(id);
+    }
+    const next = sql.releaseNext.all(requestId) as { request_id: string }[];
+    return [...freed, ...next.map((row) => row.request_id)];
+  }
+
+  /** Returns the ids that the completions of requests that were open have released. */
   const completeAll = sharingCommits((all: readonly Completion[]) =>
-    inTransaction(db, () => new Set(all.filter(complete))),
+    inTransaction(db, () => new Map(all.map((completion) => [completion, complete(completion)]))),
   );
 
   /** Removes completed requests with their suppression; returns their number. */
@@ -143,11 +159,9 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
 
     find: async (requestId) => find(requestId),
 
-    async openOver(identities, limit) {
-      const rows = identities.flatMap((hash) => sql.openOver.all(hash, limit));
-      const found = new Map((rows as { sequence: number; request_id: string }[]).map((row) => [row.sequence, row]));
-      const inOrder = [...found.values()].sort((a, b) => a.sequence - b.sequence);
-      return inOrder.slice(0, limit).map(({ request_id }) => request_id);
+    async waitingOver(identities, limit) {
+      const rows = sql.waitingOver.all(JSON.stringify(identities), limit) as unknown as DeletionRow[];
+      return rows.map(deletionOf);
     },
 
     async due(now, nextTarget, limit) {
@@ -196,9 +210,9 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
       if (hadKey) emptyJournal(db);
     },
 
-    async complete(requestId, at, times) {
-      const completion = [requestId, at, JSON.stringify(times)] as const;
-      return (await completeAll([completion])).has(completion);
+    async complete(requestId, at, times, followers = noFollowers) {
+      const completion = { requestId, at, times: JSON.stringify(times), followers };
+      return (await completeAll([completion])).get(completion);
     },
 
     async notified(requestId) {
@@ -232,7 +246,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
   };
 }
 
-/** Parameters of `statements().newestOld`. */
+/** Parameters of the statement `newestOld`. */
 interface OldRequests extends Record<string, number> {
   readonly before: number;
   readonly keepsNotifying: number;
@@ -255,73 +269,4 @@ function scopeCheck(entities: Database) {
 /** Returns the latest `not_before` that was not set before the clock was set back. */
 function latestAt(now: number): number {
   return now + LONGEST_WAIT_MS;
-}
-
-function statements(db: Database) {
-  const gone = "sequence IN (SELECT value FROM json_each(?))";
-  const isOld = "completed_at < :before AND (next_target IS NULL OR NOT :keepsNotifying)";
-  const dueWhere = (isDue: string) =>
-    db.prepare(`SELECT request_id FROM deletion WHERE next_target = :target AND ${isDue}
-      ORDER BY not_before, sequence LIMIT :limit`);
-  return {
-    insert:
-      db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, identities,
-      targets, done, times, attempts, not_before, notify) VALUES (:requestId, :table, :identity, :acceptedAt, :cutOff, :entities, :hashes, :identities,
-      :targets, :done, :times, :attempts, :notBefore, :notify)`),
-    sequence: db.prepare("SELECT sequence FROM deletion WHERE request_id = ?"),
-    addKey: db.prepare("INSERT INTO deletion_key (sequence, key) VALUES (?, ?)"),
-    overwriteKey: db.prepare(`UPDATE deletion_key SET key = zeroblob(32)
-      WHERE sequence = (SELECT sequence FROM deletion WHERE request_id = ?)`),
-    keepVerified: db.prepare(`UPDATE deletion SET done = :done, times = :times, next_target = ''
-      WHERE request_id = :requestId AND completed_at IS NULL`),
-    anyErased: db.prepare("SELECT 1 FROM erased_entity WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1"),
-    addEntity: db.prepare("INSERT OR IGNORE INTO erased_entity (entity, sequence) VALUES (?, ?)"),
-    addErasedIdentity: db.prepare(`INSERT INTO erased_identity (hash, cut_off, sequence) VALUES (?, ?, ?)
-      ON CONFLICT DO UPDATE SET cut_off = max(cut_off, excluded.cut_off), sequence = excluded.sequence`),
-    addOpenIdentity: db.prepare("INSERT OR IGNORE INTO open_identity (hash, sequence) VALUES (?, ?)"),
-    removeOpenIdentities: db.prepare(`DELETE FROM open_identity WHERE (hash, sequence) IN
-      (SELECT value, sequence FROM deletion, json_each(hashes) WHERE request_id = ?)`),
-    find: db.prepare(`SELECT * FROM ${deletionRows} WHERE request_id = ?`),
-    openOver: db.prepare(`SELECT sequence, request_id FROM open_identity JOIN deletion USING (sequence)
-      WHERE hash = ? ORDER BY sequence LIMIT ?`),
-    dueUntil: dueWhere("not_before <= :now"),
-    dueAfter: dueWhere("not_before > :latest"),
-    lease: db.prepare(`UPDATE deletion SET runner = :runner, not_before = :until
-      WHERE request_id = :requestId AND next_target IS NOT NULL AND (not_before <= :now OR not_before > :latest)`),
-    renew: db.prepare("UPDATE deletion SET not_before = :until WHERE request_id = :requestId AND runner = :runner"),
-    release: db.prepare(`UPDATE deletion SET done = :done, times = :times, attempts = :attempts, problem = :problem,
-      next_target = :nextTarget, not_before = :notBefore, runner = NULL
-      WHERE request_id = :requestId AND runner = :runner`),
-    releaseAll: db.prepare(
-      "UPDATE deletion SET not_before = 0, runner = NULL WHERE next_target IS NOT NULL AND runner IS NOT NULL",
-    ),
-    wake: db.prepare(`UPDATE deletion SET not_before = 0
-      WHERE request_id IN (SELECT value FROM json_each(?)) AND next_target IS NOT NULL AND runner IS NULL`),
-    wakeWaitingFor: db.prepare(`UPDATE deletion SET not_before = 0
-      WHERE next_target = ? AND not_before > 0 AND runner IS NULL`),
-    targetAfter: db.prepare("SELECT min(next_target) AS target FROM deletion WHERE next_target > ?"),
-    clearTarget: db.prepare("UPDATE deletion SET next_target = '' WHERE next_target = ?"),
-    complete: db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'',
-      runner = NULL, attempts = 0, not_before = :at, next_target = iif(notify, '${NOTIFICATION}', NULL)
-      WHERE request_id = :requestId AND completed_at IS NULL`),
-    notified:
-      db.prepare(`UPDATE deletion SET notify = 0, next_target = NULL, runner = NULL, attempts = 0, problem = NULL
-      WHERE request_id = ? AND completed_at IS NOT NULL`),
-    addReceiptKey: db.prepare("INSERT OR IGNORE INTO receipt_key (one, wrapped) VALUES (1, ?)"),
-    receiptKey: db.prepare("SELECT wrapped FROM receipt_key"),
-    settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
-      (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),
-    since: db.prepare(`SELECT * FROM ${deletionRows} WHERE sequence > ? ORDER BY sequence LIMIT ?`),
-    expired: db.prepare(`SELECT sequence FROM deletion WHERE ${isOld} AND sequence <= :newest LIMIT ${AT_ONCE}`),
-    // Looked up by the keys of the requests: there is no index on sequences.
-    expireEntities: db.prepare(`DELETE FROM erased_entity WHERE (entity, sequence) IN
-      (SELECT value, sequence FROM deletion, json_each(entities) WHERE ${gone})`),
-    expireIdentities: db.prepare(`DELETE FROM erased_identity WHERE (hash, sequence) IN
-      (SELECT value, sequence FROM deletion, json_each(hashes) WHERE ${gone})`),
-    expire: db.prepare(`DELETE FROM deletion WHERE ${gone}`),
-    // The plus sign makes SQLite use the index on the time. Without it, `max` scans the table from its end.
-    newestOld: db.prepare(`SELECT max(+sequence) AS newest FROM deletion WHERE ${isOld}`),
-    forget: db.prepare(`INSERT INTO forgotten_deletion (one, sequence) VALUES (1, ?)
-      ON CONFLICT DO UPDATE SET sequence = max(sequence, excluded.sequence)`),
-  };
 }
