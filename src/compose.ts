@@ -134,7 +134,7 @@ export async function compose(
     ...operationRoutes({ probes, meters, version, roles, clock, routes: () => routes, webhooks: [deletionWebhook] }),
   );
   const verify = keyVerifier(stores.keys, settings.admin_key, clock);
-  const { history, idempotency, catalogue, serviceErrorOf } = stores;
+  const { history, catalogue, serviceErrorOf } = stores;
   const port = openServer({
     routes,
     settings,
@@ -161,6 +161,7 @@ export async function compose(
       await retryStart(() => deletions.service.replay().catch(reportDamage), isUnavailable, log);
       const address = await port.listen();
       const keep = keepMs(settings.history.keep);
+      const idempotency = [stores.idempotency, stores.repeatedDeletions];
       background.push(enforceRetention({ history, idempotency, catalogue, arrivalClock, keepMs: keep, log }));
       if (roles.includes("worker")) {
         deletions.service.start();
@@ -358,7 +359,7 @@ function composeDeletions(
     webhook: webhook === null ? undefined : webhookAt(webhook, signed, { stopping: stopping.signal }),
     hashIdentity,
     hashRequest,
-    idempotency: stores.idempotency,
+    idempotency: stores.repeatedDeletions,
     arrivalClock,
     clock,
     now,

@@ -7,7 +7,7 @@ const EVERY_MS = 20_000;
 
 export interface RetentionDependencies {
   readonly history: Pick<History, "expire">;
-  readonly idempotency: Pick<Idempotency, "forget">;
+  readonly idempotency: readonly Pick<Idempotency, "forget">[];
   /** Removes memberships of deleted segments; see `CatalogueStore`. */
   readonly catalogue: { endMemberships(): Promise<boolean> };
   /** See `clock.monotonicClock`. */
@@ -28,7 +28,7 @@ export function enforceRetention(dependencies: RetentionDependencies): Backgroun
   async function round(): Promise<number> {
     const removals = await Promise.allSettled([
       keepMs === undefined ? undefined : history.expire(arrivalClock() - keepMs),
-      idempotency.forget(arrivalClock()),
+      ...idempotency.map((requests) => requests.forget(arrivalClock())),
       catalogue.endMemberships(),
     ]);
     for (const removal of removals) {

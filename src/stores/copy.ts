@@ -20,6 +20,7 @@ export interface CopyRecords {
   readonly marks: Mark;
   readonly "API keys": ApiKey;
   readonly "repeatable requests": IdempotentRequest;
+  readonly "repeatable deletions": IdempotentRequest;
 }
 
 export type Part = keyof CopyRecords;

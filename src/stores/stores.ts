@@ -70,7 +70,10 @@ export interface EntityStores {
   readonly entities: EntityStore;
   readonly memberships: MembershipIndex;
   readonly history: History;
+  /** Requests that are stored with the data. */
   readonly idempotency: Idempotency;
+  /** Requests for deletions: stored with the ledger, so that their repeats return the same ids over restored data. */
+  readonly repeatedDeletions: Idempotency;
   readonly catalogue: CatalogueStore;
   readonly marks: MarkStore;
   readonly keys: KeyStore;

@@ -131,6 +131,29 @@ describe("data and a ledger that do not belong to the same time", function () {
     });
   });
 
+  it("A request for many deletions that is repeated over restored data has the same ids", async () => {
+    const deleteBoth = async (service: TestService) => {
+      const json = [
+        { field: "_uid", value: "a" },
+        { field: "_uid", value: "stranger" },
+      ];
+      const headers = { "idempotency-key": "both" };
+      const answer = await service.fetch("/api/deletion", { method: "POST", json, headers });
+      return ((await answer.json()) as { data: { request_id: string }[] }).data.map(({ request_id }) => request_id);
+    };
+    let first: string[] = [];
+    await use((service) => collect(service, { _uid: "a" }));
+    const before = await copyStore(dir, "entities");
+    await use(async (service) => {
+      first = await deleteBoth(service);
+    });
+    await before.restore();
+    await use(async (service) => {
+      expect(await deleteBoth(service)).to.deep.equal(first);
+      expect(await service.service.stores.ledger.count("all")).to.equal(2);
+    });
+  });
+
   it("Data older than a deletion that the ledger has expired is refused, and newer data is accepted", async () => {
     let requestId = "";
     await use((service) => collect(service, { _uid: "a", segments: ["vip"] }, { _uid: "b" }));

@@ -34,7 +34,7 @@ describe("history maintenance", () => {
     const now = DAY_MS + 1_000;
     const maintenance = enforceRetention({
       history,
-      idempotency,
+      idempotency: [idempotency],
       catalogue,
       arrivalClock: () => now,
       keepMs: undefined,
@@ -52,7 +52,7 @@ describe("history maintenance", () => {
     const maintain = () =>
       enforceRetention({
         history,
-        idempotency,
+        idempotency: [idempotency],
         catalogue,
         arrivalClock: () => DAY_MS,
         keepMs: 1,
@@ -71,7 +71,7 @@ describe("history maintenance", () => {
     let ended = 0;
     const maintenance = enforceRetention({
       history: { expire: () => Promise.reject(new Error("The removal takes too long")) },
-      idempotency,
+      idempotency: [idempotency],
       catalogue: {
         async endMemberships() {
           ended += 1;

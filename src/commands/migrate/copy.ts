@@ -28,6 +28,7 @@ const parts: readonly Part[] = [
   "marks",
   "API keys",
   "repeatable requests",
+  "repeatable deletions",
 ];
 
 /** Copies every part into an empty target and calls `onBatch` after each durable batch. */

@@ -54,6 +54,13 @@ export function mongoIdempotency(db: Db): Idempotency {
   };
 }
 
+/** Copies the requests of layout 1: those for deletions belong to the ledger now, and cannot be distinguished. */
+export async function copyRepeatable(data: Db, ledger: Db): Promise<void> {
+  const into = { db: ledger.databaseName, coll: "idempotent_requests" };
+  const copied = [{ $merge: { into, whenMatched: "keepExisting" } }];
+  await data.collection("idempotent_requests").aggregate(copied).toArray();
+}
+
 export function requestOf({ _id: id, arrival, digest, tally }: RequestDocument): IdempotentRequest {
   return { id, arrival, digest, tally };
 }

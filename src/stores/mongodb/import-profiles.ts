@@ -1,4 +1,5 @@
 import { Binary, type Db } from "mongodb";
+import type { IdempotentRequest } from "../../entities/ports.js";
 import type { ApiKey } from "../../keys/api-key.js";
 import {
   type CopyFacts,
@@ -90,11 +91,7 @@ export function profileParts(db: Db): {
       documentOf: ({ id, lastArrival }) => ({ _id: id, lastArrival }),
       recordOf: ({ _id, lastArrival }) => ({ id: _id, lastArrival }),
     }),
-    "repeatable requests": importPart<RequestDocument, CopyRecords["repeatable requests"]>({
-      collection: db.collection<RequestDocument>("idempotent_requests"),
-      documentOf: ({ id, ...request }) => ({ _id: id, ...request }),
-      recordOf: requestOf,
-    }),
+    "repeatable requests": requestPart(db),
   };
 }
 
@@ -107,6 +104,7 @@ export function ledgerParts(
   readonly "erased identities": PartTarget<ErasedIdentityRecord>;
   readonly "entity keys": PartTarget<EntityKeyRecord>;
   readonly "API keys": PartTarget<ApiKey>;
+  readonly "repeatable deletions": PartTarget<IdempotentRequest>;
 } {
   const wrapping = keyWrapping(pepper);
   return {
@@ -136,12 +134,21 @@ export function ledgerParts(
         key: isLiving(document) ? wrapping.unwrap(document.key.value()) : undefined,
       }),
     }),
+    "repeatable deletions": requestPart(db),
     "API keys": importPart<KeyDocument, ApiKey>({
       collection: db.collection<KeyDocument>("api_keys"),
       documentOf: keyDocument,
       recordOf: keyOf,
     }),
   };
+}
+
+function requestPart(db: Db): PartTarget<IdempotentRequest> {
+  return importPart<RequestDocument, IdempotentRequest>({
+    collection: db.collection<RequestDocument>("idempotent_requests"),
+    documentOf: ({ id, ...request }) => ({ _id: id, ...request }),
+    recordOf: requestOf,
+  });
 }
 
 /**

@@ -40,7 +40,7 @@ export const plans: Plans = {
     notes,
     marks,
   ],
-  ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections],
+  ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections, ...idempotencyCollections],
 };
 
 /** Opens the profiles in MongoDB, and the ledger in a separate database. */
@@ -61,6 +61,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     memberships: mongoMembershipIndex(data),
     history: mongoHistory(data),
     idempotency: mongoIdempotency(data),
+    repeatedDeletions: mongoIdempotency(ledger),
     catalogue: mongoCatalogueStore(data, transact),
     marks: mongoMarkStore(data),
     keys: mongoKeyStore(ledger),

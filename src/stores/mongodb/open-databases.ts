@@ -12,6 +12,7 @@ import { FORGOTTEN, marksOf, mongoDeletionWatermark, numberIn, seenBy, textOf, t
 import { entityCollectionsOf } from "./entity-document.js";
 import { entityKeysOf } from "./entity-keys.js";
 import { messagesOf } from "./history.js";
+import { copyRepeatable } from "./idempotency.js";
 import { hasNoted, migrateNumbers, newestNumber } from "./number-deletions.js";
 import { linkWaiting } from "./waiting-deletions.js";
 
@@ -72,6 +73,7 @@ async function matchLayout(ledger: Db, data: Db): Promise<void> {
   if (layout === "1" || layout === OUR_LAYOUT) {
     // Also with data of the new layout: new data may be created with an older ledger.
     await migrateNumbers(ledger);
+    if (layout === "1") await copyRepeatable(data, ledger);
     await marksOf(data).updateOne({ _id: LAYOUT }, { $set: { text: OUR_LAYOUT } });
     return;
   }

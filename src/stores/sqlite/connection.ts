@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import { ServiceError, StartError } from "../../errors.js";
 
@@ -20,8 +20,8 @@ export interface FileLayout {
   readonly migrations: readonly Migration[];
 }
 
-/** SQL, or work that SQL alone cannot do. */
-export type Migration = string | ((db: Database) => void);
+/** SQL, or work that SQL alone cannot do; `folder` contains the file. */
+export type Migration = string | ((db: Database, folder: string) => void);
 
 /** Maximum wait of a statement while another process writes to the file, ms. */
 const BUSY_MS = 2_000;
@@ -188,7 +188,7 @@ function bringUp(db: Database, path: string, { schema, migrations }: FileLayout)
   }
   if (version > 0) {
     for (const migration of migrations.slice(version - 1))
-      typeof migration === "string" ? db.exec(migration) : migration(db);
+      typeof migration === "string" ? db.exec(migration) : migration(db, dirname(path));
   }
   for (const sql of schema) db.exec(sql);
   // Written even if unchanged: this write fails for a file that cannot be written to.

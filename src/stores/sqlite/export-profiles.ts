@@ -19,7 +19,7 @@ import { sqliteEntityStore } from "./entity-store.js";
 import { keyOf } from "./key-store.js";
 import { type MarkRow, markOf } from "./mark-store.js";
 
-type LedgerPart = "deletions" | "erased identities" | "entity keys" | "API keys";
+type LedgerPart = "deletions" | "erased identities" | "entity keys" | "API keys" | "repeatable deletions";
 type EntityPart = Exclude<Part, LedgerPart>;
 
 /** Parts of `entities.db`, without erased data according to the ledger. */
@@ -98,6 +98,7 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
       records: (rows: { id: string; key: Uint8Array }[]) =>
         rows.map(({ id, key }) => ({ id, key: isDestroyed(key) ? undefined : key })),
     }),
+    "repeatable deletions": exportTable(db, { from: "idempotent_request" }),
     "API keys": exportTable(db, { from: "api_key", records: (rows: unknown[]) => rows.map(keyOf) }),
   };
 }

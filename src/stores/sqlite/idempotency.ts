@@ -9,7 +9,7 @@ export const idempotencySchema = `
 
 const REMEMBERED_MS = 24 * 3_600_000;
 
-/** Repeatable requests, in `entities.db`. */
+/** Repeatable requests, in `entities.db`; those for deletions in `ledger.db`. */
 export function sqliteIdempotency(db: Database): Idempotency {
   const find = db.prepare("SELECT id, arrival, digest, tally FROM idempotent_request WHERE id = ?");
   const start = db.prepare(

@@ -43,6 +43,7 @@ export async function openSqliteEntities({ settings, failpoint }: EngineDependen
       memberships: sqliteMembershipIndex(entitiesDb),
       history: sqliteHistory(entitiesDb),
       idempotency: sqliteIdempotency(entitiesDb),
+      repeatedDeletions: sqliteIdempotency(ledgerDb),
       catalogue: sqliteCatalogueStore(entitiesDb),
       marks: sqliteMarkStore(entitiesDb),
       keys: sqliteKeyStore(ledgerDb),

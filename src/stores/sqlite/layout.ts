@@ -6,6 +6,7 @@ import { entitySchema } from "./entity-store.js";
 import { historySchema } from "./history.js";
 import { idempotencySchema } from "./idempotency.js";
 import { keySchema } from "./key-store.js";
+import { ledgerToLayout2 } from "./layout-2.js";
 import { ledgerSchema } from "./ledger.js";
 import { deletionWatermarkSchema, ledgerMarkSchema } from "./ledger-match.js";
 import { markSchema } from "./mark-store.js";
@@ -15,11 +16,19 @@ import { seriesSchema } from "./series-store.js";
 import { leaseSchema, slotCountSchema } from "./slot-counts.js";
 import { suppressionSchema } from "./suppression.js";
 
-/** Requests, suppression and keys: restoring older data must not revert them. */
+/** Requests, suppression, keys and repeatable deletions: restoring older data must not revert them. */
 export const ledgerFile: FileLayout = {
   name: "ledger.db",
-  schema: [ledgerMarkSchema, pepperSchema, ledgerSchema, suppressionSchema, entityKeysSchema, keySchema],
-  migrations: [],
+  schema: [
+    ledgerMarkSchema,
+    pepperSchema,
+    ledgerSchema,
+    suppressionSchema,
+    entityKeysSchema,
+    keySchema,
+    idempotencySchema,
+  ],
+  migrations: [ledgerToLayout2],
 };
 
 /** Profiles, and all that changes with them in one transaction. */
