@@ -31,8 +31,8 @@ export interface Ledger {
    * acceptance on, `Suppression` returns the request, `EntityStore.load` returns none of its profiles, and the store
    * refuses every commit that was planned before and concerns one of its identities. The entity data notes the request,
    * so the next start refuses a ledger that lacks it. A request over an identity of an open one waits: it has the
-   * problem `EARLIER_OPEN` and is not due until each earlier one is completed or freed. Once `late` has aborted, nothing
-   * is sent and the call rejects.
+   * problem `EARLIER_OPEN` and is not due until each earlier one is completed or freed. Once `late` has aborted,
+   * nothing is sent and the call rejects.
    */
   accept(deletion: Deletion, scope: ScopeSnapshot, late?: AbortSignal): Promise<boolean>;
   /** Returns the request, or undefined. */
@@ -71,8 +71,8 @@ export interface Ledger {
   /**
    * Completes an open request with the followers that it completes, stores the times of its stages and removes its
    * encrypted identities, in one step. Cannot be undone. A request with `notify` is due at `at`, for its notification.
-   * Resolves, for the one call that completed it, with the ids of the requests that wait for no other any more; they are
-   * due. Resolves with undefined for other calls.
+   * Resolves, for the one call that completed it, with the ids of the requests that wait for no other any more; they
+   * are due. Resolves with undefined for other calls.
    */
   complete(
     requestId: string,

@@ -83,8 +83,8 @@ export function waitingOver(hashes: readonly IdentityHash[]) {
 }
 
 /**
- * Lets the open requests wait that were copied, or stored by layout 1, without their earlier ones. Safe to repeat and to
- * run concurrently.
+ * Lets the open requests wait that were copied, or stored by layout 1, without their earlier ones. Safe to repeat and
+ * to run concurrently.
  */
 export async function linkWaiting({ ledger, transact }: Pick<StoreDependencies, "ledger" | "transact">): Promise<void> {
   const deletions = deletionsOf(ledger);

@@ -12,9 +12,10 @@ import { AT_ONCE, ledgerStatements } from "./ledger-statements.js";
 /**
  * `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
  * run calls no remote target, and null if there is no next run: the request is completed, and no notification is
- * pending, or it waits for an earlier one. `open_identity` has the identities of open requests that later ones wait for. `deletion_key` has rows of one size that are appended
- * and overwritten in place, for the same reason as `entity_key`; no row is removed. `forgotten_deletion` has the number
- * of the newest request that was ever removed after `deletions.keep`.
+ * pending, or it waits for an earlier one. `open_identity` has the identities of open requests that later ones wait
+ * for. `deletion_key` has rows of one size that are appended and overwritten in place, for the same reason as
+ * `entity_key`; no row is removed. `forgotten_deletion` has the number of the newest request that was ever removed
+ * after `deletions.keep`.
  */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (
@@ -116,7 +117,7 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
     readonly followers: Followers;
   }
 
-  /** Completes a request inside the caller's transaction; returns the released ones, or undefined if it was not open. */
+  /** Completes a request inside the caller's transaction. Returns the released ones; undefined if it was not open. */
   function complete({ requestId, at, times, followers }: Completion): readonly string[] | undefined {
     if (sql.complete.run({ requestId, at, times }).changes === 0) return undefined;
     sql.removeOpenIdentities.run(requestId);
