@@ -1,4 +1,5 @@
 import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
 import { type Clock, systemClock } from "../../src/clock.js";
 import { StartError } from "../../src/errors.js";
@@ -108,6 +109,17 @@ describe("data and a ledger that do not belong to the same time", function () {
         expect(await startError()).to.match(/ledger.* is older than .*: put back the newest one$/);
     });
   }
+
+  it("An older ledger is refused also with data as old as it, and accepted once its file of the newest is removed", async () => {
+    if (storesOnServers) return;
+    await use((service) => collect(service, { _uid: "a" }));
+    const older = [await copyStore(dir, "entities"), await copyStore(dir, "ledger")];
+    await use((service) => remove(service, "_uid/a"), API_ONLY);
+    for (const copy of older) await copy.restore();
+    for (const _ of [1, 2]) expect(await startError()).to.match(/ledger.db .* lacks deletions that it had accepted/);
+    rmSync(join(dir, "ledger.accepted"));
+    expect(await startError()).to.equal("");
+  });
 
   it("Data without its ledger is refused, at the second start too, and accepted once the ledger is back", async () => {
     await use((service) => collect(service, { _uid: "a" }));

@@ -5,6 +5,7 @@ import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import type { EngineDependencies, EntityEngine, MetricEngine, OpenKeys } from "../stores.js";
+import { recordAccepted } from "./accepted-file.js";
 import { sqliteCatalogueStore } from "./catalogue-store.js";
 import { DamagedRow } from "./chunks.js";
 import { checkWrites, type Database, openDatabase, sqliteServiceError, unavailable } from "./connection.js";
@@ -36,7 +37,7 @@ export async function openSqliteEntities({ settings, failpoint }: EngineDependen
     files.lock("entities", data, entities);
     const ledgerDb = files.open(entities, ledgerFile);
     const entitiesDb = files.open(entities, entitiesFile);
-    matchLedger(ledgerDb, entitiesDb, entities);
+    const mark = matchLedger(ledgerDb, entitiesDb, entities);
     const pepper = openPepper(data, ledgerDb, settings.pepper);
     return {
       entities: sqliteEntityStore(entitiesDb, ledgerDb),
@@ -50,7 +51,7 @@ export async function openSqliteEntities({ settings, failpoint }: EngineDependen
       counts: sqliteSlotCounts(entitiesDb),
       lease: sqliteLease(entitiesDb),
       watermark: sqliteDeletionWatermark(entitiesDb),
-      ledger: sqliteLedger(ledgerDb, entitiesDb),
+      ledger: sqliteLedger(ledgerDb, entitiesDb, recordAccepted(entities, mark)),
       suppression: sqliteSuppression(ledgerDb),
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),
       probes: [probe("ledger", ledgerDb, entities), probe("entities", entitiesDb, entities)],

@@ -2,14 +2,18 @@ import { ledgerMismatch } from "../../deletions/match-ledger.js";
 import type { DeletionWatermark } from "../../deletions/ports.js";
 import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
+import { checkAccepted } from "./accepted-file.js";
 import { type Database, refuseDamaged } from "./connection.js";
 
 /** In `ledger.db` and in `entities.db`: a random mark of the ledger that the data was created with. */
 export const ledgerMarkSchema =
   "CREATE TABLE IF NOT EXISTS ledger_mark (one INTEGER PRIMARY KEY CHECK (one = 1), mark TEXT NOT NULL)";
 
-/** Refuses damaged files, and data that does not belong to its ledger: see `ledgerMismatch`. Marks new data. */
-export function matchLedger(ledger: Database, entities: Database, dir: string): void {
+/**
+ * Refuses damaged files, and data that does not belong to its ledger: see `ledgerMismatch`. Marks new data. Returns the
+ * mark of the ledger.
+ */
+export function matchLedger(ledger: Database, entities: Database, dir: string): string {
   const mark = markOf(ledger) ?? makeMark(ledger);
   const known = markOf(entities);
   const forgotten = forgottenBy(ledger);
@@ -32,9 +36,11 @@ export function matchLedger(ledger: Database, entities: Database, dir: string): 
       `entities.db in ${dir} is older than deletions that ledger.db has forgotten (deletions.keep): put back a newer one`,
     );
   }
-  if (known !== undefined) return;
+  checkAccepted(dir, mark, acceptedBy(ledger));
+  if (known !== undefined) return mark;
   noteSeen(entities)(0, forgotten);
   keepMark(entities, mark);
+  return mark;
 }
 
 function markOf(db: Database): string | undefined {

@@ -6,8 +6,8 @@ import { deletionList } from "./deletion-list.js";
 import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { emptyJournal } from "./entity-keys.js";
 import { noteSeen } from "./ledger-match.js";
-import { membershipRemoval } from "./membership-index.js";
 import { AT_ONCE, ledgerStatements } from "./ledger-statements.js";
+import { membershipRemoval } from "./membership-index.js";
 
 /**
  * `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
@@ -36,9 +36,9 @@ export const ledgerSchema = `
 
 /**
  * Deletion requests in `ledger.db`. Opening it ends the leases of an earlier process: only this process can have the
- * file open.
+ * file open. `record` is called with the newest number after acceptances.
  */
-export function sqliteLedger(db: Database, entities: Database): Ledger {
+export function sqliteLedger(db: Database, entities: Database, record: (newest: number) => void = () => {}): Ledger {
   const sql = ledgerStatements(db);
   const isAsFound = scopeCheck(entities);
   const noteInData = noteSeen(entities);
@@ -100,13 +100,14 @@ export function sqliteLedger(db: Database, entities: Database): Ledger {
         if (sequence !== undefined) sequences.set(request, sequence);
       }
     });
-    if (sequences.size > 0) {
-      // After a crash before this, the replay at the next start removes the memberships.
-      inTransaction(entities, () => {
-        noteInData(Math.max(...sequences.values()), 0);
-        for (const { deletion } of sequences.keys()) removeMemberships(deletion.entities);
-      });
-    }
+    if (sequences.size === 0) return sequences;
+    const newest = Math.max(...sequences.values());
+    // After a crash before this, the replay at the next start removes the memberships.
+    inTransaction(entities, () => {
+      noteInData(newest, 0);
+      for (const { deletion } of sequences.keys()) removeMemberships(deletion.entities);
+    });
+    record(newest);
     return sequences;
   });
 
