@@ -99,17 +99,16 @@ export async function compose(
 ): Promise<Service> {
   const { roles } = settings;
   const stores = await openStores({ settings, log, clock: own, failpoint });
-  const { now: clock, compare, probe, watch } = sharedClock(own, machine, stores.serverTime);
+  const { now: clock, probe, watch } = sharedClock(own, machine, stores.serverTime);
   const meters = openMeters();
   const tables = configuredTables(settings);
   const arrivalClock = monotonicClock(clock);
-  const now = () => compare().then(arrivalClock);
   const surroundings = { settings, stores, clock, arrivalClock, tables, meters, log, failpoint };
   const { read_bytes, inflation } = settings.limits;
   const bodies = { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(), inflation };
   const series = composeSeries(surroundings, bodies);
   const profiles = composeProfiles(surroundings, bodies);
-  const deletions = composeDeletions(surroundings, profiles, now, bodies);
+  const deletions = composeDeletions(surroundings, profiles, bodies);
   const served = [
     ...series.routes,
     ...catalogueRoutes({
@@ -117,7 +116,6 @@ export async function compose(
       marks: stores.marks,
       members: stores.memberships,
       tables,
-      now,
       orders: series.orders,
       newest: series.newest,
       clock,
@@ -281,7 +279,6 @@ function composeProfiles(
     suppression: stores.suppression,
     memberships: stores.memberships,
     entityKeys: stores.entityKeys,
-    clock,
     newId: clusteredIds(),
     hashIdentity,
     serviceErrorOf: stores.serviceErrorOf,
@@ -333,7 +330,6 @@ function composeDeletions(
     readonly hashRequest: HashRequest;
     readonly opening: OpeningDependencies;
   },
-  now: () => Promise<number>,
   bodies: BodyDependencies,
 ) {
   const stopping = new AbortController();
@@ -362,7 +358,6 @@ function composeDeletions(
     idempotency: stores.repeatedDeletions,
     arrivalClock,
     clock,
-    now,
     log,
     observer: observeDeletions(meters, stores.ledger, clock),
     failpoint,

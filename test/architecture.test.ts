@@ -66,14 +66,16 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     words: `${domain} imports leaves and itself`,
   })),
   {
-    who: /^stores\/(stores|open-stores|shared-clock|pepper|copy|tls-errors)$/,
+    who: /^stores\/(stores|open-stores|shared-clock|pepper|copy|ledger-position|tls-errors)$/,
     may: (to) => /^(stores|config)\//.test(to) || portsAndTypes.includes(to) || leaves.test(to),
     words: "the stores are ports",
   },
   {
     who: /^stores\/[^/]+\//,
     may: (to) =>
-      /^(stores\/(stores|pepper|copy|tls-errors)$|config\/)/.test(to) || portsAndTypes.includes(to) || leaves.test(to),
+      /^(stores\/(stores|pepper|copy|ledger-position|tls-errors)$|config\/)/.test(to) ||
+      portsAndTypes.includes(to) ||
+      leaves.test(to),
     words: "an engine imports ports, types and leaves",
   },
   {

@@ -35,10 +35,9 @@ export interface CatalogueStore {
   /** Like `segments` over all tables, but only the ids, which is faster. */
   segmentIds(after: string | undefined, limit: number): Promise<string[]>;
   /**
-   * Removes the segment at `at` (Unix ms, by `clock.monotonicClock`) unless an experience names it (`in-use`);
-   * `absent`: there is none. Once it resolves, every stored statement about the segment is void, and so is each later
-   * one whose event time or arrival is not after `at`: no profile has it, nothing counts it, and no commit stores it or
-   * registers the segment for it. A segment that is put or named again has only newer members.
+   * Removes the segment at `at` (Unix ms) unless an experience names it (`in-use`); `absent`: there is none. Once it
+   * resolves, every statement about the segment that was stored before is void: no profile has it and nothing counts
+   * it. A segment that is put or named again has only the members that are stored later.
    */
   deleteSegment(id: string, at: number): Promise<"deleted" | "absent" | "in-use">;
   /**

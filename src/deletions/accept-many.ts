@@ -14,8 +14,6 @@ export interface AcceptManyDependencies
     ScopeDependencies,
     IdempotencyDependencies {
   readonly ledger: Pick<Ledger, "accept" | "find">;
-  /** See `DeletionDependencies`. */
-  now(): Promise<number>;
 }
 
 /** Identities of one request, each of which requests a deletion. */
@@ -62,7 +60,10 @@ export async function* acceptMany(
     scopeOf: (hash: IdentityHash) => Promise<DeletionScope>,
     requestId: string | undefined,
   ): Promise<Acceptance> {
-    const stored = requestId === undefined || !run?.isRepeat ? undefined : await dependencies.ledger.find(requestId);
+    const stored =
+      requestId === undefined || run?.repeatedSince === undefined
+        ? undefined
+        : await dependencies.ledger.find(requestId);
     if (stored !== undefined) return { requestId: stored.requestId, completed: stored.completedAt !== undefined };
     if (run?.isFinished) throw anotherBody();
     const accepted = await acceptDeletion({ ...dependencies, scopeOf }, table, identity, now, late, requestId);
@@ -73,12 +74,12 @@ export async function* acceptMany(
   for await (const batch of batchesOf(request, MAX_BATCH, ({ item }) => weightOf(item.bytes))) {
     const ids = await run?.idsFor(batch.map(({ item }) => item.text));
     const arrival = run?.arrival;
-    const now = await dependencies.now();
+    const now = dependencies.arrivalClock();
     const pause = dependencies.turns.pauses(PAUSE_MS);
     const scopes = groupedCalls(
       async ([hash]: readonly IdentityHash[]) => {
         await pause();
-        return expandScope(dependencies, hash as IdentityHash, now, memory);
+        return expandScope(dependencies, hash as IdentityHash, memory);
       },
       { most: 1, atOnce: MAX_CONCURRENT_SCOPES },
     );

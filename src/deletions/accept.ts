@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.js";
 import { retryOnConflict } from "../entities/collect/retry-on-conflict.js";
-import type { History } from "../entities/ports.js";
 import { idsOf } from "../entities/profile/entity.js";
 import type { HashIdentity, Identity, IdentityHash } from "../entities/profile/identity.js";
 import type { Failpoint } from "../failpoint.js";
@@ -15,7 +14,6 @@ export interface AcceptDependencies {
   scopeOf(hash: IdentityHash): Promise<DeletionScope>;
   readonly hashIdentity: HashIdentity;
   readonly ledger: Pick<Ledger, "accept">;
-  readonly history: Pick<History, "newestArrival">;
   /** Targets of a request that is accepted now. */
   readonly targets: readonly DownstreamTarget[];
   /** Notified of the completion of a request that is accepted now; undefined: none. */
@@ -26,11 +24,11 @@ export interface AcceptDependencies {
 
 /**
  * Accepts the deletion of the profile that has this identity and resolves with its request id. From then on the request
- * survives a crash and no read returns the profile by any of its identities. A write brings it back only when it is
- * newer than `now` (Unix ms, later than every arrival so far by this process's clock) and than every message of the
- * profile. An identity without a profile is accepted in the same way. A request whose id is stored already is not
- * stored again. Rejects with `unavailable` when writers keep changing the profile. Once `late` has aborted, nothing is
- * sent to the ledger; a request sent before may still be accepted.
+ * survives a crash and no read returns the profile by any of its identities. Only messages that are stored after it
+ * build a new one, unless they name an event time up to `now` (Unix ms). An identity without a profile is accepted in
+ * the same way. A request whose id is stored already is not stored again. Rejects with `unavailable` when writers keep
+ * changing the profile. Once `late` has aborted, nothing is sent to the ledger; a request sent before may still be
+ * accepted.
  */
 export async function acceptDeletion(
   dependencies: AcceptDependencies,
@@ -41,12 +39,10 @@ export async function acceptDeletion(
   requestId = newRequestId(randomBytes(REQUEST_ID_DIGITS / 2).toString("hex"), now),
 ): Promise<string> {
   const hash = dependencies.hashIdentity(table, identity);
-  const { ledger, history, targets, clock, failpoint } = dependencies;
+  const { ledger, targets, clock, failpoint } = dependencies;
   return retryOnConflict(async () => {
     const { profiles, hashes, identities, unheld } = await dependencies.scopeOf(hash);
     const entities = [...new Set(profiles.flatMap(idsOf))];
-    // A process whose clock is ahead may have collected a message of the profile.
-    const cutOff = Math.max(now, (await history.newestArrival(entities)) ?? now);
     late?.throwIfAborted();
     failpoint("deletion-planned");
     const isAccepted = await ledger.accept(
@@ -55,7 +51,7 @@ export async function acceptDeletion(
         table,
         identity: hash,
         acceptedAt: now,
-        cutOff,
+        cutOff: now,
         entities,
         hashes,
         encryptedIdentities: targets.some(({ remote }) => remote)

@@ -25,7 +25,7 @@ export interface DeletionDependencies extends IdempotencyDependencies, OpeningDe
   readonly entities: EntityStore;
   readonly entityKeys: EntityKeys;
   readonly watermark: DeletionWatermark;
-  readonly history: Pick<History, "countByStream" | "newestArrival">;
+  readonly history: Pick<History, "countByStream">;
   readonly wakeUp: WakeUp;
   /** In the order in which a request is erased from them. */
   readonly targets: readonly DownstreamTarget[];
@@ -34,8 +34,6 @@ export interface DeletionDependencies extends IdempotencyDependencies, OpeningDe
   readonly hashIdentity: HashIdentity;
   readonly memory: MemoryBudget;
   readonly clock: Clock;
-  /** Returns Unix ms later than every arrival so far in this process, by the clock that processes share. */
-  now(): Promise<number>;
   readonly log: Log;
   readonly observer: DeletionObserver;
   readonly failpoint: Failpoint;
@@ -79,14 +77,12 @@ export function openDeletions(dependencies: DeletionDependencies): DeletionServi
 
   return {
     async accept(table, identity, late) {
-      const now = await dependencies.now();
       const scopeOf = (hash: IdentityHash) =>
-        dependencies.memory.within((memory) => expandScope(dependencies, hash, now, memory));
-      return acceptDeletion({ ...dependencies, scopeOf }, table, identity, now, late);
+        dependencies.memory.within((memory) => expandScope(dependencies, hash, memory));
+      return acceptDeletion({ ...dependencies, scopeOf }, table, identity, dependencies.arrivalClock(), late);
     },
     acceptMany: (request) => acceptMany(dependencies, request),
-    preview: async (table, identity, memory) =>
-      previewDeletion(dependencies, table, identity, await dependencies.now(), memory),
+    preview: (table, identity, memory) => previewDeletion(dependencies, table, identity, memory),
     run: runs.run,
     replay: () => replayLedger(dependencies),
     start() {

@@ -24,17 +24,15 @@ export interface DeletionPreview {
 }
 
 /**
- * Returns what a deletion of this identity would erase now (Unix ms); undefined without a live profile. Changes
- * nothing.
+ * Returns what a deletion of this identity would erase now; undefined without a live profile. Changes nothing.
  */
 export async function previewDeletion(
   dependencies: PreviewDependencies,
   table: string,
   identity: Identity,
-  now: number,
   memory: Reservation,
 ): Promise<DeletionPreview | undefined> {
-  const scope = await expandScope(dependencies, dependencies.hashIdentity(table, identity), now, memory);
+  const scope = await expandScope(dependencies, dependencies.hashIdentity(table, identity), memory);
   if (scope.profiles.length === 0) return undefined;
   const identities = new Map<string, number>();
   for (const { field } of scope.identities) identities.set(field, (identities.get(field) ?? 0) + 1);

@@ -27,13 +27,12 @@ export interface DeletionScope {
 }
 
 /**
- * Follows an identity to its live profile, from there to that profile's identities, and from these to every other
- * profile that has held one of them since `now` (Unix ms) or longer. Rejects as `openProfile` does.
+ * Follows an identity to its live profile, from there to that profile's identities, and from these to every other live
+ * profile that holds one of them. Rejects as `openProfile` does.
  */
 export async function expandScope(
   dependencies: ScopeDependencies,
   hash: IdentityHash,
-  now: number,
   memory: Reservation,
 ): Promise<DeletionScope> {
   const { entities } = dependencies;
@@ -46,12 +45,10 @@ export async function expandScope(
     const { owners, ...found } = await entities.find(next);
     const live = new Set(profiles.keys());
     const linked = new Set<IdentityHash>();
-    const isCovered = (profile: StoredEntity) =>
-      next.some((one) => owners.get(one) === profile.id && (one === hash || isSince(profile, one, now)));
     for (let page: LoadedEntities = found; ; page = await entities.load(page.left)) {
       for (const profile of page.profiles.values()) {
         live.add(profile.id);
-        if (profiles.has(profile.id) || !isCovered(profile)) continue;
+        if (profiles.has(profile.id)) continue;
         const { sealed: _, ...covered } = profile;
         profiles.set(profile.id, covered);
         for (const binding of profile.bindings) linked.add(binding.hash);
@@ -70,10 +67,6 @@ export async function expandScope(
     for (const one of next) hashes.add(one);
   }
   return { profiles: [...profiles.values()], hashes: [...hashes], identities: eachOnce(identities), unheld };
-}
-
-function isSince({ bindings }: StoredEntity, hash: IdentityHash, now: number): boolean {
-  return bindings.some((binding) => binding.hash === hash && binding.since <= now);
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { SegmentDeletions } from "./profile/deleted-segments.js";
 import type { Binding, EntityId, StoredEntity } from "./profile/entity.js";
 import type { IdentityHash } from "./profile/identity.js";
 
@@ -6,6 +7,20 @@ export const STATEMENT_BYTES = 100;
 
 /** Bytes of profiles that a read returns at once: see `EntityStore.load`. */
 export const PAGE_BYTES = 1_048_576;
+
+/**
+ * Place in the order in which the ledger accepts deletions, as the store assigns it: a later one is greater, as text.
+ * Not a time of any process.
+ */
+export type LedgerPosition = string;
+
+/** The newest deletion of an identity. */
+export interface CutOff {
+  /** Unix ms. Compared with event times that messages name, and with nothing else. */
+  readonly time: number;
+  /** Differs between any two deletions of the identity. */
+  readonly position: LedgerPosition;
+}
 
 /** The next state of one profile. */
 export interface ProfileChange {
@@ -27,8 +42,10 @@ export interface Commit {
   readonly keys: ReadonlyMap<EntityId, Uint8Array>;
   /** Owner of each identity in the messages at planning time; undefined: no entity. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
-  /** Newest cut-off of each identity in the messages at planning time; absent: none. */
-  readonly cutOffs: ReadonlyMap<IdentityHash, number>;
+  /** Newest deletion of each identity in the messages at planning time; absent: none. */
+  readonly cutOffs: ReadonlyMap<IdentityHash, CutOff>;
+  /** `SegmentDeletions.newest` at planning time. */
+  readonly generation: number;
   /** Segments in the messages. The catalogue adds unknown ones with their id as name. */
   readonly segments: readonly { readonly id: string; readonly table: string }[];
 }
@@ -45,6 +62,8 @@ export interface LoadedEntities {
 export interface FoundEntities extends LoadedEntities {
   /** Owner of each known identity. The profile may be erased by now, or be about to be. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId>;
+  /** Deletions of the requested segments, not older than the profiles; empty without `segments`. */
+  readonly deletions: SegmentDeletions;
 }
 
 /**
@@ -54,25 +73,24 @@ export interface FoundEntities extends LoadedEntities {
 export interface EntityStore {
   /**
    * Returns the owner of each identity, and their profiles as `load` does. During a concurrent merge an identity may be
-   * returned with its earlier owner and without a profile.
+   * returned with its earlier owner and without a profile. `segments` requests the deletions of these segments.
    */
-  find(hashes: readonly IdentityHash[], maxBytes?: number): Promise<FoundEntities>;
+  find(hashes: readonly IdentityHash[], maxBytes?: number, segments?: readonly string[]): Promise<FoundEntities>;
 
   /**
    * Returns the live profiles with these ids, in the order of the ids: all of them if they fit into `maxBytes`
    * (`PAGE_BYTES` if absent), otherwise the first ones that fit, at least one. Each counts the bytes of its encrypted
    * document and `STATEMENT_BYTES` per statement. Omits profiles that an accepted deletion covers or that were merged
-   * into another, and statements that the deletion of their segment voids (see `isVoid`).
+   * into another, and void statements (see `validMemberships`).
    */
   load(ids: readonly EntityId[], maxBytes?: number): Promise<LoadedEntities>;
 
   /**
    * Stores all of it or nothing: messages in the history, each counted once for its stream in the slot of its event
    * time; profiles with their identities, memberships and keys; segments. Removes the profiles of `mergedFrom` and
-   * moves their identities to the merged profile. Skips void statements (see `validCommit`). Resolves with true when
-   * the commit survives a crash. Resolves with false, and stores nothing, when the plan is outdated: a revision, an
-   * owner or a cut-off has changed, a deletion was accepted since, or a message with one of these ids is already
-   * stored.
+   * moves their identities to the merged profile. Resolves with true when the commit survives a crash. Resolves with
+   * false, and stores nothing, when the plan is outdated: a revision or an owner has changed, a deletion was accepted
+   * since, the commit names segments and one was deleted since, or a message with one of these ids is already stored.
    */
   commit(commit: Commit): Promise<boolean>;
 
@@ -135,8 +153,6 @@ export interface History {
   erase(entities: readonly EntityId[]): Promise<void>;
   /** Returns whether any message of these entities is stored. */
   holds(entities: readonly EntityId[]): Promise<boolean>;
-  /** Returns the newest arrival of the stored messages of these entities; undefined without messages. */
-  newestArrival(entities: readonly EntityId[]): Promise<number | undefined>;
   /** Counts the stored messages of these entities by stream; streams without messages are absent. */
   countByStream(entities: readonly EntityId[]): Promise<Map<string, number>>;
   /** Returns at most `limit` messages of one entity after `after`, in order of arrival, position and id. */
@@ -184,8 +200,11 @@ export interface MembershipIndex {
  * accepted before it. Rejects as every store does: see `ServiceErrorOf`.
  */
 export interface Suppression {
-  /** Returns the newest cut-off (Unix ms) of each identity that was ever deleted; other identities are absent. */
-  cutOffs(hashes: readonly IdentityHash[]): Promise<Map<IdentityHash, number>>;
+  /**
+   * Returns the newest deletion of each identity that was ever deleted, with the latest time of all; other identities
+   * are absent.
+   */
+  cutOffs(hashes: readonly IdentityHash[]): Promise<Map<IdentityHash, CutOff>>;
   /** Returns the entities that an accepted deletion covers. */
   erased(ids: readonly EntityId[]): Promise<Set<EntityId>>;
 }
@@ -196,6 +215,11 @@ export interface IdempotentRequest {
   readonly id: string;
   /** First arrival, Unix ms. Messages without an event time keep it when the request is repeated. */
   readonly arrival: number;
+  /**
+   * Position of the ledger at the first arrival: greater than or equal to that of every deletion whose acceptance had
+   * resolved before, and less than that of every deletion that is accepted after a message of the request was stored.
+   */
+  readonly began: LedgerPosition;
   /** Keyed hash of the first items of the body while `tally` is empty, later of all of them; hex. */
   readonly digest: string;
   /**
@@ -205,18 +229,21 @@ export interface IdempotentRequest {
   readonly tally: string;
 }
 
+/** The store adds the position. */
+export type NewIdempotentRequest = Omit<IdempotentRequest, "began">;
+
 /** PORT. Requests with an idempotency key. Rejects as every store does: see `ServiceErrorOf`. */
 export interface Idempotency {
   /**
    * Stores the request, unless a request with this id arrived less than 24 h before it. Returns the stored one when it
    * survives a crash; concurrent calls all return the same.
    */
-  begin(request: IdempotentRequest): Promise<IdempotentRequest>;
+  begin(request: NewIdempotentRequest): Promise<IdempotentRequest>;
   /**
    * Stores digest and tally of a request that `begin` returned, unless it has a tally. Returns the stored one when it
    * survives a crash; undefined when it is no longer stored.
    */
-  finish(request: IdempotentRequest): Promise<IdempotentRequest | undefined>;
+  finish(request: NewIdempotentRequest): Promise<IdempotentRequest | undefined>;
   /** Removes requests that arrived 24 h before `now` (Unix ms) or earlier. Safe to repeat. */
   forget(now: number): Promise<void>;
 }

@@ -1,7 +1,8 @@
 import type { Experience, Mark, Segment } from "../catalogue/ports.js";
 import type { Deletion } from "../deletions/deletion.js";
 import type { HistoryMessage, IdempotentRequest } from "../entities/ports.js";
-import type { EntityId, StoredEntity, Version } from "../entities/profile/entity.js";
+import type { SegmentDeletion } from "../entities/profile/deleted-segments.js";
+import type { EntityId, StatementVersion, StoredEntity } from "../entities/profile/entity.js";
 import type { ApiKey } from "../keys/api-key.js";
 import type { SeriesStore, SeriesWindow } from "../metrics/ports.js";
 
@@ -35,10 +36,11 @@ export interface DeletionRecord extends CopyRecord {
   readonly deletion: Deletion;
 }
 
-/** `id` is the hash. The newest cut-off (Unix ms) and the newest of the requests over it. */
+/** `id` is the hash. The newest cut-off (Unix ms), and the newest of the requests over it with its number. */
 export interface ErasedIdentityRecord extends CopyRecord {
   readonly cutOff: number;
   readonly request: string;
+  readonly sequence: number;
 }
 
 /** `id` is the entity's; a record without `key` was destroyed. */
@@ -48,8 +50,8 @@ export interface EntityKeyRecord extends CopyRecord {
 
 /** A live profile; its statements are sorted by segment. */
 export type EntityRecord = Omit<StoredEntity, "memberships"> & {
-  readonly fullSince: Version | undefined;
-  readonly statements: readonly ({ readonly segment: string; readonly member: boolean } & Version)[];
+  readonly fullSince: StatementVersion | undefined;
+  readonly statements: readonly ({ readonly segment: string; readonly member: boolean } & StatementVersion)[];
 };
 
 /** `id` is the hash; `entity` its profile. */
@@ -70,10 +72,10 @@ export interface StreamRecord extends CopyRecord {
   readonly lastArrival: number;
 }
 
-/** `segment`: it is in the catalogue. `deletedAt`: when it was last deleted, Unix ms. At least one is present. */
+/** `segment`: it is in the catalogue. `deletion`: its last one. At least one is present. */
 export interface SegmentRecord extends CopyRecord {
   readonly segment: Segment | undefined;
-  readonly deletedAt: number | undefined;
+  readonly deletion: SegmentDeletion | undefined;
 }
 
 /** Single numbers in addition to the records. */
@@ -82,6 +84,8 @@ export interface CopyFacts {
   readonly sequence: number;
   /** Number of the newest deletion up to which all are erased in the data. */
   readonly watermark: number;
+  /** Generation of the newest deletion of any segment. */
+  readonly segmentDeletions: number;
   /** The wrapped key of receipts; absent before its first use. */
   readonly receiptKey?: string | undefined;
 }

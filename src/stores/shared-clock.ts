@@ -4,16 +4,15 @@ import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { NotReady, type Probe } from "../meters.js";
 
-/** Processes over the same stores order their actions by the clock of the shared server, if their own clocks differ. */
+/**
+ * The clock of the shared server, if those of processes differ: for schedules, leases, the slots of the recorder, and
+ * for times that are shown or compared with times that clients name. It does not order writes.
+ */
 interface SharedClock {
   /**
    * Returns the local time, or the last measured time of the server if the two differ by more than a second. Unix ms.
    */
   readonly now: Clock;
-  /**
-   * Measures the lead of the local clock over the server's, ms; negative: behind. The duration of the call is left out.
-   */
-  compare(): Promise<number>;
   /** Not ready while the local clock is wrong by more than a minute. */
   readonly probe: Probe;
   /** Resolves after a first measurement; measures hourly from then on, and logs a difference of more than a second. */
@@ -38,6 +37,7 @@ export function sharedClock(
 ): SharedClock {
   let correction = 0;
 
+  /** Measures the lead of the local clock, ms; negative: behind. The duration of the call is left out. */
   async function compare(): Promise<number> {
     const before = machine();
     const server = await serverTime();
@@ -49,7 +49,6 @@ export function sharedClock(
 
   return {
     now: () => clock() - correction,
-    compare,
 
     probe: {
       name: "clock",

@@ -8,7 +8,15 @@ import { changeOf, commitOf, freshEntity, keep, messageFor, newEntityId, newHash
 
 export type CommittingStores = Pick<
   EntityStores,
-  "entities" | "history" | "memberships" | "ledger" | "entityKeys" | "counts" | "catalogue"
+  | "entities"
+  | "history"
+  | "memberships"
+  | "ledger"
+  | "suppression"
+  | "idempotency"
+  | "entityKeys"
+  | "counts"
+  | "catalogue"
 >;
 
 /** Promises of every engine on live profiles and on commits. `open` resolves with empty stores. */
@@ -27,6 +35,7 @@ export function entityStoreContract(
 
     const stored = async (id: string) => (await stores.entities.load([id])).profiles.get(id);
     const commit = (...args: Parameters<typeof commitOf>) => stores.entities.commit(commitOf(...args));
+    const cutOffsOf = (hash: string) => stores.suppression.cutOffs([hash]);
 
     let requests = 0;
     async function accept(
@@ -53,7 +62,7 @@ export function entityStoreContract(
         notify: false,
       };
       const profiles = entities.map(({ id, revision }) => ({ id, revision }));
-      return (await stores.ledger.accept(deletion, { profiles, unheld })) !== undefined;
+      return stores.ledger.accept(deletion, { profiles, unheld });
     }
 
     it("loads profiles in the order of their ids up to a limit of bytes, at least one, and names the ids that are left", async () => {
@@ -188,7 +197,7 @@ export function entityStoreContract(
       const doomed = await keep(stores.entities, freshEntity([hash]));
       expect(await accept({ hashes: [hash], entities: [doomed], cutOff: 5 })).to.equal(true);
       const next = freshEntity([hash]);
-      const cutOffs = new Map([[hash, 5]]);
+      const cutOffs = await cutOffsOf(hash);
       expect(await commit([changeOf(next)], { owners: new Map([[hash, newEntityId()]]), cutOffs })).to.equal(false);
       expect(await commit([changeOf(next)], { owners: new Map([[hash, doomed.id]]), cutOffs })).to.equal(true);
       expect((await stores.entities.find([hash])).owners).to.deep.equal(new Map([[hash, next.id]]));
@@ -206,7 +215,7 @@ export function entityStoreContract(
         [taken, undefined],
       ]);
       const next = changeOf(freshEntity([held, taken]));
-      expect(await commit([next], { owners, cutOffs: new Map([[held, 5]]) })).to.equal(false);
+      expect(await commit([next], { owners, cutOffs: await cutOffsOf(held) })).to.equal(false);
       expect((await stores.entities.find([taken])).owners.get(taken)).to.equal(owner.id);
     });
 
@@ -243,7 +252,8 @@ export function entityStoreContract(
       await stores.catalogue.putSegment({ id: segment, name: segment, table: "user" });
       await stores.catalogue.deleteSegment(segment, 2);
       const mergedFrom = [{ id: other.id, revision: other.revision }];
-      await commit([changeOf({ ...root, mergedIds: [other.id] }, [{ add: [segment] }], mergedFrom)]);
+      const merge = changeOf({ ...root, mergedIds: [other.id] }, [{ add: [segment] }], mergedFrom);
+      expect(await commit([merge])).to.equal(false);
       expect(await stores.memberships.sizes([segment])).to.deep.equal([0]);
       expect((await stored(root.id))?.memberships.statements.has(segment)).to.equal(false);
     });
@@ -298,7 +308,7 @@ export function entityStoreContract(
         expect(await accept({ hashes: [hash] }, new Map([[hash, undefined]]))).to.equal(true);
         expect(await commit([changeOf(freshEntity([hash]))])).to.equal(false);
         const [holder] = (await stores.entities.find([hash])).owners.values();
-        const planned = { owners: new Map([[hash, holder]]), cutOffs: new Map([[hash, 1_000]]) };
+        const planned = { owners: new Map([[hash, holder]]), cutOffs: await cutOffsOf(hash) };
         expect(await commit([changeOf(freshEntity([hash]))], planned)).to.equal(true);
       });
 
@@ -309,6 +319,18 @@ export function entityStoreContract(
         if (holder !== undefined) await stores.entities.erase([holder]);
         expect(await commit([changeOf(freshEntity([hash]))])).to.equal(false);
         expect((await stores.entities.find([hash])).owners).to.deep.equal(new Map());
+      });
+
+      it("has an order of deletions and of requests that may be repeated, whatever their arrivals", async () => {
+        const hash = newHash();
+        const begin = (arrival: number) => stores.idempotency.begin({ id: newHash(), arrival, digest: "", tally: "" });
+        const early = [await begin(9_000), await begin(1)];
+        await keep(stores.entities, freshEntity([newHash()]));
+        expect(await accept({ hashes: [hash], cutOff: 500 }, new Map([[hash, undefined]]))).to.equal(true);
+        const late = [await begin(9_001), await begin(2)];
+        const position = (await cutOffsOf(hash)).get(hash)?.position ?? "";
+        for (const { began } of early) expect(began < position, `${began} < ${position}`).to.equal(true);
+        for (const { began } of late) expect(began >= position, `${began} >= ${position}`).to.equal(true);
       });
 
       it("accepts no deletion of a profile that changed since it was found", async () => {

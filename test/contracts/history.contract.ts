@@ -129,10 +129,6 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
         ["web", 3],
       ]);
       expect(await history.countByStream([])).to.deep.equal(new Map());
-      expect(await history.newestArrival([one.id, two.id])).to.equal(3);
-      expect(await history.newestArrival([one.id])).to.equal(2);
-      expect(await history.newestArrival(["0".repeat(32)])).to.equal(undefined);
-      expect(await history.newestArrival([])).to.equal(undefined);
       const found = await history.at(
         [one.id, two.id],
         [1, 3, 9].map((arrival) => ({ arrival, position: 0 })),

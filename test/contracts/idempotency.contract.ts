@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Idempotency, IdempotentRequest } from "../../src/entities/ports.js";
+import type { Idempotency, IdempotentRequest, NewIdempotentRequest } from "../../src/entities/ports.js";
 
 const DAY = 24 * 3_600_000;
 
@@ -15,23 +15,30 @@ export function idempotencyContract(name: string, open: () => Promise<{ store: I
     after(() => close());
 
     let serial = 0;
-    const newRequest = (arrival: number): IdempotentRequest => {
+    const newRequest = (arrival: number): NewIdempotentRequest => {
       serial += 1;
       return { id: serial.toString(16).padStart(64, "0"), arrival, digest: "a1", tally: "" };
     };
-    const repeatOf = (request: IdempotentRequest, arrival: number) => ({ ...request, arrival, digest: "b2" });
+    const given = (stored: IdempotentRequest | undefined) => {
+      if (stored === undefined) return undefined;
+      const { began: _, ...request } = stored;
+      return request;
+    };
+    const begin = async (request: NewIdempotentRequest) => given(await store.begin(request));
+    const finish = async (request: NewIdempotentRequest) => given(await store.finish(request));
+    const repeatOf = (request: NewIdempotentRequest, arrival: number) => ({ ...request, arrival, digest: "b2" });
 
     it("stores a request once, and returns the stored one to every later call", async () => {
       const request = newRequest(1000.5);
-      expect(await store.begin(request)).to.deep.equal(request);
+      expect(await begin(request)).to.deep.equal(request);
       for (const arrival of [1000.5, 1500, 900, 1000 + DAY]) {
-        expect(await store.begin(repeatOf(request, arrival))).to.deep.equal(request);
+        expect(await begin(repeatOf(request, arrival))).to.deep.equal(request);
       }
     });
 
     it("returns the same request to all of several concurrent calls", async () => {
       const request = newRequest(1000);
-      const calls = Array.from({ length: 8 }, (_, i) => store.begin(repeatOf(request, 1000 + i)));
+      const calls = Array.from({ length: 8 }, (_, i) => begin(repeatOf(request, 1000 + i)));
       const [first, ...others] = await Promise.all(calls);
       expect(first?.id).to.equal(request.id);
       for (const other of others) expect(other).to.deep.equal(first);
@@ -39,39 +46,39 @@ export function idempotencyContract(name: string, open: () => Promise<{ store: I
 
     it("stores the tally of a request once, with the digest of the whole body", async () => {
       const request = newRequest(1000);
-      await store.begin(request);
+      await begin(request);
       const finished = { ...request, digest: "c3", tally: "{}" };
-      expect(await store.finish(finished)).to.deep.equal(finished);
-      expect(await store.finish({ ...request, digest: "d4", tally: "[]" })).to.deep.equal(finished);
-      expect(await store.begin(repeatOf(request, 2000))).to.deep.equal(finished);
+      expect(await finish(finished)).to.deep.equal(finished);
+      expect(await finish({ ...request, digest: "d4", tally: "[]" })).to.deep.equal(finished);
+      expect(await begin(repeatOf(request, 2000))).to.deep.equal(finished);
     });
 
     it("finishes no request that is not stored, or that has begun again since", async () => {
       const request = newRequest(1000);
-      expect(await store.finish({ ...request, tally: "{}" })).to.equal(undefined);
-      await store.begin(request);
+      expect(await finish({ ...request, tally: "{}" })).to.equal(undefined);
+      await begin(request);
       const again = repeatOf(request, 1000.5 + DAY);
-      expect(await store.begin(again)).to.deep.equal(again);
-      expect(await store.finish({ ...request, tally: "{}" })).to.equal(undefined);
-      expect(await store.begin(repeatOf(request, 2000 + DAY))).to.deep.equal(again);
+      expect(await begin(again)).to.deep.equal(again);
+      expect(await finish({ ...request, tally: "{}" })).to.equal(undefined);
+      expect(await begin(repeatOf(request, 2000 + DAY))).to.deep.equal(again);
     });
 
     it("begins a request again after a day", async () => {
       const request = newRequest(1000);
-      await store.begin(request);
-      await store.finish({ ...request, tally: "{}" });
-      expect((await store.begin(repeatOf(request, 999 + DAY))).tally).to.equal("{}");
+      await begin(request);
+      await finish({ ...request, tally: "{}" });
+      expect((await begin(repeatOf(request, 999 + DAY)))?.tally).to.equal("{}");
       const again = repeatOf(request, 1000 + DAY);
-      expect(await store.begin(again)).to.deep.equal(again);
+      expect(await begin(again)).to.deep.equal(again);
     });
 
     it("removes requests that are a day old", async () => {
       const [old, young] = [newRequest(1000), newRequest(1001)];
-      for (const request of [old, young]) await store.begin(request);
+      for (const request of [old, young]) await begin(request);
       for (let times = 0; times < 2; times += 1) await store.forget(1000 + DAY);
       const later = repeatOf(old, 2000);
-      expect(await store.begin(later)).to.deep.equal(later);
-      expect(await store.begin(repeatOf(young, 2000))).to.deep.equal(young);
+      expect(await begin(later)).to.deep.equal(later);
+      expect(await begin(repeatOf(young, 2000))).to.deep.equal(young);
     });
   });
 }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { EntityStores } from "../../src/stores/stores.js";
-import { changeOf, commitOf, freshEntity, keep, messageFor, type Said } from "../support/commits.js";
+import { changeOf, commitOf, freshEntity, keep, type Said } from "../support/commits.js";
 
 export interface OpenIndex {
   readonly stores: Pick<EntityStores, "entities" | "memberships" | "catalogue">;
@@ -21,7 +21,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
 
     const person = (...said: Said[]) => keep(opened.stores.entities, freshEntity(), { said });
     const put = (id: string) => opened.stores.catalogue.putSegment({ id, name: id, table: "user" });
-    const remove = async (id: string, at: number) => {
+    const remove = async (id: string, at = DELETED_AT) => {
       await put(id);
       expect(await opened.stores.catalogue.deleteSegment(id, at)).to.equal("deleted");
     };
@@ -36,8 +36,10 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
     /** Ids of the segments that a profile has a statement about. */
     const stated = async (entity: { readonly id: string }) => [...(await stored(entity)).memberships.statements.keys()];
     const at = (time: number, arrival = time) => ({ time, arrival, position: 0 });
-    /** Time of a deletion: later than every message here, and less than half of `2 * LATER`. */
-    const LATER = 10_000;
+    const DELETED_AT = 10_000;
+    /** Arrivals by clocks that are behind that of the deletion, and ahead of it. */
+    const BEHIND = at(DELETED_AT - 5_000);
+    const AHEAD = at(DELETED_AT + 5_000);
 
     it("counts members and overlaps", async () => {
       const { memberships } = opened.stores;
@@ -79,7 +81,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       const segments = ["$add", "+x", "-x", "x", "a.b", "__proto__"];
       await person({ add: segments });
       expect(await opened.stores.memberships.sizes(segments)).to.deep.equal(segments.map(() => 1));
-      await remove("$add", LATER);
+      await remove("$add");
       expect(await opened.stores.memberships.sizes(["$add", "x"])).to.deep.equal([0, 1]);
     });
 
@@ -88,94 +90,92 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       ["after void statements are removed", removeVoid],
     ] as const) {
       describe(`a segment that was deleted, ${when}`, () => {
-        const version = at(LATER - 1);
-
-        it("has no member in any profile, size or overlap", async () => {
-          const [segment, other] = [newSegment(), newSegment()];
-          const member = await person({ add: [segment, other], version });
-          const former = await person({ remove: [segment], version });
-          await remove(segment, LATER);
-          await settle();
-          const { memberships } = opened.stores;
-          expect(await memberships.sizes([segment, other])).to.deep.equal([0, 1]);
-          expect(await memberships.sizes([segment])).to.deep.equal([0]);
-          expect(await memberships.overlap(segment, other)).to.equal(0);
-          expect(await memberships.overlap(other, segment)).to.equal(0);
-          expect(await stated(member)).to.deep.equal([other]);
-          expect(await stated(former)).to.deep.equal([]);
-        });
-
-        it("has the newer members alone once it is put or named again", async () => {
-          const [segment, other] = [newSegment(), newSegment()];
-          const [first, second] = [
-            await person({ add: [segment, other], version }),
-            await person({ add: [segment], version }),
-          ];
-          await remove(segment, LATER);
-          await settle();
-          await put(segment);
-          await keep(opened.stores.entities, await stored(first), {
-            said: [{ add: [segment], version: at(2 * LATER) }],
+        for (const version of [BEHIND, AHEAD]) {
+          it(`has no member in any profile, size or overlap, of messages that arrived before at ${version.arrival}`, async () => {
+            const [segment, other] = [newSegment(), newSegment()];
+            const member = await person({ add: [segment, other], version });
+            const former = await person({ remove: [segment], version });
+            await remove(segment);
+            await settle();
+            const { memberships } = opened.stores;
+            expect(await memberships.sizes([segment, other])).to.deep.equal([0, 1]);
+            expect(await memberships.sizes([segment])).to.deep.equal([0]);
+            expect(await memberships.overlap(segment, other)).to.equal(0);
+            expect(await memberships.overlap(other, segment)).to.equal(0);
+            expect(await stated(member)).to.deep.equal([other]);
+            expect(await stated(former)).to.deep.equal([]);
           });
-          const { memberships } = opened.stores;
-          for (const again of [async () => {}, removeVoid]) {
-            await again();
-            expect(await memberships.sizes([segment])).to.deep.equal([1]);
-            expect(await memberships.overlap(segment, other)).to.equal(1);
-            expect((await stated(first)).sort()).to.deep.equal([segment, other].sort());
-            expect(await stated(second)).to.deep.equal([]);
+        }
+
+        for (const [first, second] of [
+          [BEHIND, AHEAD],
+          [AHEAD, BEHIND],
+        ] as const) {
+          for (const [what, said] of [
+            ["a membership", { add: true }],
+            ["a full list", { add: true, full: true }],
+            ["a full list without the segment", { add: false, full: true }],
+          ] as const) {
+            it(`has only members that are stated later, at ${second.arrival} after ${what} at ${first.arrival}`, async () => {
+              const [segment, other] = [newSegment(), newSegment()];
+              const add = said.add ? [segment, other] : [other];
+              const one = await person({ ...said, add, version: first });
+              const two = await person({ ...said, add, version: first });
+              await remove(segment);
+              await settle();
+              await put(segment);
+              const { memberships, entities } = opened.stores;
+              await keep(entities, await stored(one), { said: [{ add: [segment], version: second }] });
+              for (const again of [async () => {}, removeVoid]) {
+                await again();
+                expect(await memberships.sizes([segment])).to.deep.equal([1]);
+                expect(await memberships.overlap(segment, other)).to.equal(1);
+                expect((await stated(one)).sort()).to.deep.equal([segment, other].sort());
+                expect(await stated(two)).to.deep.equal([other]);
+              }
+            });
+          }
+        }
+
+        it("gets no member by a message that names an event time up to the deletion, and one by a later event", async () => {
+          const segment = newSegment();
+          await remove(segment);
+          await settle();
+          for (const [time, members] of [
+            [DELETED_AT, 0],
+            [DELETED_AT + 1, 1],
+          ] as const) {
+            await person({ add: [segment], version: at(time, AHEAD.arrival) });
+            expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([members]);
           }
         });
 
-        for (const [what, late] of [
-          ["an event of before the deletion that arrives later", at(LATER - 1, LATER + 1)],
-          ["an event of after the deletion that had arrived before", at(LATER + 1, LATER)],
-        ] as const) {
-          it(`gets no member, and is not registered, by ${what}`, async () => {
-            const segment = newSegment();
-            await remove(segment, LATER);
-            await settle();
-            const change = changeOf(freshEntity(), [{ add: [segment], version: late }]);
-            const commit = commitOf([change], { segments: [{ id: segment, table: "user" }] });
-            expect(await opened.stores.entities.commit(commit)).to.equal(true);
-            expect(await opened.stores.catalogue.segment(segment)).to.equal(undefined);
-            expect(await stated(change.entity)).to.deep.equal([]);
-            expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([0]);
+        it("refuses a commit that was planned before its deletion", async () => {
+          const segment = newSegment();
+          const { entities } = opened.stores;
+          const { deletions } = await entities.find([], 0, [segment]);
+          const change = changeOf(freshEntity(), [{ add: [segment], version: AHEAD }], [], deletions);
+          await remove(segment);
+          await settle();
+          const commit = commitOf([change], {
+            generation: deletions.newest,
+            segments: [{ id: segment, table: "user" }],
           });
-        }
+          expect(await entities.commit(commit)).to.equal(false);
+          expect(await opened.stores.catalogue.segment(segment)).to.equal(undefined);
+        });
       });
     }
 
-    it("takes a future-dated membership away with its segment", async () => {
-      const segment = newSegment();
-      const member = await person({ add: [segment], version: at(LATER + 600_000, LATER - 1) });
-      await remove(segment, LATER);
-      expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([0]);
-      await removeVoid();
-      await keep(opened.stores.entities, await stored(member), {
-        said: [{ add: [segment], version: at(2 * LATER) }],
-      });
-      expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([1]);
-    });
-
-    it("removes statements that arrived before the deletion, whatever clock the deletion was stamped by", async () => {
-      const segment = newSegment();
-      const entity = freshEntity();
-      const version = at(LATER + 5);
-      await keep(opened.stores.entities, entity, {
-        said: [{ add: [segment], version }],
-        messages: [messageFor(entity.id, version)],
-      });
-      await remove(segment, LATER);
-      expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([0]);
-    });
-
     it("removes the void statements of thousands of members in several calls", async () => {
       const segment = newSegment();
-      const changes = Array.from({ length: 2_500 }, () => changeOf(freshEntity(), [{ add: [segment] }]));
+      const { deletions } = await opened.stores.entities.find([], 0, [segment]);
+      const changes = Array.from({ length: 2_500 }, () => changeOf(freshEntity(), [{ add: [segment] }], [], deletions));
+      const commitAll = (some: typeof changes) =>
+        opened.stores.entities.commit(commitOf(some, { generation: deletions.newest }));
       for (let from = 0; from < changes.length; from += 500)
-        expect(await opened.stores.entities.commit(commitOf(changes.slice(from, from + 500)))).to.equal(true);
-      await remove(segment, LATER);
+        expect(await commitAll(changes.slice(from, from + 500))).to.equal(true);
+      await remove(segment);
       expect(await opened.stores.catalogue.endMemberships()).to.equal(true);
       expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([0]);
       await removeVoid();

@@ -11,12 +11,15 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
     });
     afterEach(() => at.close());
 
+    const timesOf = async (hashes: readonly string[]) =>
+      new Map([...(await at.suppression.cutOffs(hashes))].map(([hash, { time }]) => [hash, time]));
+
     it("knows every identity and entity of a request from its acceptance on, and after it is complete", async () => {
       const { ledger, suppression } = at;
       expect(await suppression.cutOffs(["hash-a"])).to.deep.equal(new Map());
       await ledger.accept(someDeletion("a", { cutOff: 1000.25 }), noScope);
       for (const _ of ["open", "complete"]) {
-        expect(await suppression.cutOffs(["hash-a", "other-a", "unknown"])).to.deep.equal(
+        expect(await timesOf(["hash-a", "other-a", "unknown"])).to.deep.equal(
           new Map([
             ["hash-a", 1000.25],
             ["other-a", 1000.25],
@@ -30,12 +33,21 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
     it("answers the newest cut-off of several requests", async () => {
       await at.ledger.accept(someDeletion("a", { cutOff: 3000 }), noScope);
       await at.ledger.accept(someDeletion("b", { cutOff: 2000, hashes: ["hash-b", "hash-a"] }), noScope);
-      expect(await at.suppression.cutOffs(["hash-a", "hash-b"])).to.deep.equal(
+      expect(await timesOf(["hash-a", "hash-b"])).to.deep.equal(
         new Map([
           ["hash-a", 3000],
           ["hash-b", 2000],
         ]),
       );
+    });
+
+    it("Each deletion of an identity has a greater position than the ones before, whatever its cut-off", async () => {
+      const positions: string[] = [];
+      for (const [index, cutOff] of [3000, 1000, 2000, 3000].entries()) {
+        await at.ledger.accept(someDeletion(`${index}`, { cutOff, hashes: ["one"] }), noScope);
+        positions.push((await at.suppression.cutOffs(["one"])).get("one")?.position ?? "");
+      }
+      expect(positions).to.deep.equal([...new Set(positions)].sort());
     });
 
     it("answers nothing when nothing is asked", async () => {

@@ -77,7 +77,7 @@ export const noObserver: DeletionObserver = { completed: () => {}, failed: () =>
 /** Deletions from these stores alone, unless `own` has more targets. */
 export function deletionsOver(
   stores: Stores,
-  own: Pick<DeletionDependencies, "clock" | "now"> & Partial<DeletionDependencies>,
+  own: Pick<DeletionDependencies, "clock"> & Partial<DeletionDependencies>,
 ): DeletionService {
   return openDeletions({
     ...stores,
@@ -108,7 +108,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
   const own = {
     targets: [...downstreamTargets({ ...stores, remote: [], failpoint }), ...more],
     clock,
-    now: async () => now(),
+    arrivalClock: now,
     log: options.log ?? openLog("silent"),
     observer: options.observer ?? noObserver,
     failpoint,

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { segmentNames } from "../../src/catalogue/segments.js";
 import { monotonicClock } from "../../src/clock.js";
 import { collectMessages } from "../../src/entities/collect/collect-messages.js";
@@ -14,8 +14,11 @@ import { deletionsOver, runDue, runNow } from "./erasure-stage.js";
 /** A message as a test words it; an identity is `field:value`. */
 export interface ModelMessage {
   readonly identities: readonly string[];
-  readonly time: number;
+  /** The event time that it names; undefined: none. */
+  readonly time: number | undefined;
   readonly arrival: number;
+  /** Its request under an idempotency key, which may be repeated; undefined for others. */
+  readonly key?: string | undefined;
   /** null removes the attribute. */
   readonly attribute: readonly [name: string, value: number | null];
   /** A segment that the entity is in from then on. */
@@ -33,12 +36,23 @@ export interface Process {
   runDue(): Promise<void>;
   replay(): Promise<void>;
   collect(message: ModelMessage): Promise<void>;
-  delete(identity: string, cutOff: number): Promise<string>;
+  delete(identity: string): Promise<string>;
+  /** Adds the segment unless it is there, and deletes it. */
+  deleteSegment(id: string): Promise<void>;
   read(identity: string): Promise<Seen>;
   hashOf(identity: string): string;
 }
 
-const PORTS = ["ledger", "suppression", "entities", "history", "memberships", "entityKeys", "catalogue"] as const;
+const PORTS = [
+  "ledger",
+  "suppression",
+  "entities",
+  "history",
+  "memberships",
+  "entityKeys",
+  "catalogue",
+  "idempotency",
+] as const;
 const tables = tablesOf([{ name: "user", identities: ["email", "user_id"], nobody: [] }]);
 const table: Table = tableNamed(tables, "user");
 
@@ -59,8 +73,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     clock,
     newId,
   };
-  let cutOff = 0;
-  const deletions = deletionsOver(own, { clock, now: async () => cutOff });
+  const deletions = deletionsOver(own, { clock });
   const collect = collectMessages(profiles, MOST_SEGMENTS);
   const read = readEntity(profiles);
 
@@ -69,20 +82,27 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     runDue: () => runDue(stores.ledger, deletions, clock),
     replay: deletions.replay,
 
-    async collect({ identities, time, arrival, attribute, segment }) {
+    async collect({ identities, time, arrival, key, attribute, segment }) {
+      const request = key === undefined ? undefined : { id: key, arrival, digest: "", tally: "" };
+      const stored = request && (await own.idempotency.begin(request));
+      const first = stored?.arrival ?? arrival;
       const message = {
         identities: identities.map(identityOf),
         attributes: [attribute],
         segments: segment === undefined ? undefined : { add: [segment], remove: [], full: false },
         body: {},
       };
-      const version = { time, arrival, position: 0 };
-      await collect("web", table, [{ id: newId(), isRepeat: false, version, bytes: 100, message }]);
+      const version = { time: time ?? first, arrival: first, position: 0 };
+      const possiblyStoredSince = first === arrival ? undefined : stored?.began;
+      const id = key === undefined ? newId() : createHash("sha256").update(key).digest("hex").slice(0, 32);
+      await collect("web", table, [{ id, possiblyStoredSince, version, bytes: 100, message }]);
     },
 
-    delete(identity, at) {
-      cutOff = at;
-      return deletions.accept("user", identityOf(identity));
+    delete: (identity) => deletions.accept("user", identityOf(identity)),
+
+    async deleteSegment(id) {
+      await own.catalogue.putSegment({ id, name: id, table: "user" });
+      await own.catalogue.deleteSegment(id, clock());
     },
 
     hashOf: (identity) => hashIdentity("user", identityOf(identity)),

@@ -17,7 +17,7 @@ describe("a deletion whose worker dies", function () {
     const calls = new HeldCalls();
     const dying = openProcess(stores, time.clock, calls);
     const living = openProcess(stores, time.clock);
-    const id = await living.delete("email:a", time.now());
+    const id = await living.delete("email:a");
     // The call after the lease.
     const reached = calls.hold(1);
     const running = dying.run(id).catch(() => {});
@@ -42,7 +42,7 @@ describe("a deletion whose worker dies", function () {
     const identities = ["email:a", "user_id:a"];
     await living.collect({ identities, time: arrival, arrival, attribute: ["plan", 1], segment: "buyers" });
     time.pass(1000);
-    const id = await living.delete("email:a", time.now());
+    const id = await living.delete("email:a");
 
     const dieAt = async (call: number) => {
       const reached = calls.hold(call);

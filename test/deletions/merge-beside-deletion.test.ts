@@ -26,7 +26,7 @@ describe("a message that merges two profiles, and a concurrent DELETE of one of 
   });
 
   const process = (stores: Stores, calls?: HeldCalls) => openProcess(stores, time.clock, calls, made);
-  const remove = (at: Process, identity: string) => at.delete(identity, time.now());
+  const remove = (at: Process, identity: string) => at.delete(identity);
   const collect = (at: Process, identities: readonly string[], segment?: string) => {
     const arrival = time.now();
     return at.collect({ identities, time: arrival, arrival, attribute: ["seen", 1], segment });

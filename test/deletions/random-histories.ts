@@ -5,10 +5,11 @@ import { ErasureModel } from "../support/erasure-model.js";
 import type { Operation, Request, SentMessage, Shown } from "../support/erasure-worlds.js";
 import { HeldCalls } from "../support/held-calls.js";
 import { openProcess, type Process, type Seen, virtualClock } from "./erasure-world.js";
+import { MembershipModel } from "./membership-model.js";
 
 interface Said {
   readonly who: readonly number[];
-  /** Event time against now, ms; 0 is the arrival itself. */
+  /** The event time that it names against now, ms; 0: it names none. */
   readonly ahead: number;
 }
 
@@ -16,14 +17,19 @@ type Short =
   | { readonly kind: "collect"; readonly said: Said }
   | { readonly kind: "replay"; readonly which: number }
   | { readonly kind: "delete"; readonly who: number }
+  | { readonly kind: "deleteSegment"; readonly which: number }
   | { readonly kind: "run"; readonly which: number };
 
-/** Work that is held at a call, or dies there, while other things happen. */
+/**
+ * Work that is held at a call, or dies there, while other things happen. A request that died is repeated under its
+ * idempotency key after some more.
+ */
 interface Slow<Kind = "held" | "dies"> {
   readonly kind: Kind;
   readonly work: Short;
   readonly calls: number;
   readonly meanwhile: readonly Short[];
+  readonly beforeRepeat: readonly Short[];
 }
 
 type Step = Short | Slow<"held"> | Slow<"dies"> | { readonly kind: "sweep" } | { readonly kind: "restart" };
@@ -43,6 +49,7 @@ const short: fc.Arbitrary<Short> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: fc.constant("collect" as const), said }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("replay" as const), which: fc.nat(20) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("delete" as const), who: fc.nat(names.length - 1) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("deleteSegment" as const), which: fc.nat(SEGMENTS - 1) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("run" as const), which: fc.nat(3) }) },
 );
 
@@ -55,6 +62,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       work: short,
       calls: fc.nat(25),
       meanwhile: fc.array(short, { maxLength: 4 }),
+      beforeRepeat: fc.array(short, { maxLength: 3 }),
     }),
   },
   {
@@ -63,13 +71,23 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** A property over histories of writing, erasing and reading, and how many steps were taken in all of its runs. */
+/** Lead of the clock of a process, ms. */
+const ahead = fc.oneof(
+  fc.constantFrom(0, 900, -900, 10_000, -10_000, 600_000, -600_000),
+  fc.integer({ min: -600_000, max: 600_000 }),
+);
+
+/**
+ * A property over histories of writing, erasing and reading through two processes whose clocks differ, and how many
+ * steps were taken in all of its runs.
+ */
 export function erasedStayErased(stores: Stores) {
   let steps = 0;
   let lives = 0;
-  const property = fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), async (history) => {
+  const histories = fc.array(step, { minLength: 20, maxLength: 60 });
+  const property = fc.asyncProperty(histories, fc.tuple(ahead, ahead), async (history, clocks) => {
     lives += 1;
-    const life = new Life(stores, `-${lives}`);
+    const life = new Life(stores, `-${lives}`, clocks);
     for (const one of history) {
       await life.take(one);
       steps += 1 + ("meanwhile" in one ? one.meanwhile.length : 0);
@@ -87,16 +105,24 @@ class Life {
   readonly #messages: SentMessage[] = [];
   readonly #stores: Stores;
   readonly #people: readonly string[];
-  readonly #process: Process;
+  readonly #suffix: string;
+  readonly #process: AheadProcess;
   /** Another process, which can be held or die. */
-  readonly #other: Process;
+  readonly #other: AheadProcess;
+  readonly #memberships: MembershipModel;
   #operations = 0;
 
-  constructor(stores: Stores, suffix: string) {
+  constructor(stores: Stores, suffix: string, [ahead, otherAhead]: readonly [number, number]) {
     this.#stores = stores;
+    this.#suffix = suffix;
     this.#people = names.map((name) => name + suffix);
-    this.#process = openProcess(stores, this.#time.clock);
-    this.#other = openProcess(stores, this.#time.clock, this.#calls);
+    this.#memberships = new MembershipModel((number) => segmentOf(number) + suffix);
+    const open = (aheadMs: number, calls?: HeldCalls) => ({
+      ...openProcess(stores, () => this.#time.clock() + aheadMs, calls),
+      aheadMs,
+    });
+    this.#process = open(ahead);
+    this.#other = open(otherAhead, this.#calls);
   }
 
   async take(one: Step): Promise<void> {
@@ -130,8 +156,10 @@ class Life {
 
   async #atOnce(one: Short): Promise<void> {
     const work = this.#workOf(one, this.#process);
-    await work?.run();
-    if (work?.request !== undefined) this.#model.take([this.#operationOf(work.request, work.at, work.at, true)]);
+    if (work === undefined) return;
+    await work.run();
+    this.#note(work);
+    if (work.request !== undefined) this.#model.take([this.#operationOf(work, work.at, true)]);
   }
 
   /** Holds the work at one of its calls while other work is done; then it continues, or dies there. */
@@ -139,7 +167,8 @@ class Life {
     const work = this.#workOf(one.work, this.#other);
     if (work === undefined) return;
     const until = work.at + PAUSE_MS * (one.meanwhile.length + 1);
-    const held = work.request && this.#operationOf(work.request, work.at, until, false);
+    this.#note(work, until);
+    const held = work.request && this.#operationOf(work, until, false);
     if (held !== undefined) this.#model.take([held]);
     const reached = this.#calls.hold(one.calls);
     const running = work.run().then(
@@ -159,33 +188,59 @@ class Life {
     if (!finished) await this.#process.replay();
     if (held === undefined) return;
     if (finished) return this.#model.answer(held);
-    // It has taken effect by now or never will.
     await this.#look({ segments: false });
-    this.#model.settle(({ id }) => id === held.id);
+    const { repeat } = work;
+    // Without a repeat it has taken effect by now or never will.
+    if (repeat === undefined) return this.#model.settle(({ id }) => id === held.id);
+    for (const other of one.beforeRepeat) {
+      this.#time.pass(PAUSE_MS);
+      await this.#atOnce(other);
+      await this.#look({ segments: false });
+    }
+    this.#time.pass(PAUSE_MS);
+    const again = { ...work, at: this.#time.now(), through: this.#process };
+    await repeat(again.at);
+    this.#note(again);
+    this.#model.take([{ ...this.#operationOf(again, again.at, true), repeats: held }]);
   }
 
-  /** A step of the work; `request` is the time of the request if it changes the results of reads. */
-  #workOf(one: Short, process: Process): { at: number; request?: Request; run(): Promise<unknown> } | undefined {
+  #workOf(one: Short, through: AheadProcess): Work | undefined {
     const at = this.#time.now();
-    if (one.kind === "run") return { at, run: () => this.#runOne(one.which, process) };
+    if (one.kind === "run") return { at, through, run: () => this.#runOne(one.which, through) };
+    if (one.kind === "deleteSegment") {
+      const segment = segmentOf(one.which) + this.#suffix;
+      return { at, through, deletes: segment, run: () => through.deleteSegment(segment) };
+    }
     if (one.kind === "delete") {
       const request = { kind: "delete", who: one.who } as const;
-      return { at, request, run: () => process.delete(this.#people[one.who] as string, at) };
+      return { at, through, request, run: () => through.delete(this.#people[one.who] as string) };
     }
     const message = one.kind === "collect" ? this.#messageOf(one.said, at) : this.#again(one.which);
     if (message === undefined) return undefined;
+    const key = `${this.#suffix} ${this.#operations}`;
+    const collect = (process: AheadProcess, arrival: number) =>
+      process.collect({
+        identities: message.who.map((who) => this.#people[who] as string),
+        time: message.time,
+        arrival: arrival + process.aheadMs,
+        key,
+        attribute: [`m${message.number}`, message.number],
+        segment: segmentOf(message.number) + this.#suffix,
+      });
     return {
       at,
+      through,
       request: { kind: "collect", messages: [message] },
-      run: () =>
-        process.collect({
-          identities: message.who.map((who) => this.#people[who] as string),
-          time: message.time ?? at,
-          arrival: at,
-          attribute: [`m${message.number}`, message.number],
-          segment: segmentOf(message.number),
-        }),
+      run: () => collect(through, at),
+      repeat: (later) => collect(this.#process, later),
     };
+  }
+
+  /** Notes when the work changes memberships. */
+  #note({ at, through, request, deletes }: Work, to = at): void {
+    const during = { from: at, to };
+    if (deletes !== undefined) this.#memberships.deleted(deletes, during, through.aheadMs);
+    if (request?.kind === "collect") for (const message of request.messages) this.#memberships.stated(message, during);
   }
 
   async #runOne(which: number, process: Process): Promise<void> {
@@ -195,7 +250,7 @@ class Life {
   }
 
   #messageOf({ who, ahead }: Said, at: number): SentMessage {
-    const time = ahead === 0 ? at : Math.floor(at + ahead);
+    const time = ahead === 0 ? undefined : Math.floor(at + ahead);
     const message = { number: this.#messages.length, who, time, slot: "" };
     this.#messages.push(message);
     return message;
@@ -205,9 +260,15 @@ class Life {
     return this.#messages[which % Math.max(1, this.#messages.length)];
   }
 
-  #operationOf(request: Request, from: number, to: number, answered: boolean): Operation {
+  #operationOf(
+    { at, through, request }: Pick<Work, "at" | "through" | "request">,
+    to: number,
+    answered: boolean,
+  ): Operation {
+    if (request === undefined) throw new Error("The work is no request");
     this.#operations += 1;
-    return { id: this.#operations, request, during: { from, to }, answered, through: 0 };
+    const { aheadMs } = through;
+    return { id: this.#operations, request, during: { from: at, to }, answered, through: 0, aheadMs };
   }
 
   /** Reads every identity. Segments follow a profile: while a message is being applied they may lag behind. */
@@ -216,7 +277,7 @@ class Life {
     for (const [who, person] of this.#people.entries()) {
       const shown = this.#shown(await this.#process.read(person), segments);
       const at = this.#time.now();
-      reads.push(this.#operationOf({ kind: "read", who, shown }, at, at, true));
+      reads.push(this.#operationOf({ at, through: this.#process, request: { kind: "read", who, shown } }, at, true));
     }
     this.#model.take(reads);
   }
@@ -227,7 +288,7 @@ class Life {
       expect(name).to.equal(`m${value}`);
       return value;
     });
-    if (segments) expect(seen.segments).to.deep.equal([...new Set(messages.map(segmentOf))].sort());
+    if (segments) this.#memberships.check(messages, seen.segments);
     const who = seen.identities.map((identity) => this.#people.indexOf(identity));
     return { who: who.sort((a, b) => a - b), messages: messages.sort((a, b) => a - b) };
   }
@@ -235,4 +296,18 @@ class Life {
 
 function segmentOf(number: number): string {
   return `segment-${number % SEGMENTS}`;
+}
+
+type AheadProcess = Process & { readonly aheadMs: number };
+
+interface Work {
+  readonly at: number;
+  readonly through: AheadProcess;
+  /** If it changes the results of reads. */
+  readonly request?: Request;
+  /** The segment that it deletes. */
+  readonly deletes?: string;
+  run(): Promise<unknown>;
+  /** Repeats the request under its key. */
+  repeat?(at: number): Promise<unknown>;
 }

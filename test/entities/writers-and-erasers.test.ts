@@ -27,7 +27,7 @@ describe("a writer that is held up while a profile is erased", function () {
   async function open(): Promise<void> {
     calls = new HeldCalls();
     stage = await entityStage((stores) => portsThrough(stores, PROFILE_PORTS, calls.around));
-    deletions = deletionsOver(stage.stores, { clock: Date.now, now: async () => stage.arrivalClock() });
+    deletions = deletionsOver(stage.stores, { clock: Date.now, arrivalClock: stage.arrivalClock });
     await stage.collect([{ _uid: "known", at: LONG_AGO, before: 1, segments: ["s"] }]);
     await stage.collect([{ _uid: "other", at: LONG_AGO, before: 2, segments: ["t"] }]);
   }

@@ -87,11 +87,11 @@ onServers(["mongodb"], "mongodb", () => {
       return { data, ledger, transact: transactions(engine.client, 10_000) };
     };
     const DELETED_AT = 1_000;
-    /** A commit of a new profile with the segment, by an event of this time. */
-    const member = (time: number) => {
-      const version = { time, arrival: time, position: 0 };
-      const change = changeOf(freshEntity(), [{ add: ["late"], version }]);
-      return commitOf([change], { segments: [{ id: "late", table: "user" }] });
+    /** A commit of a new profile with the segment. */
+    const member = async () => {
+      const { deletions } = await engine.stores.entities.find([], 0, ["late"]);
+      const change = changeOf(freshEntity(), [{ add: ["late"] }], [], deletions);
+      return commitOf([change], { segments: [{ id: "late", table: "user" }], generation: deletions.newest });
     };
     const members = async () => (await engine.stores.memberships.sizes(["late"]))[0];
     const put = () => engine.stores.catalogue.putSegment({ id: "late", name: "late", table: "user" });
@@ -105,7 +105,7 @@ onServers(["mongodb"], "mongodb", () => {
     const stored = () => engine.client.db(engine.name).collection("entities").countDocuments({ segments: "+late" });
 
     /** Deletes the segment while a commit that has read it is in progress, and then lets the commit continue. */
-    async function deleteBeside(time: number): Promise<void> {
+    async function deleteBeside(): Promise<void> {
       const calls = new HeldCalls();
       const reached = calls.hold();
       const { transact, ...own } = parts();
@@ -117,7 +117,7 @@ onServers(["mongodb"], "mongodb", () => {
         });
       const wrapping = keyWrapping(Buffer.alloc(32));
       const entities = mongoEntityStore({ ...own, deadlineMs: 10_000, wrapping, transact: held });
-      const kept = entities.commit(member(time));
+      const kept = entities.commit(await member());
       await reached;
       await deleteSegment("late", DELETED_AT, engine.stores.catalogue);
       calls.release();
@@ -125,7 +125,7 @@ onServers(["mongodb"], "mongodb", () => {
     }
 
     it("has no member, and the removal finds a statement that was stored after the deletion", async () => {
-      await deleteBeside(DELETED_AT);
+      await deleteBeside();
       expect(await stored()).to.equal(1);
       expect(await members()).to.equal(0);
       await removeVoid();
@@ -134,7 +134,7 @@ onServers(["mongodb"], "mongodb", () => {
     });
 
     it("starts without members when it is put again", async () => {
-      await deleteBeside(DELETED_AT);
+      await deleteBeside();
       await put();
       expect(await members()).to.equal(0);
       await removeVoid();
@@ -143,25 +143,19 @@ onServers(["mongodb"], "mongodb", () => {
     });
 
     it("has the newer member alone when a message has named it again since", async () => {
-      await deleteBeside(DELETED_AT);
-      expect(await engine.stores.entities.commit(member(DELETED_AT + 1))).to.equal(true);
+      await deleteBeside();
+      expect(await engine.stores.entities.commit(await member())).to.equal(true);
       expect(await members()).to.equal(1);
       await removeVoid();
       expect(await members()).to.equal(1);
       expect(await stored()).to.equal(1);
     });
 
-    it("is registered again by the removal when the member that was kept after the deletion is newer", async () => {
-      await deleteBeside(DELETED_AT + 1);
-      await removeVoid();
-      expect(await engine.stores.catalogue.segment("late")).to.deep.equal({ id: "late", name: "late", table: "user" });
-      expect(await members()).to.equal(1);
-    });
-
     it("is searched for void statements until five minutes have passed and none is found", async () => {
       const removed = engine.client.db(engine.name).collection<{ _id: string; lookUntil?: Date }>("removed_segments");
       const ended = () => removed.countDocuments({ lookUntil: { $exists: false } });
       await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });
+      const outdated = await member();
       await deleteSegment("late", DELETED_AT, engine.stores.catalogue);
       await removed.updateOne({ _id: "late" }, { $set: { lookUntil: new Date(1) } });
       await removeVoid();
@@ -169,8 +163,24 @@ onServers(["mongodb"], "mongodb", () => {
       expect(await stored()).to.equal(0);
       await removeVoid();
       expect(await ended()).to.equal(1);
-      expect(await engine.stores.entities.commit(member(DELETED_AT))).to.equal(true);
+      expect(await engine.stores.entities.commit(outdated)).to.equal(false);
       expect(await stored()).to.equal(0);
+    });
+
+    it("is without the members that version 1.0.0 had voided and not removed, once a process starts", async () => {
+      const data = engine.client.db(engine.name);
+      const before = await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });
+      const version = { time: DELETED_AT + 1, arrival: DELETED_AT + 1, position: 0 };
+      const later = await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"], version }] });
+      await data
+        .collection("entities")
+        .updateMany({}, [{ $set: { statements: { $map: { input: "$statements", in: { $slice: ["$$this", 5] } } } } }]);
+      const removed = { deletedAt: DELETED_AT, lookUntil: new Date(Date.now() + 60_000) };
+      await data.collection<{ _id: string }>("removed_segments").insertOne({ _id: "late", ...removed });
+      const { entities, memberships } = await engine.another();
+      const stated = async (id: string) => (await entities.load([id])).profiles.get(id)?.memberships.statements.size;
+      expect([await stated(before.id), await stated(later.id)]).to.deep.equal([0, 1]);
+      expect(await memberships.sizes(["late"])).to.deep.equal([1]);
     });
 
     it("takes few operations to look for, however many were deleted lately", async () => {
@@ -194,7 +204,7 @@ onServers(["mongodb"], "mongodb", () => {
         const ending = mongoCatalogueStore(databaseThrough(data, calls.around), transact).endMemberships();
         await reached;
         await removeVoid();
-        expect(await engine.stores.entities.commit(member(DELETED_AT + 1))).to.equal(true);
+        expect(await engine.stores.entities.commit(await member())).to.equal(true);
         calls.release();
         await ending;
         await removeVoid();

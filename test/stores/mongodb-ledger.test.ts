@@ -114,10 +114,13 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     const data = own.client.db(own.name);
     await data.collection<{ _id: string }>("marks").updateOne({ _id: "layout" }, { $set: { text: "1" } });
     const repeatable = { id: "old", arrival: Date.now(), digest: "d", tally: "" };
-    await own.stores.idempotency.begin(repeatable);
+    const { began } = await own.stores.idempotency.begin(repeatable);
     const next = await own.another();
     const migrated = next.ledger;
-    expect(await next.repeatedDeletions.begin({ ...repeatable, digest: "other" })).to.deep.equal(repeatable);
+    expect(await next.repeatedDeletions.begin({ ...repeatable, digest: "other" })).to.deep.equal({
+      ...repeatable,
+      began,
+    });
     await migrated.accept(someDeletion("c"), noScope);
     expect((await migrated.since(0, 9)).map(({ sequence, deletion }) => [sequence, deletion.identity])).to.deep.equal([
       [1, "hash-a"],

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Commit, EntityStore, HistoryMessage, ProfileChange } from "../../src/entities/ports.js";
+import { noSegmentDeletions } from "../../src/entities/profile/deleted-segments.js";
 import type { EntityId, StoredEntity, Version } from "../../src/entities/profile/entity.js";
 import { MembershipDraft, noMemberships } from "../../src/entities/profile/memberships.js";
 
@@ -37,10 +38,11 @@ export function changeOf(
   entity: StoredEntity,
   said: readonly Said[] = [],
   mergedFrom: ProfileChange["mergedFrom"] = [],
+  deletions = noSegmentDeletions,
 ): ProfileChange {
   const draft = new MembershipDraft(entity.memberships);
   for (const { add = [], remove = [], full = false, version = { time: 1, arrival: 1, position: 0 } } of said)
-    draft.apply({ add, remove, full }, version);
+    draft.apply({ add, remove, full }, version, deletions);
   return {
     entity: { ...entity, memberships: draft.memberships() },
     changedSegments: draft.changed,
@@ -58,6 +60,7 @@ export function commitOf(profiles: readonly ProfileChange[], more: Partial<Commi
     keys: new Map(fresh.map(({ entity }) => [entity.id, new Uint8Array(randomBytes(32))])),
     owners: new Map(fresh.flatMap(({ entity }) => entity.bindings.map(({ hash }) => [hash, undefined] as const))),
     cutOffs: new Map(),
+    generation: 0,
     segments: [],
     ...more,
   };
@@ -75,8 +78,11 @@ export async function keep(
   entity: StoredEntity,
   { said = [], messages = [] }: { said?: readonly Said[]; messages?: readonly HistoryMessage[] } = {},
 ): Promise<StoredEntity> {
-  const change = changeOf(entity, said);
-  if (!(await store.commit(commitOf([change], { messages })))) throw new Error("the commit was refused");
+  const named = said.flatMap(({ add = [], remove = [] }) => [...add, ...remove]);
+  const { deletions } = await store.find([], 0, named);
+  const change = changeOf(entity, said, [], deletions);
+  if (!(await store.commit(commitOf([change], { messages, generation: deletions.newest }))))
+    throw new Error("the commit was refused");
   const { revision = 0 } = (await store.load([entity.id])).profiles.get(entity.id) ?? {};
   return { ...change.entity, revision };
 }

@@ -7,6 +7,7 @@ import { type Clock, monotonicClock } from "../../src/clock.js";
 import { collectMessages } from "../../src/entities/collect/collect-messages.js";
 import { collectRequest } from "../../src/entities/collect/collect-request.js";
 import { type MessageRules, parseMessage } from "../../src/entities/collect/parse-message.js";
+import type { LedgerPosition } from "../../src/entities/ports.js";
 import { type IdentityField, type Table, tableNamed, tablesOf } from "../../src/entities/profile/entity-tables.js";
 import { type HashIdentity, identityField, identityHashing, identityOf } from "../../src/entities/profile/identity.js";
 import { readEntity } from "../../src/entities/read/read-entity.js";
@@ -41,10 +42,19 @@ export interface EntityStage {
   readonly stores: Stores;
   readonly arrivalClock: Clock;
   readonly hashIdentity: HashIdentity;
-  /** Collects messages as one batch; returns the codes of refused ones. Ids by position make it repeatable. */
+  /**
+   * Collects messages as one batch; returns the codes of refused ones. Ids by position make it repeatable, and a repeat
+   * of the first request unless `possiblyStoredSince` is given.
+   */
   collect(
     messages: readonly object[],
-    options?: { ids?: readonly string[]; stream?: string; bytes?: number; late?: AbortSignal },
+    options?: {
+      ids?: readonly string[];
+      possiblyStoredSince?: LedgerPosition | undefined;
+      stream?: string;
+      bytes?: number;
+      late?: AbortSignal;
+    },
   ): Promise<string[]>;
   /** Takes in messages as JSON, as one request does that cuts them into batches; returns the codes of those refused. */
   request(messages: readonly object[]): Promise<string[]>;
@@ -82,12 +92,13 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
     stores,
     arrivalClock: now,
     hashIdentity: common.hashIdentity,
-    async collect(messages, { ids, stream = "web", bytes = 100, late } = {}) {
+    async collect(messages, { ids, stream = "web", bytes = 100, late, ...repeated } = {}) {
+      const possiblyStoredSince = "possiblyStoredSince" in repeated ? repeated.possiblyStoredSince : ids && "";
       const arrival = now();
       const batch = messages.map((json, position) => {
         const { time = arrival, ...message } = parseMessage(json, rules);
         const id = ids?.[position] ?? common.newId();
-        return { id, isRepeat: ids !== undefined, version: { time, arrival, position }, bytes, message };
+        return { id, possiblyStoredSince, version: { time, arrival, position }, bytes, message };
       });
       const refused = await take(stream, userTable, batch, late);
       return batch.flatMap((message) => refused.get(message)?.code ?? []);

@@ -115,6 +115,9 @@ export function peopleOf({ request }: Operation): number[] {
 
 function expected(world: World, who: number): string {
   const cutOff = world.cutOffs.get(who);
-  const erased = cutOff === undefined ? "" : ` erased ${cutOff.from}-${cutOff.to}`;
+  const erased =
+    cutOff === undefined
+      ? ""
+      : ` erased ${cutOff.order.from}-${cutOff.order.to} up to ${cutOff.time.from}-${cutOff.time.to}`;
   return `${who}: ${shownIn(world, who) ?? "no profile"}${erased}`;
 }

@@ -38,6 +38,8 @@ export interface Operation {
   readonly answered: boolean;
   /** Index of the process that received it, of two. */
   readonly through: number;
+  /** Lead of the clock of that process, ms; 0 if absent. */
+  readonly aheadMs?: number;
   /** The operation without an answer that this one repeats under the same idempotency key. */
   readonly repeats?: Operation;
 }
@@ -55,11 +57,18 @@ interface Entity {
   readonly text: string;
 }
 
+/** The newest deletion of a person. */
+interface CutOff {
+  /** When it was accepted. */
+  readonly order: Span;
+  /** Its cut-off, by the clocks of the processes. Event times that messages name are compared with it. */
+  readonly time: Span;
+}
+
 /** One state that is consistent with the responses. */
 export interface World {
   readonly entities: readonly Entity[];
-  /** Newest cut-off of each person. */
-  readonly cutOffs: ReadonlyMap<number, Span>;
+  readonly cutOffs: ReadonlyMap<number, CutOff>;
   /** Operations without an answer that have taken effect. */
   readonly happened: ReadonlySet<number>;
   readonly counts: ReadonlyMap<string, Count>;
@@ -183,34 +192,28 @@ function mayBeShown({ done, world }: Node, reads: readonly Placed[], writes: rea
 
 /** The worlds that an operation may lead to when it takes effect in this one. */
 export function outcomes(world: World, operation: Operation): World[] {
-  const { id, request, during, answered, repeats } = operation;
+  const { id, request, during, answered, repeats, aheadMs = 0 } = operation;
   if (request.kind === "read") return [world];
   if (repeats !== undefined && world.happened.has(repeats.id)) return [world];
   const marks = [...(answered ? [] : [id]), ...(repeats === undefined ? [] : [repeats.id])];
   const marked = marks.length === 0 ? world : { ...world, happened: new Set([...world.happened, ...marks]) };
-  if (request.kind === "delete") return [erased(marked, request.who, during)];
-  // Processes order arrivals within a millisecond.
-  const arrival = { from: repeats?.during.from ?? during.from, to: during.to + 1 };
-  const isRepeat = repeats !== undefined;
+  if (request.kind === "delete") return [erased(marked, request.who, during, aheadMs)];
+  const began = { from: repeats?.during.from ?? during.from, to: during.to };
   return request.messages.reduce<World[]>(
-    (worlds, message) => worlds.flatMap((one) => collected(one, message, arrival, isRepeat)),
+    (worlds, message) => worlds.flatMap((one) => collected(one, message, began)),
     [marked],
   );
 }
 
 /**
- * A message that may be newer than the cut-offs of all its identities may be applied; an older one may be dropped.
- * A repeat is as old as its first arrival, also if its event time is later.
+ * A message is dropped if it names an event time up to a cut-off of its identities, or if it arrived, at some time
+ * during `began`, before a deletion that was accepted before it was stored. Otherwise it is applied.
  */
-function collected(world: World, message: SentMessage, arrival: Span, isRepeat: boolean): World[] {
-  const at = message.time ?? Number.POSITIVE_INFINITY;
-  const time =
-    message.time === undefined || isRepeat
-      ? { from: Math.min(at, arrival.from), to: Math.min(at, arrival.to) }
-      : { from: message.time, to: message.time };
-  const cutOffs = message.who.flatMap((who) => world.cutOffs.get(who) ?? []);
-  const mayBeDropped = cutOffs.some(({ to }) => time.from <= to);
-  const mayBeApplied = cutOffs.every(({ from }) => time.to > from);
+function collected(world: World, message: SentMessage, began: Span): World[] {
+  const { time = Number.POSITIVE_INFINITY, who } = message;
+  const cutOffs = who.flatMap((one) => world.cutOffs.get(one) ?? []);
+  const mayBeDropped = cutOffs.some((cutOff) => time <= cutOff.time.to || began.from <= cutOff.order.to);
+  const mayBeApplied = cutOffs.every((cutOff) => time > cutOff.time.from && began.to >= cutOff.order.from);
   return [...(mayBeDropped ? [world] : []), ...(mayBeApplied ? [applied(world, message)] : [])];
 }
 
@@ -229,12 +232,13 @@ function applied(world: World, { number, who, slot }: SentMessage): World {
   };
 }
 
-function erased(world: World, who: number, during: Span): World {
+function erased(world: World, who: number, during: Span, aheadMs: number): World {
   const gone = entityOf(world, who);
   const cutOffs = new Map(world.cutOffs);
   for (const one of [who, ...(gone?.who ?? [])]) {
-    const known = cutOffs.get(one) ?? during;
-    cutOffs.set(one, { from: Math.max(known.from, during.from), to: Math.max(known.to, during.to) });
+    const { order, time } = cutOffs.get(one) ?? { order: NEVER, time: NEVER };
+    const own = { from: during.from + aheadMs, to: during.to + aheadMs };
+    cutOffs.set(one, { order: combined(order, during, Math.max), time: combined(time, own, Math.max) });
   }
   return { ...world, entities: world.entities.filter((entity) => entity !== gone), cutOffs };
 }
@@ -273,9 +277,9 @@ function mergedNodes(nodes: readonly Node[]): Node[] {
         least: Math.min(one.least, other.least),
         most: Math.max(one.most, other.most),
       }));
-      const cutOffs = united(same.cutOffs, node.world.cutOffs, NEVER, (one, other) => ({
-        from: Math.min(one.from, other.from),
-        to: Math.max(one.to, other.to),
+      const cutOffs = united(same.cutOffs, node.world.cutOffs, { order: NEVER, time: NEVER }, (one, other) => ({
+        order: combined(one.order, other.order, Math.min),
+        time: combined(one.time, other.time, Math.min),
       }));
       known.set(key, { done: node.done, world: { ...same, counts, cutOffs } });
     }
@@ -285,6 +289,10 @@ function mergedNodes(nodes: readonly Node[]): Node[] {
 
 const NONE: Count = { least: 0, most: 0 };
 const NEVER: Span = { from: Number.NEGATIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
+
+function combined(one: Span, other: Span, from: typeof Math.min): Span {
+  return { from: from(one.from, other.from), to: Math.max(one.to, other.to) };
+}
 
 function keyOf({ entities, happened }: World): string {
   return `${entities

@@ -1,15 +1,15 @@
 import type { YieldBudget } from "../../async/yielding.js";
-import type { Clock } from "../../clock.js";
 import { ServiceError } from "../../errors.js";
 import type { MemoryBudget, Reservation } from "../../memory-budget.js";
 import type { Commit, EntityKeys, EntityStore, History, MembershipIndex, Suppression } from "../ports.js";
+import { isBeforeDeletion } from "../profile/deleted-segments.js";
 import { newKeys, open, seal } from "../profile/encryption.js";
 import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
 import { decodeDocument, encodeDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
 import type { OpenProfile } from "../profile/profile-draft.js";
 import { DECODED_BYTES, reserveUnlessSmall, storedBytes } from "../read/open-profile.js";
-import { type BatchMessage, encodeMessage } from "./message.js";
+import { type BatchMessage, encodeMessage, segmentsNamedIn } from "./message.js";
 import { type BatchPlan, type FoundProfiles, type PlanLimits, planBatch, type RefusedMessage } from "./plan-batch.js";
 import { retryOnConflict } from "./retry-on-conflict.js";
 
@@ -19,8 +19,6 @@ export interface BatchDependencies {
   readonly suppression: Suppression;
   readonly memberships: MembershipIndex;
   readonly entityKeys: EntityKeys;
-  /** Unix ms. */
-  readonly clock: Clock;
   /** Returns a new random entity id. */
   newId(): EntityId;
   /** Turns of the work that holds large decoded values, shared by all requests. */
@@ -61,12 +59,10 @@ export function applyBatch(
   limits: PlanLimits,
 ): Promise<readonly RefusedMessage[]> {
   const work = async (part: readonly BatchMessage[], maxBytes: number) => {
-    const hashes = hashesOf(part);
     let left: readonly BatchMessage[] = part;
-    let possiblyStored: readonly BatchMessage[] = part.filter(({ isRepeat }) => isRepeat);
     const attempt = async (memory: Reservation) => {
-      left = await withoutStored(dependencies, left, possiblyStored);
-      const found = await findProfiles(dependencies, hashes, maxBytes, memory);
+      left = await withoutStored(dependencies, left);
+      const found = await findProfiles(dependencies, part, maxBytes, memory);
       if (found === "too-large") return found;
       if (found.unreadable.length > 0) {
         await eraseUnreadable(dependencies, found.unreadable);
@@ -76,7 +72,7 @@ export function applyBatch(
       if (plan.messages.length === 0) return plan.refused;
       if (part.length > 1 && changedStatements(plan) > MAX_STATEMENTS) return "too-large";
       if (await dependencies.entities.commit(await commitOf(dependencies, plan, found))) return plan.refused;
-      possiblyStored = left;
+      left = left.map((message) => afterConflict(message, found));
       return undefined;
     };
     return retryOnConflict(() => dependencies.memory.within(attempt));
@@ -92,7 +88,7 @@ export function checkBatch(
 ): Promise<readonly RefusedMessage[]> {
   const work = (part: readonly BatchMessage[], maxBytes: number) =>
     dependencies.memory.within(async (memory) => {
-      const found = await findProfiles(dependencies, hashesOf(part), maxBytes, memory);
+      const found = await findProfiles(dependencies, part, maxBytes, memory);
       if (found === "too-large") return found;
       return (await planBatch(part, found, limits, dependencies)).refused;
     });
@@ -117,19 +113,25 @@ async function inHalves(
   return [...first, ...(await inHalves(batch.slice(half), work, pause))];
 }
 
-function hashesOf(batch: readonly BatchMessage[]): IdentityHash[] {
-  return [...new Set(batch.flatMap(({ hashes }) => hashes))];
-}
-
-/** Returns the messages except those among `possiblyStored` that the history contains. */
+/** Returns the messages that the history does not contain. */
 async function withoutStored(
   { history }: BatchDependencies,
   messages: readonly BatchMessage[],
-  possiblyStored: readonly BatchMessage[],
 ): Promise<readonly BatchMessage[]> {
+  const possiblyStored = messages.filter(({ possiblyStoredSince }) => possiblyStoredSince !== undefined);
   if (possiblyStored.length === 0) return messages;
   const kept = await history.kept(possiblyStored.map(({ id }) => id));
   return messages.filter(({ id }) => !kept.has(id));
+}
+
+/**
+ * Returns a message whose commit failed. A concurrent run of its request may have stored it. A deletion that was
+ * accepted since the plan covers it as if it had been stored before.
+ */
+function afterConflict(message: BatchMessage, { cutOffs }: FoundProfiles): BatchMessage {
+  if (message.possiblyStoredSince !== undefined) return message;
+  const positions = message.hashes.map((hash) => cutOffs.get(hash)?.position ?? "");
+  return { ...message, possiblyStoredSince: positions.sort().at(-1) };
 }
 
 function sumOf(numbers: readonly number[]): number {
@@ -163,15 +165,19 @@ async function commitOf({ turns }: BatchDependencies, plan: BatchPlan, found: Re
     keys: added,
     owners: new Map([...found.owners].filter(([hash]) => named.has(hash))),
     cutOffs: new Map([...found.cutOffs].filter(([hash]) => named.has(hash))),
-    segments: segmentsOf(plan),
+    generation: found.deletions.newest,
+    segments: segmentsOf(plan, found),
   };
 }
 
-/** Returns every segment that a message adds, without duplicates. */
-function segmentsOf({ messages }: BatchPlan): Commit["segments"] {
+/** Returns every segment that a message adds by an event after its deletion, without duplicates. */
+function segmentsOf({ messages }: BatchPlan, { deletions }: FoundProfiles): Commit["segments"] {
   const segments = new Map<string, string>();
   for (const { message } of messages) {
-    for (const id of message.message.segments?.add ?? []) if (!segments.has(id)) segments.set(id, message.table.name);
+    for (const id of message.message.segments?.add ?? []) {
+      if (segments.has(id) || isBeforeDeletion(message.version, deletions.bySegment.get(id))) continue;
+      segments.set(id, message.table.name);
+    }
   }
   return Array.from(segments, ([id, table]) => ({ id, table }));
 }
@@ -182,16 +188,18 @@ interface ReadableProfiles extends FoundProfiles {
 }
 
 /**
- * Returns the profiles of these identities and their cut-offs; "too-large" when the profiles exceed `maxBytes`. Rejects
- * with `unavailable` when memory is short.
+ * Returns the stored state to plan the messages from; "too-large" when the profiles exceed `maxBytes`. Rejects with
+ * `unavailable` when memory is short.
  */
 async function findProfiles(
   { entities, suppression, entityKeys, turns }: BatchDependencies,
-  hashes: readonly IdentityHash[],
+  batch: readonly BatchMessage[],
   maxBytes: number,
   memory: Reservation,
 ): Promise<ReadableProfiles | "too-large"> {
-  const [found, cutOffs] = await Promise.all([entities.find(hashes, maxBytes), suppression.cutOffs(hashes)]);
+  const hashes: readonly IdentityHash[] = [...new Set(batch.flatMap((message) => message.hashes))];
+  const segments = [...new Set(batch.flatMap(({ message }) => segmentsNamedIn(message)))];
+  const [found, cutOffs] = await Promise.all([entities.find(hashes, maxBytes, segments), suppression.cutOffs(hashes)]);
   if (found.left.length > 0) return "too-large";
   reserveUnlessSmall(memory, DECODED_BYTES * sumOf([...found.profiles.values()].map(storedBytes)));
   const keys = await entityKeys.read([...found.profiles.keys()]);
@@ -204,7 +212,8 @@ async function findProfiles(
     else profiles.set(id, { entity, opened: { document: decodeDocument(bytes), bytes: bytes.length } });
     await pause();
   }
-  return { owners: new Map(hashes.map((hash) => [hash, found.owners.get(hash)])), profiles, unreadable, cutOffs, keys };
+  const owners = new Map(hashes.map((hash) => [hash, found.owners.get(hash)]));
+  return { owners, profiles, unreadable, cutOffs, keys, deletions: found.deletions };
 }
 
 /**

@@ -77,13 +77,6 @@ const issues: Record<LimitReason, (table: Table, limits: PlanLimits) => Omit<Val
   }),
 };
 
-function issueOf(reason: RefusedMessage["reason"], table: Table, limits: PlanLimits): Omit<ValidationIssue, "path"> {
-  if (typeof reason === "string") return issues[reason](table, limits);
-  const seconds = Math.ceil(reason.aheadMs / 1_000);
-  const message = `The entity was deleted by a clock that is ahead; it is collected again after ${seconds} s`;
-  return { code: "deletion_ahead", message };
-}
-
 /** Wraps a store so that it calls `count` with the number of messages of each successful commit. */
 export function countTaken(entities: EntityStore, count: (messages: number) => void): EntityStore {
   return {
@@ -146,7 +139,7 @@ function grouped(
     return new Map(
       refused.flatMap(({ message: { id }, reason }) => {
         const source = sources.get(id);
-        return source === undefined ? [] : [[source, issueOf(reason, table, limits)] as const];
+        return source === undefined ? [] : [[source, issues[reason](table, limits)] as const];
       }),
     );
   };

@@ -73,13 +73,19 @@ async function collectBatches(
       continue;
     }
     const arrival = run?.arrival ?? dependencies.arrivalClock();
-    const isRepeat = run?.isRepeat === true;
+    const possiblyStoredSince = run?.repeatedSince;
     const now = dependencies.clock();
     const issues = batch.map(({ value, issue }) => (value === undefined ? issue : aheadIssue(value, now)));
     const messages = batch.map(({ item, value: message }, i): NewMessage | undefined => {
       if (message === undefined || issues[i] !== undefined) return undefined;
       const version = { time: message.time ?? arrival, arrival, position: first + i };
-      return { id: ids?.[i] ?? newMessageId(), isRepeat, version, bytes: item.bytes, message };
+      return {
+        id: ids?.[i] ?? newMessageId(),
+        possiblyStoredSince,
+        version,
+        bytes: item.bytes,
+        message,
+      };
     });
     const refused = await take(
       stream,

@@ -3,7 +3,7 @@ import { pacer } from "../../async/yielding.js";
 import type { Clock } from "../../clock.js";
 import { ServiceError } from "../../errors.js";
 import { NEARBY_DIGITS } from "../../ids.js";
-import type { Idempotency, IdempotentRequest } from "../ports.js";
+import type { Idempotency, IdempotentRequest, LedgerPosition } from "../ports.js";
 
 /** Returns the keyed hash of a text in hex. Without the key a guess of the text cannot be confirmed. */
 export type HashRequest = (text: string) => string;
@@ -31,7 +31,7 @@ export class RepeatableRun {
   readonly #pace = pacer();
   /** The stored request; undefined before its first batch. */
   #stored: IdempotentRequest | undefined;
-  #isRepeat = false;
+  #repeatedSince: LedgerPosition | undefined;
   #seen = 0;
   #digest = "";
 
@@ -68,9 +68,12 @@ export class RepeatableRun {
     return this.#stored?.arrival;
   }
 
-  /** Whether an earlier or concurrent run may have stored items. */
-  get isRepeat(): boolean {
-    return this.#isRepeat;
+  /**
+   * Position of the ledger at the first arrival, if an earlier or concurrent run may have stored items; otherwise
+   * undefined.
+   */
+  get repeatedSince(): LedgerPosition | undefined {
+    return this.#repeatedSince;
   }
 
   /** Whether an earlier run has processed the whole request. */
@@ -91,7 +94,7 @@ export class RepeatableRun {
     const own = { id: this.#id, arrival: this.#dependencies.arrivalClock(), digest: this.#digest, tally: "" };
     const stored = await this.#dependencies.idempotency.begin(own);
     if (stored.tally === "" && stored.digest !== own.digest) throw anotherBody();
-    this.#isRepeat = stored.arrival !== own.arrival;
+    this.#repeatedSince = stored.arrival === own.arrival ? undefined : stored.began;
     this.#stored = stored;
     return stored;
   }

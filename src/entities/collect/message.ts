@@ -1,3 +1,4 @@
+import type { LedgerPosition } from "../ports.js";
 import type { Version } from "../profile/entity.js";
 import type { EntityDocument, Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
@@ -52,10 +53,10 @@ export interface NewMessage {
   /** Id in the history: 32 lower-case hex characters, the same when it is sent again under an idempotency key. */
   readonly id: string;
   /**
-   * Whether its request arrived before under the same idempotency key. The message may be in the history, or a deletion
-   * may have removed it from there.
+   * Position of the ledger since which the message may be stored, by an earlier run of its request under the same
+   * idempotency key or by a commit that failed; undefined: it is not stored. A later deletion may have erased it.
    */
-  readonly isRepeat: boolean;
+  readonly possiblyStoredSince: LedgerPosition | undefined;
   readonly version: Version;
   /** Estimated memory, bytes. */
   readonly bytes: number;

@@ -1,6 +1,7 @@
 import type { YieldBudget } from "../../async/yielding.js";
-import type { Clock } from "../../clock.js";
-import type { EntityId, StoredEntity } from "../profile/entity.js";
+import type { CutOff } from "../ports.js";
+import type { SegmentDeletions } from "../profile/deleted-segments.js";
+import { type EntityId, namedTime, type StoredEntity } from "../profile/entity.js";
 import type { EntityDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
 import { type OpenProfile, ProfileDraft, type UnitedDrafts } from "../profile/profile-draft.js";
@@ -14,8 +15,10 @@ export interface FoundProfiles {
   readonly profiles: ReadonlyMap<EntityId, OpenProfile>;
   /** Live profiles that cannot be decrypted because they have no key. */
   readonly unreadable: readonly StoredEntity[];
-  /** Newest cut-off of each identity that was ever deleted. */
-  readonly cutOffs: ReadonlyMap<IdentityHash, number>;
+  /** Newest deletion of each identity that was ever deleted. */
+  readonly cutOffs: ReadonlyMap<IdentityHash, CutOff>;
+  /** Deletions of the segments that the messages name. */
+  readonly deletions: SegmentDeletions;
 }
 
 /** The result of planning a batch. */
@@ -29,12 +32,7 @@ export interface BatchPlan {
 
 export interface RefusedMessage {
   readonly message: BatchMessage;
-  readonly reason: LimitReason | DeletedAhead;
-}
-
-/** A deletion of the message's identity has a cut-off this far ahead of the clock. */
-export interface DeletedAhead {
-  readonly aheadMs: number;
+  readonly reason: LimitReason;
 }
 
 /** Time after which other requests run between two messages, ms. */
@@ -46,9 +44,9 @@ const PAUSE_MS = 20;
  */
 export async function planBatch(
   batch: readonly BatchMessage[],
-  { owners, profiles, cutOffs }: FoundProfiles,
+  { owners, profiles, cutOffs, deletions }: FoundProfiles,
   limits: PlanLimits,
-  { newId, clock, turns }: { newId(): EntityId; clock: Clock; turns: Pick<YieldBudget, "pauses"> },
+  { newId, turns }: { newId(): EntityId; turns: Pick<YieldBudget, "pauses"> },
 ): Promise<BatchPlan> {
   const pause = turns.pauses(PAUSE_MS);
   const limitReached = limitCheck(limits);
@@ -81,11 +79,7 @@ export async function planBatch(
 
   for (const message of batch) {
     await pause();
-    const suppression = suppressionOf(message, cutOffs, clock());
-    if (suppression !== undefined) {
-      if (suppression !== "dropped") refused.push({ message, reason: suppression });
-      continue;
-    }
+    if (message.hashes.some((hash) => isSuppressed(message, cutOffs.get(hash)))) continue;
     const named = holdersOf(message.hashes);
     const document = documentOf(message);
     const reason = limitReached(named, message, document);
@@ -94,7 +88,7 @@ export async function planBatch(
       continue;
     }
     const at = named[0] ?? start(message);
-    at.take(message, document, named.slice(1));
+    at.take(message, document, named.slice(1), deletions);
     for (const hash of message.hashes) holders.set(hash, at);
     messages.push({ message, at });
   }
@@ -106,27 +100,13 @@ export async function planBatch(
 }
 
 /**
- * Ms that a cut-off may be ahead of the clock: cut-offs and arrivals increase within a millisecond, and the clocks of
- * processes differ.
+ * Returns whether the deletion of an identity covers the message: it names an event time that is not later, or it may
+ * have been stored before the deletion and erased by it.
  */
-const AHEAD_MS = 1_000;
-
-/**
- * Returns why a message is not newer than a deletion of one of its identities; undefined when it is newer. A repeat
- * counts as old as its first arrival, even with a later event time: the first run may have stored it, and the deletion
- * may have removed it. Without an event time and with a cut-off ahead of the clock it is unknown whether the message
- * arrived before the deletion was accepted.
- */
-function suppressionOf(
-  { hashes, version, isRepeat }: BatchMessage,
-  cutOffs: FoundProfiles["cutOffs"],
-  now: number,
-): "dropped" | DeletedAhead | undefined {
-  const time = isRepeat ? Math.min(version.time, version.arrival) : version.time;
-  const cutOff = Math.max(...hashes.map((hash) => cutOffs.get(hash) ?? Number.NEGATIVE_INFINITY));
-  if (time > cutOff) return undefined;
-  const aheadMs = cutOff - now;
-  return version.time === version.arrival && aheadMs > AHEAD_MS ? { aheadMs } : "dropped";
+function isSuppressed({ version, possiblyStoredSince: since }: BatchMessage, cutOff: CutOff | undefined): boolean {
+  if (cutOff === undefined) return false;
+  const time = namedTime(version);
+  return (time !== undefined && time <= cutOff.time) || (since !== undefined && cutOff.position > since);
 }
 
 function byAge(a: ProfileDraft, b: ProfileDraft): number {

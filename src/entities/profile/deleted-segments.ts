@@ -1,46 +1,46 @@
-import type { Commit, ProfileChange } from "../ports.js";
-import type { Memberships, Version } from "./entity.js";
+import { type Memberships, namedTime, type Version } from "./entity.js";
 
-/** Time of each segment's last deletion, Unix ms, by id; segments that were never deleted are absent. */
-export type SegmentDeletions = ReadonlyMap<string, number>;
-
-/**
- * Returns whether the deletion of its segment (Unix ms; undefined: none) voids a statement. A statement counts only if
- * its event time and its arrival are both later: an older event never overwrites the deletion, and a future-dated event
- * that arrived earlier does not survive it.
- */
-export function isVoid({ time, arrival }: Version, deletedAt: number | undefined): boolean {
-  return deletedAt !== undefined && (time <= deletedAt || arrival <= deletedAt);
+/** The last deletion of a segment. */
+export interface SegmentDeletion {
+  /** Greater than that of every earlier deletion of any segment. */
+  readonly generation: number;
+  /** Unix ms. Compared with event times that messages name, and with nothing else. */
+  readonly at: number;
 }
 
-/** Returns the memberships without void statements. */
-export function validMemberships(memberships: Memberships, deletions: SegmentDeletions): Memberships {
-  if (deletions.size === 0) return memberships;
-  const valid = [...memberships.statements].filter(([segment, version]) => !isVoid(version, deletions.get(segment)));
+/** Deletions of segments, as a batch is planned from them. */
+export interface SegmentDeletions {
+  /** Generation of the newest deletion of any segment; 0: none. Statements of the batch belong to it. */
+  readonly newest: number;
+  /** The last deletion of each segment, by id; segments that were never deleted are absent. */
+  readonly bySegment: ReadonlyMap<string, SegmentDeletion>;
+}
+
+export const noSegmentDeletions: SegmentDeletions = { newest: 0, bySegment: new Map() };
+
+/** Returns whether a message of this version names an event time up to the deletion of the segment. */
+export function isBeforeDeletion(version: Version, deletion: SegmentDeletion | undefined): boolean {
+  const time = namedTime(version);
+  return deletion !== undefined && time !== undefined && time <= deletion.at;
+}
+
+/**
+ * Returns the memberships without void statements, which were stored before the deletion of their segment.
+ * `generations` has the generation of each segment's last deletion.
+ */
+export function validMemberships(memberships: Memberships, generations: ReadonlyMap<string, number>): Memberships {
+  if (generations.size === 0) return memberships;
+  const valid = [...memberships.statements].filter(
+    ([segment, { generation }]) => generation >= (generations.get(segment) ?? 0),
+  );
   return { ...memberships, statements: new Map(valid) };
 }
 
-/** Returns every segment that a commit has a statement about or may add to the catalogue. */
-export function segmentsNamedBy({ profiles, segments }: Pick<Commit, "profiles" | "segments">): string[] {
-  const named = new Set(segments.map(({ id }) => id));
-  for (const { changedSegments } of profiles) for (const id of changedSegments) named.add(id);
-  return [...named];
-}
-
-/** Returns the part of a commit to store: no void statements, and no deleted segment that only void statements name. */
-export function validCommit(
-  commit: Pick<Commit, "profiles" | "segments">,
-  deletions: SegmentDeletions,
-): Pick<Commit, "profiles" | "segments"> {
-  if (deletions.size === 0) return commit;
-  const profiles = commit.profiles.map((change) => validChange(change, deletions));
-  const stated = new Set(profiles.flatMap(({ changedSegments }) => [...changedSegments]));
-  const segments = commit.segments.filter(({ id }) => !deletions.has(id) || stated.has(id));
-  return { profiles, segments };
-}
-
-function validChange(change: ProfileChange, deletions: SegmentDeletions): ProfileChange {
-  const memberships = validMemberships(change.entity.memberships, deletions);
-  const changedSegments = new Set([...change.changedSegments].filter((id) => memberships.statements.has(id)));
-  return { ...change, entity: { ...change.entity, memberships }, changedSegments };
+/** Returns whether a commit has statements about segments, or may add segments to the catalogue. */
+export function namesSegments(commit: {
+  readonly profiles: readonly { readonly changedSegments: ReadonlySet<string> }[];
+  readonly segments: readonly unknown[];
+}): boolean {
+  const { profiles, segments } = commit;
+  return segments.length > 0 || profiles.some(({ changedSegments }) => changedSegments.size > 0);
 }

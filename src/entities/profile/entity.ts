@@ -17,21 +17,35 @@ export function compareVersions(a: Version, b: Version): number {
   return a.time - b.time || a.arrival - b.arrival || a.position - b.position;
 }
 
+/** Returns the event time that the message names; undefined where the arrival is the event time. */
+export function namedTime({ time, arrival }: Version): number | undefined {
+  return time === arrival ? undefined : time;
+}
+
 /** An identity of an entity, since the oldest event (Unix ms) that stated it. */
 export interface Binding {
   readonly hash: IdentityHash;
   readonly since: number;
 }
 
+/** Version of a statement about segments. */
+export interface StatementVersion extends Version {
+  /** Generation of the newest segment deletion before the statement was stored; see `SegmentDeletions`. */
+  readonly generation: number;
+}
+
 /** The newest statement about an entity and a segment. */
-export interface MembershipStatement extends Version {
+export interface MembershipStatement extends StatementVersion {
   readonly member: boolean;
 }
 
 /** All statements about an entity's segments. */
 export interface Memberships {
-  /** Version of the newest full list, which ends the older memberships that it omits. */
-  readonly fullSince: Version | undefined;
+  /**
+   * Version of the newest full list, which ends the older memberships that it omits. It does not concern segments that
+   * were deleted after it was stored.
+   */
+  readonly fullSince: StatementVersion | undefined;
   /**
    * Statements by segment id, including segments that the entity left, so that an older message cannot restore them.
    */

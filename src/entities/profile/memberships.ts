@@ -1,5 +1,12 @@
 import type { SegmentStatement } from "../collect/message.js";
-import { compareVersions, type MembershipStatement, type Memberships, type Version } from "./entity.js";
+import { isBeforeDeletion, type SegmentDeletions } from "./deleted-segments.js";
+import {
+  compareVersions,
+  type MembershipStatement,
+  type Memberships,
+  type StatementVersion,
+  type Version,
+} from "./entity.js";
 
 export const noMemberships: Memberships = { fullSince: undefined, statements: new Map() };
 
@@ -13,7 +20,7 @@ export class MembershipDraft {
   readonly #statements: Map<string, MembershipStatement>;
   readonly #changed = new Set<string>();
   #moves = 0;
-  #fullSince: Version | undefined;
+  #fullSince: StatementVersion | undefined;
 
   constructor({ fullSince, statements }: Memberships = noMemberships) {
     this.#fullSince = fullSince;
@@ -22,10 +29,18 @@ export class MembershipDraft {
 
   /**
    * Applies the statements of one message. A newer full list that omits a segment ends the membership from that list's
-   * version on.
+   * version on. A statement whose event is before the deletion of its segment has no effect.
    */
-  apply({ add, remove, full }: SegmentStatement, { time, arrival, position }: Version): void {
-    const version = { time, arrival, position };
+  apply(
+    { add, remove, full }: SegmentStatement,
+    { time, arrival, position }: Version,
+    { newest: generation, bySegment }: SegmentDeletions,
+  ): void {
+    const version = { time, arrival, position, generation };
+    const say = (segment: string, member: boolean) => {
+      const deletion = bySegment.get(segment);
+      if (!isBeforeDeletion(version, deletion)) this.#say(segment, { ...version, member }, deletion?.generation ?? 0);
+    };
     if (full) {
       const listed = new Set(add);
       for (const [segment, kept] of this.#statements) {
@@ -34,8 +49,8 @@ export class MembershipDraft {
       }
       this.#raiseFull(version);
     }
-    for (const segment of remove) this.#say(segment, { ...version, member: false });
-    for (const segment of add) this.#say(segment, { ...version, member: true });
+    for (const segment of remove) say(segment, false);
+    for (const segment of add) say(segment, true);
   }
 
   /** Merges the statements of an entity that is merged into this one. */
@@ -77,14 +92,16 @@ export class MembershipDraft {
     return { fullSince: this.#fullSince, statements: this.#statements };
   }
 
-  #raiseFull(version: Version): void {
+  #raiseFull(version: StatementVersion): void {
     if (this.#fullSince === undefined || compareVersions(this.#fullSince, version) < 0) this.#fullSince = version;
   }
 
-  #say(segment: string, statement: MembershipStatement): void {
-    const since = this.#fullSince;
-    const isOutdated = since !== undefined && compareVersions(statement, since) < 0 && !this.#statements.has(segment);
-    this.#state(segment, isOutdated ? { ...since, member: false } : statement);
+  /** `deletedIn` is the generation of the segment's last deletion: an earlier full list does not concern it. */
+  #say(segment: string, statement: MembershipStatement, deletedIn: number): void {
+    const since = this.#statements.has(segment) ? undefined : this.#fullSince;
+    const isOutdated = since !== undefined && since.generation >= deletedIn && compareVersions(statement, since) < 0;
+    const { generation } = statement;
+    this.#state(segment, isOutdated ? { ...since, generation, member: false } : statement);
   }
 
   /** If two statements have the same version, membership wins. */

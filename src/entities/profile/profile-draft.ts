@@ -1,6 +1,7 @@
 import type { BatchMessage } from "../collect/message.js";
 import type { ProfileChange } from "../ports.js";
 import { AttributesDraft } from "./attributes.js";
+import type { SegmentDeletions } from "./deleted-segments.js";
 import type { Binding, EntityId, StoredEntity } from "./entity.js";
 import type { EntityDocument, OpenedDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
@@ -103,11 +104,16 @@ export class ProfileDraft {
   }
 
   /** Merges the other profiles of a message into this one and applies the message. */
-  take({ hashes, version, message }: BatchMessage, document: EntityDocument, others: readonly ProfileDraft[]): void {
+  take(
+    { hashes, version, message }: BatchMessage,
+    document: EntityDocument,
+    others: readonly ProfileDraft[],
+    deletions: SegmentDeletions,
+  ): void {
     for (const other of others) this.#merge(other);
     const before = this.#draft.changes + this.#memberships.moves;
     this.#draft.merge(document);
-    if (message.segments !== undefined) this.#memberships.apply(message.segments, version);
+    if (message.segments !== undefined) this.#memberships.apply(message.segments, version, deletions);
     const isChanged = others.length > 0 || this.#draft.changes + this.#memberships.moves > before;
     if (isChanged) this.#draft.noteChange(version.arrival);
     for (const hash of hashes) this.#bind(hash, version.time);

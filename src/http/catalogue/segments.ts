@@ -22,8 +22,6 @@ export interface SegmentRouteDependencies {
   readonly members: SegmentMembers;
   /** Names of the configured tables. */
   readonly tables: { has(name: string): boolean };
-  /** Returns Unix ms later than every arrival so far. */
-  now(): Promise<number>;
   readonly orders: ListOrders;
   readonly newest: NewestValues;
   readonly clock: Clock;
@@ -38,7 +36,7 @@ const segmentAnswer = success("SegmentAnswer", Segment);
 
 /** Routes of the catalogue's segments. */
 export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly Route[] {
-  const { catalogue, members, tables, now, orders, newest, clock } = dependencies;
+  const { catalogue, members, tables, orders, newest, clock } = dependencies;
   const withSizes = async (segments: readonly CatalogueSegment[]) => {
     const ids = segments.map(({ id }) => id);
     const sizes = await sizesOf(ids, members);
@@ -174,7 +172,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
       params: { id: idIn(exampleNames.spare) },
       responses: { 200: success("RemovedAnswer", Removed), 409: errorEnvelope },
       async handler({ params: { id } }) {
-        await deleteSegment(id, await now(), catalogue);
+        await deleteSegment(id, clock(), catalogue);
         return { data: { id } };
       },
     }),

@@ -1,7 +1,7 @@
 import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
 import type { ProfileChange } from "../../entities/ports.js";
-import { type SegmentDeletions, validMemberships } from "../../entities/profile/deleted-segments.js";
-import type { Binding, EntityId, Memberships, StoredEntity, Version } from "../../entities/profile/entity.js";
+import { validMemberships } from "../../entities/profile/deleted-segments.js";
+import type { Binding, EntityId, Memberships, StatementVersion, StoredEntity } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
 import { byIds, type CollectionPlan, revisionAfter } from "./collection.js";
 
@@ -19,7 +19,7 @@ export interface EntityDocument {
   readonly bindings: readonly Binding[];
   readonly joined: readonly EntityId[];
   readonly sealed: Binary;
-  readonly fullSince: Version | null;
+  readonly fullSince: OptionalGeneration<StatementVersion> | null;
   readonly statements: readonly StatementTuple[];
   /** One text per statement, for the index: see `memberOf` and `formerMemberOf`. */
   readonly segments: readonly string[];
@@ -27,7 +27,20 @@ export interface EntityDocument {
   readonly erased?: true;
 }
 
-type StatementTuple = readonly [segment: string, member: boolean, time: number, arrival: number, position: number];
+/** Documents of version 1.0.0 have no generations, which are 0. */
+type OptionalGeneration<T extends { readonly generation: number }> = Omit<T, "generation"> & Partial<T>;
+
+type StatementTuple = readonly [
+  segment: string,
+  member: boolean,
+  time: number,
+  arrival: number,
+  position: number,
+  generation?: number,
+];
+
+/** Place of the generation in a statement. */
+export const GENERATION = 5;
 
 /** The entity of an identity. The hash is the `_id`, so an identity has one entity, on a sharded cluster too. */
 export interface IdentityDocument {
@@ -81,7 +94,14 @@ function identitiesIn({ bindings, mergedIds }: StoredEntity): Pick<EntityDocumen
 function statementsIn({ statements }: Memberships): Pick<EntityDocument, "statements" | "segments"> {
   const all = [...statements];
   return {
-    statements: all.map(([segment, { member, time, arrival, position }]) => [segment, member, time, arrival, position]),
+    statements: all.map(([segment, { member, time, arrival, position, generation }]) => [
+      segment,
+      member,
+      time,
+      arrival,
+      position,
+      generation,
+    ]),
     segments: all.map(([segment, { member }]) => (member ? memberOf(segment) : formerMemberOf(segment))),
   };
 }
@@ -98,10 +118,10 @@ export async function revisionsOf(
   return new Map((await entities.find(live, options).toArray()).map(({ _id, revision }) => [_id, revision]));
 }
 
-/** Returns the profile without the statements that deletions of segments void. */
-export function entityOf(document: EntityDocument, deletions: SegmentDeletions = new Map()): StoredEntity {
+/** Returns the profile without void statements; see `validMemberships`. */
+export function entityOf(document: EntityDocument, generations: ReadonlyMap<string, number> = new Map()): StoredEntity {
   const { _id: id, table, revision, born, bindings, joined, sealed } = document;
-  const memberships = validMemberships(membershipsOf(document), deletions);
+  const memberships = validMemberships(membershipsOf(document), generations);
   return {
     id,
     table,
@@ -116,9 +136,12 @@ export function entityOf(document: EntityDocument, deletions: SegmentDeletions =
 
 function membershipsOf({ fullSince, statements }: EntityDocument): Memberships {
   return {
-    fullSince: fullSince ?? undefined,
+    fullSince: fullSince === null ? undefined : { ...fullSince, generation: fullSince.generation ?? 0 },
     statements: new Map(
-      statements.map(([segment, member, time, arrival, position]) => [segment, { member, time, arrival, position }]),
+      statements.map(([segment, member, time, arrival, position, generation = 0]) => [
+        segment,
+        { member, time, arrival, position, generation },
+      ]),
     ),
   };
 }

@@ -9,13 +9,14 @@ import {
   type ProfileChange,
   STATEMENT_BYTES,
 } from "../../entities/ports.js";
-import { segmentsNamedBy, validCommit } from "../../entities/profile/deleted-segments.js";
+import { namesSegments, noSegmentDeletions } from "../../entities/profile/deleted-segments.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
 import { streamCounts } from "../../metrics/stream-counts.js";
-import { endingDeletions, segmentDeletionsOf, segmentsOf, unregistered } from "./catalogue-store.js";
+import { segmentsOf, unregistered } from "./catalogue-store.js";
 import { byIds } from "./collection.js";
 import type { StoreDependencies } from "./connection.js";
+import { endingGenerations, newestGeneration, segmentDeletionsOf } from "./deleted-segments.js";
 import {
   changedFields,
   type EntityDocument,
@@ -53,12 +54,12 @@ export function mongoEntityStore(dependencies: StoreDependencies): EntityStore {
   async function loadWithin(ids: readonly EntityId[], maxBytes: number): Promise<LoadedEntities> {
     if (ids.length === 0) return { profiles: new Map(), left: [] };
     const live = { ...byIds<EntityDocument>(ids), erased: { $exists: false } };
-    const [{ documents, next }, deletions] = await Promise.all([
+    const [{ documents, next }, generations] = await Promise.all([
       documentsWithin(entities.find(live, { sort: { _id: 1 }, batchSize: ids.length + 1 }), maxBytes),
-      endingDeletions(dependencies.data),
+      endingGenerations(dependencies.data),
     ]);
     return {
-      profiles: new Map(documents.map((document) => [document._id, entityOf(document, deletions)])),
+      profiles: new Map(documents.map((document) => [document._id, entityOf(document, generations)])),
       left: next === undefined ? [] : ids.filter((id) => id >= next),
     };
   }
@@ -76,9 +77,19 @@ export function mongoEntityStore(dependencies: StoreDependencies): EntityStore {
   }
 
   return {
-    async find(hashes, maxBytes) {
-      const owners = await ownersOf(hashes);
-      return { owners, ...(await load([...new Set(owners.values())], maxBytes)) };
+    async find(hashes, maxBytes, segments) {
+      // The number is read first: a segment that is deleted during the other reads makes the commit conflict.
+      const [owners, newest] = await Promise.all([
+        ownersOf(hashes),
+        segments === undefined ? 0 : newestGeneration(dependencies.data),
+      ]);
+      const [loaded, bySegment] = await Promise.all([
+        load([...new Set(owners.values())], maxBytes),
+        segments === undefined || newest === 0
+          ? noSegmentDeletions.bySegment
+          : segmentDeletionsOf(dependencies.data, segments),
+      ]);
+      return { owners, ...loaded, deletions: { newest, bySegment } };
     },
 
     load,
@@ -131,12 +142,11 @@ function commitProfiles(dependencies: StoreDependencies): EntityStore["commit"] 
   return (commit) =>
     unlessConflict(dependencies.transact, async (session) => {
       await expectCutOffs(dependencies, commit, session);
-      const deletions = await segmentDeletionsOf(dependencies.data, segmentsNamedBy(commit), session);
-      const { profiles, segments } = validCommit(commit, deletions);
-      await writeProfiles(dependencies, profiles, session);
+      await expectGeneration(dependencies, commit, session);
+      await writeProfiles(dependencies, commit.profiles, session);
       await writeIdentities(dependencies, commit, session);
       await addKeys(dependencies.ledger, dependencies.wrapping, commit.keys, session);
-      await registerSegments(dependencies, segments, session);
+      await registerSegments(dependencies, commit.segments, session);
       await writeMessages(dependencies, commit, session);
     });
 }
@@ -150,7 +160,12 @@ async function expectCutOffs(
   session: ClientSession,
 ): Promise<void> {
   const now = await newestCutOffs(ledger, [...owners.keys()], { session });
-  for (const hash of owners.keys()) if (now.get(hash) !== cutOffs.get(hash)) throw new Conflict();
+  for (const hash of owners.keys()) if (now.get(hash)?.position !== cutOffs.get(hash)?.position) throw new Conflict();
+}
+
+/** Statements belong to the generation that this transaction reads: a deletion that it does not see voids them. */
+async function expectGeneration({ data }: StoreDependencies, commit: Commit, session: ClientSession): Promise<void> {
+  if (namesSegments(commit) && (await newestGeneration(data, { session })) !== commit.generation) throw new Conflict();
 }
 
 async function writeProfiles(

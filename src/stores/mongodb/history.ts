@@ -46,12 +46,6 @@ export function mongoHistory(db: Db): History {
       return new Set(found.map(({ _id }) => _id));
     },
 
-    async newestArrival(entities) {
-      if (entities.length === 0) return undefined;
-      const newest = { sort: { arrival: -1 }, projection: { arrival: 1 } } as const;
-      return (await messages.findOne({ entity: { $in: [...entities] } }, newest))?.arrival;
-    },
-
     async countByStream(entities) {
       const counts = messages.aggregate<{ _id: string; count: number }>([
         { $match: { entity: { $in: [...entities] } } },

@@ -14,6 +14,7 @@ import {
   type StreamRecord,
   storedEntity,
 } from "../copy.js";
+import { ledgerPosition } from "../ledger-position.js";
 import {
   ACCEPTED,
   FORGOTTEN,
@@ -23,6 +24,7 @@ import {
   textOf,
   textOnce,
 } from "./database-facts.js";
+import { newestGeneration, SEGMENT_DELETIONS } from "./deleted-segments.js";
 import {
   type EntityDocument,
   entityCollectionsOf,
@@ -32,7 +34,7 @@ import {
 } from "./entity-document.js";
 import { destroyedKey, type EntityKeyDocument, isLiving, keyWrapping } from "./entity-keys.js";
 import { type MessageDocument, messageDocument, messageOf, messagesOf } from "./history.js";
-import { type RequestDocument, requestOf } from "./idempotency.js";
+import { clusterTime, type RequestDocument, requestDocument, requestOf } from "./idempotency.js";
 import { importPart } from "./import-part.js";
 import { type KeyDocument, keyDocument, keyOf } from "./key-store.js";
 import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "./ledger-document.js";
@@ -120,8 +122,16 @@ export function ledgerParts(
     }),
     "erased identities": importPart<ErasedIdentityDocument, ErasedIdentityRecord>({
       collection: erasedIdentitiesOf(db),
-      documentOf: ({ id, cutOff, request }) => ({ _id: id, cutOff, request }),
-      recordOf: ({ _id, cutOff, request }) => ({ id: _id, cutOff, request }),
+      documentOf: ({ id, cutOff, request, sequence }) => {
+        // Numbers of the source are before every time of the cluster.
+        return { _id: id, cutOff, request, accepted: clusterTime(ledgerPosition(sequence)) };
+      },
+      recordOf: ({ _id, cutOff, request, accepted }) => ({
+        id: _id,
+        cutOff,
+        request,
+        sequence: Number(accepted?.toBigInt() ?? 0),
+      }),
     }),
     "entity keys": importPart<EntityKeyDocument, EntityKeyRecord>({
       collection: db.collection<EntityKeyDocument>("entity_keys"),
@@ -146,7 +156,7 @@ export function ledgerParts(
 function requestPart(db: Db): PartTarget<IdempotentRequest> {
   return importPart<RequestDocument, IdempotentRequest>({
     collection: db.collection<RequestDocument>("idempotent_requests"),
-    documentOf: ({ id, ...request }) => ({ _id: id, ...request }),
+    documentOf: requestDocument,
     recordOf: requestOf,
   });
 }
@@ -155,7 +165,12 @@ function requestPart(db: Db): PartTarget<IdempotentRequest> {
  * Numbers up to the source's newest are not assigned again, even if their requests were forgotten. In this order the
  * databases can be reopened after an interruption: neither seems older than the other.
  */
-export async function setFacts(data: Db, ledger: Db, { sequence, watermark, receiptKey }: CopyFacts): Promise<void> {
+export async function setFacts(
+  data: Db,
+  ledger: Db,
+  { sequence, watermark, segmentDeletions, receiptKey }: CopyFacts,
+): Promise<void> {
+  await raiseTo(data, SEGMENT_DELETIONS, segmentDeletions);
   const known = mongoDeletionWatermark(data);
   await known.noteForgotten(sequence);
   await raiseTo(ledger, FORGOTTEN, sequence);
@@ -167,5 +182,6 @@ export async function setFacts(data: Db, ledger: Db, { sequence, watermark, rece
 export async function readFacts(data: Db, ledger: Db): Promise<CopyFacts> {
   const [sequence, watermark] = [await newestNumber(ledger), await mongoDeletionWatermark(data).read()];
   const receiptKey = await textOf(ledger, RECEIPT_KEY);
-  return { sequence, watermark, ...(receiptKey === undefined ? {} : { receiptKey }) };
+  const segmentDeletions = await newestGeneration(data);
+  return { sequence, watermark, segmentDeletions, ...(receiptKey === undefined ? {} : { receiptKey }) };
 }

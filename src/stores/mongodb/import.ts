@@ -3,16 +3,10 @@ import type { Experience, Mark } from "../../catalogue/ports.js";
 import { StartError } from "../../errors.js";
 import type { CopyRecords, PartTarget, ProfileTarget, SegmentRecord } from "../copy.js";
 import type { EngineDependencies } from "../stores.js";
-import {
-  type ExperienceDocument,
-  experienceOf,
-  experiencesOf,
-  removedSegmentsOf,
-  segmentOf,
-  segmentsOf,
-} from "./catalogue-store.js";
+import { type ExperienceDocument, experienceOf, experiencesOf, segmentOf, segmentsOf } from "./catalogue-store.js";
 import type { CollectionPlan } from "./collection.js";
 import { marks, textOf, textOnce } from "./database-facts.js";
+import { deletionOf, removedSegmentsOf } from "./deleted-segments.js";
 import { importPart, inBatches } from "./import-part.js";
 import { ledgerParts, profileParts, readFacts, setFacts } from "./import-profiles.js";
 import { plans } from "./index.js";
@@ -105,12 +99,12 @@ function segmentPart(db: Db): PartTarget<SegmentRecord> {
 
   return {
     async *all() {
-      const deletions = new Map((await removed.find().toArray()).map(({ _id, deletedAt }) => [_id, deletedAt]));
+      const deletions = new Map((await removed.find().toArray()).map((one) => [one._id, deletionOf(one)]));
       for await (const found of inBatches(segments.find(), segmentOf)) {
-        yield found.map((segment) => ({ id: segment.id, segment, deletedAt: deletions.get(segment.id) }));
+        yield found.map((segment) => ({ id: segment.id, segment, deletion: deletions.get(segment.id) }));
         for (const { id } of found) deletions.delete(id);
       }
-      yield Array.from(deletions, ([id, deletedAt]) => ({ id, segment: undefined, deletedAt }));
+      yield Array.from(deletions, ([id, deletion]) => ({ id, segment: undefined, deletion }));
     },
 
     async add(records) {
@@ -118,7 +112,9 @@ function segmentPart(db: Db): PartTarget<SegmentRecord> {
       const documents = kept.map(({ _id, name, table }) => ({ _id, name, table }));
       if (documents.length > 0) await segments.insertMany(documents, { ordered: false });
       // A copied profile has no void statements to remove.
-      const gone = records.flatMap(({ id, deletedAt }) => (deletedAt === undefined ? [] : [{ _id: id, deletedAt }]));
+      const gone = records.flatMap(({ id, deletion }) =>
+        deletion === undefined ? [] : [{ _id: id, deletedAt: deletion.at, generation: deletion.generation }],
+      );
       if (gone.length > 0) await removed.insertMany(gone, { ordered: false });
     },
   };

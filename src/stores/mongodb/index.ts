@@ -7,6 +7,7 @@ import { catalogueCollections, mongoCatalogueStore } from "./catalogue-store.js"
 import { makeCollections } from "./collection.js";
 import { commandLimitMs, connect } from "./connection.js";
 import { marks, marksOf, mongoDeletionWatermark } from "./database-facts.js";
+import { endEarlierDeletions, removedSegments } from "./deleted-segments.js";
 import { entityCollections } from "./entity-document.js";
 import { entityKeysCollections, keyWrapping, mongoEntityKeys } from "./entity-keys.js";
 import { mongoEntityStore } from "./entity-store.js";
@@ -34,6 +35,7 @@ export const plans: Plans = {
     ...idempotencyCollections,
     ...catalogueCollections,
     ...markCollections,
+    removedSegments,
     ...leaseCollections,
     ...epochCollections,
     ...listOrderCollections,
@@ -49,6 +51,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
   const { data, ledger, transact, deadlineMs } = databases;
   try {
     await refuseUnfinishedCopy(ledger);
+    await endEarlierDeletions(data);
   } catch (error) {
     await close();
     throw error;

@@ -1,10 +1,9 @@
 import type { Db, Document, Filter } from "mongodb";
 import { groupedErasure } from "../../async/grouped-calls.js";
 import type { MembershipIndex } from "../../entities/ports.js";
-import type { SegmentDeletions } from "../../entities/profile/deleted-segments.js";
-import { endingDeletions } from "./catalogue-store.js";
 import { byIds } from "./collection.js";
-import { type EntityDocument, entityCollectionsOf, memberOf } from "./entity-document.js";
+import { endingGenerations } from "./deleted-segments.js";
+import { type EntityDocument, entityCollectionsOf, GENERATION, memberOf } from "./entity-document.js";
 
 /** Segments counted by one query. */
 const AT_ONCE = 50;
@@ -16,7 +15,7 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
   return {
     /** Each segment by a pipeline of its own, which the server answers from the index, without reading a profile. */
     async sizes(segments) {
-      const ending = await endingDeletions(db);
+      const ending = await endingGenerations(db);
       const sizes = new Map<string, number>();
       for (let from = 0; from < segments.length; from += AT_ONCE) {
         const pipeline = segments.slice(from, from + AT_ONCE).flatMap((segment, at): Document[] => {
@@ -33,7 +32,7 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
     },
 
     async overlap(a, b) {
-      const ending = await endingDeletions(db);
+      const ending = await endingGenerations(db);
       const inBoth = [a, b].map((segment) => membersOf(segment, ending));
       return entities.countDocuments({ $and: inBoth });
     },
@@ -59,10 +58,9 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
 }
 
 /** Filter for the members of a segment, without void statements. */
-function membersOf(segment: string, deletions: SegmentDeletions): Filter<EntityDocument> {
+function membersOf(segment: string, generations: ReadonlyMap<string, number>): Filter<EntityDocument> {
   const members = { segments: memberOf(segment) };
-  const deletedAt = deletions.get(segment);
-  if (deletedAt === undefined) return members;
-  const later = { $gt: deletedAt };
-  return { ...members, statements: { $elemMatch: { 0: segment, 2: later, 3: later } } };
+  const generation = generations.get(segment);
+  if (generation === undefined) return members;
+  return { ...members, statements: { $elemMatch: { 0: segment, [GENERATION]: { $gte: generation } } } };
 }

@@ -1,7 +1,8 @@
-import type { AnyBulkWriteOperation, ClientSession, Collection, Db } from "mongodb";
+import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Timestamp } from "mongodb";
 import type { Deletion } from "../../deletions/deletion.js";
-import type { Suppression } from "../../entities/ports.js";
+import type { CutOff, Suppression } from "../../entities/ports.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
+import { ledgerPosition } from "../ledger-position.js";
 import { byIds, type CollectionPlan, type InSession } from "./collection.js";
 import { deletionsOf } from "./ledger-document.js";
 
@@ -14,6 +15,12 @@ export interface ErasedIdentityDocument {
   readonly cutOff: number;
   /** The newest of its requests. */
   readonly request: string;
+  /**
+   * Time of the cluster at the newest request. The server advances it with each write, and a new primary continues from
+   * the newest write that it has: so it orders writes that a majority has, whatever the clocks show. Version 1.0.0
+   * stored none.
+   */
+  readonly accepted?: Timestamp;
 }
 
 export function erasedIdentitiesOf(ledger: Db): Collection<ErasedIdentityDocument> {
@@ -28,21 +35,36 @@ export async function addErasedIdentities(
 ): Promise<void> {
   const writes: AnyBulkWriteOperation<ErasedIdentityDocument>[] = accepted.flatMap(({ requestId, hashes, cutOff }) =>
     hashes.map((_id) => ({
-      updateOne: { filter: { _id }, update: { $max: { cutOff }, $set: { request: requestId } }, upsert: true },
+      updateOne: {
+        filter: { _id },
+        update: {
+          $max: { cutOff },
+          $set: { request: requestId },
+          $currentDate: { accepted: { $type: "timestamp" } },
+        },
+        upsert: true,
+      },
     })),
   );
   await erasedIdentitiesOf(ledger).bulkWrite(writes, { session });
 }
 
-/** Returns the newest cut-off of each of these identities. */
+/** Position of a request that version 1.0.0 accepted: before every other, and after that of an empty position. */
+const UNKNOWN = "0";
+
+/** Returns the newest deletion of each of these identities. */
 export async function newestCutOffs(
   ledger: Db,
   hashes: readonly IdentityHash[],
   inside: InSession = {},
-): Promise<Map<IdentityHash, number>> {
+): Promise<Map<IdentityHash, CutOff>> {
   if (hashes.length === 0) return new Map();
   const found = await erasedIdentitiesOf(ledger).find(byIds(hashes), inside).toArray();
-  return new Map(found.map(({ _id, cutOff }) => [_id, cutOff]));
+  return new Map(found.map((document) => [document._id, cutOffOf(document)]));
+}
+
+function cutOffOf({ cutOff: time, accepted }: ErasedIdentityDocument): CutOff {
+  return { time, position: accepted === undefined ? UNKNOWN : ledgerPosition(accepted.toBigInt()) };
 }
 
 /** Suppression in the database of the ledger. */

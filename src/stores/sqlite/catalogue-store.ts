@@ -1,17 +1,9 @@
 import type { CatalogueStore, Experience, Segment } from "../../catalogue/ports.js";
 import { type Database, inTransaction } from "./connection.js";
-import { voidRemoval } from "./membership-index.js";
+import { segmentDeletions, voidRemoval } from "./deleted-segments.js";
 
-/**
- * `segment_removed`: when a segment was last deleted, Unix ms, and whether void statements about it may still be
- * stored.
- */
 export const catalogueSchema = `
   CREATE TABLE IF NOT EXISTS segment (id TEXT PRIMARY KEY, name TEXT NOT NULL, "table" TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS segment_removed (
-    id TEXT PRIMARY KEY, deleted_at REAL NOT NULL, ending INTEGER NOT NULL
-  ) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS segment_ending ON segment_removed (id) WHERE ending = 1;
   CREATE TABLE IF NOT EXISTS experience (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, "group" TEXT, audience TEXT NOT NULL, goal TEXT NOT NULL
   ) WITHOUT ROWID;
@@ -36,10 +28,7 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
   );
   const dropSegment = db.prepare("DELETE FROM segment WHERE id = ?");
   const naming = db.prepare("SELECT 1 FROM experience WHERE audience = ?1 OR goal = ?1 LIMIT 1");
-  // The deletion must not precede a stored message, even if the clock was set back since.
-  const noteRemoved = db.prepare(`INSERT INTO segment_removed (id, deleted_at, ending)
-    VALUES (?1, max(?2, (SELECT coalesce(max(arrival), 0) FROM message)), 1)
-    ON CONFLICT DO UPDATE SET deleted_at = max(deleted_at, excluded.deleted_at), ending = 1`);
+  const { note: noteRemoved } = segmentDeletions(db);
   const putExperience = db.prepare(
     `INSERT INTO experience VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
      SET name = excluded.name, "group" = excluded."group", audience = excluded.audience, goal = excluded.goal`,
@@ -87,7 +76,7 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
       return inTransaction(db, () => {
         if (naming.get(id) !== undefined) return "in-use";
         if (dropSegment.run(id).changes === 0) return "absent";
-        noteRemoved.run(id, at);
+        noteRemoved(id, at);
         return "deleted";
       });
     },

@@ -6,7 +6,7 @@ import {
   type ProfileChange,
   STATEMENT_BYTES,
 } from "../../entities/ports.js";
-import { segmentsNamedBy, validCommit } from "../../entities/profile/deleted-segments.js";
+import { namesSegments, noSegmentDeletions } from "../../entities/profile/deleted-segments.js";
 import {
   type Binding,
   type EntityId,
@@ -16,8 +16,9 @@ import {
 } from "../../entities/profile/entity.js";
 import { streamCounts } from "../../metrics/stream-counts.js";
 import { type Database, inTransaction, sharingCommits, unlessDamaged } from "./connection.js";
+import { segmentDeletions } from "./deleted-segments.js";
 import { addKeys } from "./entity-keys.js";
-import { membershipRows, segmentDeletions } from "./membership-index.js";
+import { membershipRows } from "./membership-index.js";
 import { suppressionIn } from "./suppression.js";
 
 /**
@@ -83,14 +84,16 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     ON CONFLICT DO UPDATE SET last_arrival = max(last_arrival, excluded.last_arrival)`);
   const register = db.prepare(`INSERT OR IGNORE INTO segment (id, name, "table") VALUES (?1, ?1, ?2)`);
   const memberships = membershipRows(db);
-  const deletions = segmentDeletions(db);
+  const segments = segmentDeletions(db);
   const suppression = suppressionIn(ledger);
   const addKeysOf = addKeys(ledger);
 
   const ownersOf = (hashes: readonly string[]) =>
     new Map((findOwners.all(JSON.stringify(hashes)) as unknown as IdentityRow[]).map((row) => [row.hash, row.entity]));
 
-  function isAsPlanned({ profiles, messages, owners, cutOffs }: Commit): boolean {
+  function isAsPlanned(commit: Commit): boolean {
+    const { profiles, messages, owners, cutOffs } = commit;
+    if (namesSegments(commit) && segments.newest() !== commit.generation) return false;
     const planned = profiles.flatMap(({ entity, mergedFrom }) => [entity, ...mergedFrom]);
     const ids = planned.map(({ id }) => id);
     if (suppression.erased([...ids, ...profiles.flatMap(({ entity }) => entity.mergedIds)]).size > 0) return false;
@@ -101,8 +104,9 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     const hashes = [...owners.keys()];
     const held = ownersOf(hashes);
     const cut = suppression.cutOffs(hashes);
-    if (!hashes.every((hash) => held.get(hash) === owners.get(hash) && cut.get(hash) === cutOffs.get(hash)))
-      return false;
+    const isSame = (hash: string) =>
+      held.get(hash) === owners.get(hash) && cut.get(hash)?.position === cutOffs.get(hash)?.position;
+    if (!hashes.every(isSame)) return false;
     return keptMessage.get(JSON.stringify(messages.map(({ id }) => id))) === undefined;
   }
 
@@ -176,24 +180,24 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   }
 
   return {
-    async find(hashes, maxBytes) {
+    async find(hashes, maxBytes, named) {
       const owners = ownersOf(hashes);
-      return { owners, ...load([...new Set(owners.values())], maxBytes) };
+      const deletions = named === undefined ? noSegmentDeletions : segments.of(named);
+      return { owners, ...load([...new Set(owners.values())], maxBytes), deletions };
     },
 
     load: async (ids, maxBytes) => load(ids, maxBytes),
 
     async commit(commit) {
       if (!isAsPlanned(commit)) return false;
-      const { profiles, segments } = validCommit(commit, deletions.of(segmentsNamedBy(commit)));
       if (commit.keys.size > 0) inTransaction(ledger, () => addKeysOf(commit.keys));
       inTransaction(db, () => {
-        for (const profile of profiles) keepProfile(profile);
+        for (const profile of commit.profiles) keepProfile(profile);
         for (const { id, table, stream, entity, time, arrival, position, sealed } of commit.messages) {
           keepMessage.run(id, table, stream, entity, time, arrival, position, sealed);
         }
         countMessages(commit);
-        for (const { id, table } of segments) register.run(id, table);
+        for (const { id, table } of commit.segments) register.run(id, table);
       });
       return true;
     },

@@ -1,4 +1,5 @@
 import type { Experience, Mark } from "../../catalogue/ports.js";
+import type { IdempotentRequest } from "../../entities/ports.js";
 import { StartError } from "../../errors.js";
 import {
   type CopyFacts,
@@ -14,8 +15,10 @@ import {
 } from "../copy.js";
 import { type ExperienceRow, experienceOf } from "./catalogue-store.js";
 import type { Database } from "./connection.js";
+import { segmentDeletions } from "./deleted-segments.js";
 import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
 import { sqliteEntityStore } from "./entity-store.js";
+import { type RequestRow, requestOf } from "./idempotency.js";
 import { keyOf } from "./key-store.js";
 import { type MarkRow, markOf } from "./mark-store.js";
 
@@ -58,21 +61,36 @@ export function entityParts(
       records: (rows: ExperienceRow[]) => rows.map(experienceOf),
     }),
     marks: exportTable<Mark>(db, { from: "mark", records: (rows: MarkRow[]) => rows.map(markOf) }),
-    "repeatable requests": exportTable(db, { from: "idempotent_request" }),
+    "repeatable requests": repeatableRequests(db),
   };
+}
+
+function repeatableRequests(db: Database): PartSource<IdempotentRequest> {
+  return exportTable<IdempotentRequest, RequestRow>(db, {
+    from: "idempotent_request",
+    records: (rows) => rows.map(requestOf),
+  });
 }
 
 function segments(db: Database): PartSource<SegmentRecord> {
   return exportTable(db, {
-    from: `(SELECT coalesce(kept.id, gone.id) AS id, name, "table", deleted_at
+    from: `(SELECT coalesce(kept.id, gone.id) AS id, name, "table", deleted_at AS at, generation
       FROM segment AS kept FULL JOIN segment_removed AS gone ON gone.id = kept.id)`,
-    records: (rows: { id: string; name: string | null; table: string | null; deleted_at: number | null }[]) =>
-      rows.map(({ id, name, table, deleted_at }) => ({
+    records: (rows: SegmentRow[]) =>
+      rows.map(({ id, name, table, at, generation }) => ({
         id,
         segment: name === null || table === null ? undefined : { id, name, table },
-        deletedAt: deleted_at ?? undefined,
+        deletion: at === null || generation === null ? undefined : { at, generation },
       })),
   });
+}
+
+interface SegmentRow {
+  readonly id: string;
+  readonly name: string | null;
+  readonly table: string | null;
+  readonly at: number | null;
+  readonly generation: number | null;
 }
 
 /** Parts of `ledger.db`. */
@@ -90,7 +108,7 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
         })),
     }),
     "erased identities": exportTable(db, {
-      from: `(SELECT hash AS id, erased_identity.cut_off AS cutOff, request_id AS request
+      from: `(SELECT hash AS id, erased_identity.cut_off AS cutOff, request_id AS request, sequence
         FROM erased_identity JOIN deletion USING (sequence))`,
     }),
     "entity keys": exportTable(db, {
@@ -98,7 +116,7 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
       records: (rows: { id: string; key: Uint8Array }[]) =>
         rows.map(({ id, key }) => ({ id, key: isDestroyed(key) ? undefined : key })),
     }),
-    "repeatable deletions": exportTable(db, { from: "idempotent_request" }),
+    "repeatable deletions": repeatableRequests(db),
     "API keys": exportTable(db, { from: "api_key", records: (rows: unknown[]) => rows.map(keyOf) }),
   };
 }
@@ -111,6 +129,7 @@ export function copyFacts(ledger: Database, entities: Database): CopyFacts {
   return {
     ...(key === undefined ? {} : { receiptKey: key.wrapped }),
     sequence: (sequence as { seq: number } | undefined)?.seq ?? 0,
+    segmentDeletions: segmentDeletions(entities).newest(),
     watermark: (watermark as { sequence: number } | undefined)?.sequence ?? 0,
   };
 }

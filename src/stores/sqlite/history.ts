@@ -23,9 +23,6 @@ export function sqliteHistory(db: Database): History {
   const forget = db.prepare(`DELETE FROM message WHERE rowid IN (
     SELECT rowid FROM message WHERE arrival < ? ORDER BY arrival LIMIT ${AT_ONCE})`);
 
-  const newestArrival = db.prepare(
-    "SELECT (SELECT max(arrival) FROM message WHERE entity = asked.value) AS newest FROM json_each(?) AS asked ORDER BY 1 DESC LIMIT 1",
-  );
   const countByStream = db.prepare(
     "SELECT stream, count(*) AS count FROM message WHERE entity IN (SELECT value FROM json_each(?)) GROUP BY stream ORDER BY stream",
   );
@@ -40,12 +37,6 @@ export function sqliteHistory(db: Database): History {
   );
 
   return {
-    async newestArrival(entities) {
-      return (
-        (newestArrival.get(JSON.stringify(entities)) as { newest: number | null } | undefined)?.newest ?? undefined
-      );
-    },
-
     async countByStream(entities) {
       const rows = countByStream.all(JSON.stringify(entities)) as { stream: string; count: number }[];
       return new Map(rows.map(({ stream, count }) => [stream, count]));

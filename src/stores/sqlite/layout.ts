@@ -1,6 +1,7 @@
 import { catalogueSchema } from "./catalogue-store.js";
 import { CHUNK_PAGE_BYTES } from "./chunks.js";
 import type { FileLayout } from "./connection.js";
+import { deletedSegmentsMigration, deletedSegmentsSchema } from "./deleted-segments.js";
 import { entityKeysSchema } from "./entity-keys.js";
 import { entitySchema } from "./entity-store.js";
 import { historySchema } from "./history.js";
@@ -44,9 +45,13 @@ export const entitiesFile: FileLayout = {
     deletionWatermarkSchema,
     catalogueSchema,
     markSchema,
+    deletedSegmentsSchema,
     leaseSchema,
   ],
-  migrations: [],
+  migrations: [
+    `${deletedSegmentsMigration}
+    ALTER TABLE idempotent_request ADD COLUMN began INTEGER NOT NULL DEFAULT 0;`,
+  ],
 };
 
 /** Series of both planes. */

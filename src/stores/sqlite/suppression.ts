@@ -1,6 +1,7 @@
-import type { Suppression } from "../../entities/ports.js";
+import type { CutOff, Suppression } from "../../entities/ports.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
+import { ledgerPosition } from "../ledger-position.js";
 import type { Database } from "./connection.js";
 
 /**
@@ -18,16 +19,18 @@ export const suppressionSchema = `
 /** Synchronous queries on the suppression tables. */
 export function suppressionIn(db: Database) {
   const cutOffs = db.prepare(
-    "SELECT hash, cut_off FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))",
+    "SELECT hash, cut_off, sequence FROM erased_identity WHERE hash IN (SELECT value FROM json_each(?))",
   );
   const erased = db.prepare(
     "SELECT DISTINCT entity FROM erased_entity WHERE entity IN (SELECT value FROM json_each(?))",
   );
 
   return {
-    cutOffs(hashes: readonly IdentityHash[]): Map<IdentityHash, number> {
-      const rows = cutOffs.all(JSON.stringify(hashes)) as { hash: string; cut_off: number }[];
-      return new Map(rows.map((row) => [row.hash, row.cut_off]));
+    cutOffs(hashes: readonly IdentityHash[]): Map<IdentityHash, CutOff> {
+      const rows = cutOffs.all(JSON.stringify(hashes)) as { hash: string; cut_off: number; sequence: number }[];
+      return new Map(
+        rows.map(({ hash, cut_off: time, sequence }) => [hash, { time, position: ledgerPosition(sequence) }]),
+      );
     },
 
     erased(ids: readonly EntityId[]): Set<EntityId> {
