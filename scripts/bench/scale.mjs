@@ -13,8 +13,9 @@ const BATCHES = 25;
 const FEW_DAYS = 14;
 /** Length of the warm-up relative to the measurement: a process compiles its code in its first seconds. */
 const WARM_UP = 4;
-/** Numbers of dashboards, visited in turn. */
+/** Numbers of dashboards, visited in turn, and the series for which they are meant: fewer series have fewer. */
 const DASHBOARDS = [500, 1_000, 5_000];
+const MANY_SERIES = 2_000;
 /** Sizes of the cache of responses, MiB; the first is the default. */
 const CACHE_MIB = [64, 256];
 /** Series when there are many days. */
@@ -90,24 +91,26 @@ async function byDashboards(session) {
   const filled = filledTime(Math.min(days, FEW_DAYS), Date.now());
   let service = await session.service("dashboards");
   await writeBlocks(service, blocks({ end: seriesCount, ...filled }), key);
+  const counts = DASHBOARDS.map((count) => Math.ceil(count * Math.min(1, seriesCount / MANY_SERIES)));
+  const requests = counts.at(-1);
   const costs = [];
   for (const mebibytes of CACHE_MIB) {
     service = await afresh(session, service, "dashboards", { CACHE_ANSWERS_BYTES: String(mebibytes * 1024 * 1024) });
-    for (const count of DASHBOARDS) {
+    for (const count of counts) {
       say(`scale: W1, ${count} dashboards, ${mebibytes} MiB`);
       const dashboards = w1Dashboards(count, seriesCount, filled);
       session.checked += dashboards[0].check((await sendFor(200, service, dashboards[0].request, key)).body);
-      const rounds = Array(DASHBOARDS.at(-1) / count).fill(dashboards.map(({ request }) => request));
-      await sendAll(service, rounds.flat(), key);
-      costs.push((await sendAll(service, rounds.flat(), key)).cost / DASHBOARDS.at(-1));
+      const turns = Array.from({ length: requests }, (_, i) => dashboards[i % count].request);
+      await sendAll(service, turns, key);
+      costs.push((await sendAll(service, turns, key)).cost / requests);
     }
   }
   await session.stop(service);
-  const label = (i) => `W1, ${DASHBOARDS[i].toLocaleString("en")} dashboards`;
-  const sizes = [...DASHBOARDS.keys()];
+  const label = (i) => `W1, ${counts[i].toLocaleString("en")} dashboards`;
+  const sizes = [...counts.keys()];
   return [
-    ...sizes.slice(1).map((i) => line(label(i), costUnit, costs[i], `${DASHBOARDS[0]} dashboards`, costs[0])),
-    ...sizes.map((i) => line(label(i), costUnit, costs[i], `${CACHE_MIB[1]} MiB`, costs[i + DASHBOARDS.length])),
+    ...sizes.slice(1).map((i) => line(label(i), costUnit, costs[i], `${counts[0]} dashboards`, costs[0])),
+    ...sizes.map((i) => line(label(i), costUnit, costs[i], `${CACHE_MIB[1]} MiB`, costs[i + counts.length])),
   ];
 }
 

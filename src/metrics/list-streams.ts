@@ -17,7 +17,7 @@ export interface ListedStream {
 
 /** Values of a stream's series. */
 export interface StreamActivity {
-  /** The open slot (Unix ms): its saved value, or else the messages counted in it so far. */
+  /** The open slot (Unix ms): the messages counted in it so far, or else its saved value. */
   readonly slot: { readonly ts: number; readonly count: number };
   /** Sum of the last 24 slots that have ended. */
   readonly day: number;
@@ -79,7 +79,7 @@ export function streamList({ series, counts, sums, keep }: StreamListDependencie
       ]);
       return ids.map((id, i) => {
         const value = saved[i] as number;
-        const count = Number.isNaN(value) ? (counted.get(id) ?? 0) : value;
+        const count = counted.get(id) ?? (Number.isNaN(value) ? 0 : value);
         return { slot: { ts, count }, day: sumsOfDay[i] as number };
       });
     },

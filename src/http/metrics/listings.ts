@@ -21,7 +21,7 @@ export const Stream = Type.Object(
       {
         ts: Type.String({ description: "Start of the current slot, Unix ms." }),
         count: Type.Number({
-          description: "The value that a client wrote for this slot, or else the messages counted in it so far.",
+          description: "The messages counted in this slot so far; without any, the value that a client wrote for it.",
         }),
       },
       { title: "OpenSlot", additionalProperties: false },
