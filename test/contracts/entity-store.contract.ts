@@ -333,6 +333,16 @@ export function entityStoreContract(
         for (const { began } of late) expect(began >= position, `${began} >= ${position}`).to.equal(true);
       });
 
+      it("changes no profile for a request that is stored already", async () => {
+        const [hash, segment] = [newHash(), `stored ${newEntityId()}`];
+        await accept({ hashes: [hash] }, new Map([[hash, undefined]]));
+        const entity = await keep(stores.entities, freshEntity([newHash()]), { said: [{ add: [segment] }] });
+        requests -= 1;
+        expect(await accept({ hashes: [hash], entities: [entity] })).to.equal(true);
+        expect(await stored(entity.id)).to.not.equal(undefined);
+        expect(await stores.memberships.sizes([segment])).to.deep.equal([1]);
+      });
+
       it("accepts no deletion of a profile that changed since it was found", async () => {
         const entity = await keep(stores.entities, freshEntity([newHash()]));
         const now = await keep(stores.entities, entity);

@@ -356,6 +356,20 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect((await ledger.since(0, 10)).at(-1)?.sequence).to.be.greaterThan(last);
     });
 
+    it("keeps the cut-off of an identity that an open request names when a later one expires", async () => {
+      const over = { entities: [], hashes: ["shared"] };
+      const [first, remote, later] = ["first", "remote", "later"].map((name) =>
+        someDeletion(name, name === "remote" ? { ...over, targets: ["membership-index", "crm"] } : over),
+      ) as [Deletion, Deletion, Deletion];
+      for (const deletion of [first, remote]) await ledger.accept(deletion, noScope);
+      const waiting = await ledger.waitingOver(["shared"], 10);
+      await ledger.complete(first.requestId, 2000, {}, { completed: [], freed: waiting });
+      await ledger.accept(later, noScope);
+      await ledger.complete(later.requestId, 2000, {});
+      await ledger.expire(2001, false, async () => {});
+      expect((await at.suppression.cutOffs(["shared"])).size).to.equal(1);
+    });
+
     it("expires any number of requests, and lets other requests run concurrently", async function () {
       this.timeout(60_000);
       const names = Array.from({ length: 1_100 }, (_, n) => `n${n}`);

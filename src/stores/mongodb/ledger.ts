@@ -10,7 +10,7 @@ import type { StoreDependencies } from "./connection.js";
 import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "./database-facts.js";
 import { type DeletionDocument, deletionOf as deletionFrom, deletions, deletionsOf } from "./ledger-document.js";
 import { newestNumber, numberDeletions } from "./number-deletions.js";
-import { type ErasedIdentityDocument, erasedIdentities, erasedIdentitiesOf } from "./suppression.js";
+import { erasedIdentities, erasedIdentitiesOf } from "./suppression.js";
 import { free, releaseWaiting, waitingOver } from "./waiting-deletions.js";
 
 export const ledgerCollections: readonly CollectionPlan[] = [deletions, erasedIdentities, marks];
@@ -190,8 +190,10 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
         const gone = await requests.find({ ...old, number: { $gt: 0, $lte: newest } }, some).toArray();
         if (gone.length === 0) return;
         const ids = gone.map(({ _id }) => _id);
-        // An identity that a later request names keeps its cut-off until that request expires.
-        const named = byIds<ErasedIdentityDocument>(gone.flatMap(({ hashes }) => hashes));
+        // An identity that a later or an open request names keeps its cut-off.
+        const hashes = gone.flatMap((request) => request.hashes);
+        const open = await requests.distinct("hashes", { open: true, hashes: { $in: hashes } });
+        const named = { _id: { $in: hashes, $nin: open } };
         await erasedIdentitiesOf(db).deleteMany({ ...named, request: { $in: ids } });
         await requests.deleteMany(byIds(ids));
       }

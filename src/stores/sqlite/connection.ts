@@ -70,8 +70,12 @@ export function refuseDamaged(db: Database): void {
   throw damagedFile(file);
 }
 
-function damagedFile(path: string, cause?: unknown): StartError {
-  return new StartError(`${path} is damaged, or not a database: put the newest backup in its place`, { cause });
+/** The error for a damaged file; that of the ledger warns of older copies, which would bring deleted people back. */
+export function damagedFile(path: string, cause?: unknown): StartError {
+  const advice = path.endsWith("ledger.db")
+    ? "read docs/backup.md before you put a copy in its place: an older one lacks deletions"
+    : "put the newest backup in its place";
+  return new StartError(`${path} is damaged, or not a database: ${advice}`, { cause });
 }
 
 /** Files with a failed transaction since the last successful `checkWrites`. */

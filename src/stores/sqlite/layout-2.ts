@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { EARLIER_OPEN } from "../../deletions/deletion.js";
 import type { IdempotentRequest } from "../../entities/ports.js";
-import { type Database, DatabaseSync } from "./connection.js";
+import { type Database, DatabaseSync, damagedFile, isDamage } from "./connection.js";
 import { idempotencySchema } from "./idempotency.js";
 
 /**
@@ -27,6 +27,8 @@ export function ledgerToLayout2(ledger: Database, folder: string): void {
       const { id, arrival, digest, tally } = row as unknown as IdempotentRequest;
       copy.run(id, arrival, digest, tally);
     }
+  } catch (error) {
+    throw isDamage(error) ? damagedFile(path, error) : error;
   } finally {
     entities.close();
   }

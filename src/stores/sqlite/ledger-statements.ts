@@ -76,7 +76,8 @@ export function ledgerStatements(db: Database) {
     expireEntities: db.prepare(`DELETE FROM erased_entity WHERE (entity, sequence) IN
       (SELECT value, sequence FROM deletion, json_each(entities) WHERE ${gone})`),
     expireIdentities: db.prepare(`DELETE FROM erased_identity WHERE (hash, sequence) IN
-      (SELECT value, sequence FROM deletion, json_each(hashes) WHERE ${gone})`),
+      (SELECT value, sequence FROM deletion, json_each(hashes) WHERE ${gone}) AND hash NOT IN
+      (SELECT value FROM deletion, json_each(hashes) WHERE completed_at IS NULL)`),
     expire: db.prepare(`DELETE FROM deletion WHERE ${gone}`),
     // The plus sign makes SQLite use the index on the time. Without it, `max` scans the table from its end.
     newestOld: db.prepare(`SELECT max(+sequence) AS newest FROM deletion WHERE ${isOld}`),

@@ -55,10 +55,12 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     readonly scope: ScopeSnapshot;
   }
 
-  /** Stores the request unless it is stored, inside the caller's transaction; undefined if its scope has changed. */
-  function accept({ deletion, scope: { profiles, unheld } }: Request): number | undefined {
-    const stored = sql.sequence.get(deletion.requestId) as { sequence: number } | undefined;
-    if (stored !== undefined) return stored.sequence;
+  /**
+   * Stores the request inside the caller's transaction and returns its number; "stored" if it was stored before,
+   * undefined if its scope has changed.
+   */
+  function accept({ deletion, scope: { profiles, unheld } }: Request): number | "stored" | undefined {
+    if (sql.sequence.get(deletion.requestId) !== undefined) return "stored";
     if (!isAsFound(profiles, unheld) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
       return undefined;
     const { encryptedIdentities, cutOff } = deletion;
@@ -91,16 +93,18 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     return sequence;
   }
 
-  /** Returns the numbers of the stored requests. */
+  /** Returns the requests that are accepted, or were before. */
   const acceptAll = sharingCommits((requests: readonly Request[]) => {
+    const accepted = new Set<Request>();
     const sequences = new Map<Request, number>();
     inTransaction(db, () => {
       for (const request of requests) {
         const sequence = accept(request);
-        if (sequence !== undefined) sequences.set(request, sequence);
+        if (sequence !== undefined) accepted.add(request);
+        if (typeof sequence === "number") sequences.set(request, sequence);
       }
     });
-    if (sequences.size === 0) return sequences;
+    if (sequences.size === 0) return accepted;
     const newest = Math.max(...sequences.values());
     // After a crash before this, the replay at the next start removes the memberships.
     inTransaction(entities, () => {
@@ -108,7 +112,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
       for (const { deletion } of sequences.keys()) removeMemberships(deletion.entities);
     });
     record(newest);
-    return sequences;
+    return accepted;
   });
 
   interface Completion {
