@@ -36,7 +36,7 @@ export async function openBrowser(): Promise<Browser | undefined> {
 
 export interface Opened {
   readonly page: Page;
-  /** `GET /api/key` and the like, in the order in which the page sent them; its files are left out. */
+  /** `GET /api/key` and the like, in the order in which the page sent them; its files and its checks of `/ready` are left out. */
   readonly requests: string[];
   /** Errors of the console and the page, violations of the policy among them. */
   readonly errors: string[];
@@ -85,7 +85,7 @@ export async function openDashboard(browser: Browser, service: TestService, opti
   const errors: string[] = [];
   page.on("request", (request) => {
     const { pathname } = new URL(request.url());
-    if (!/^\/(dashboard|docs)/.test(pathname)) requests.push(`${request.method()} ${pathname}`);
+    if (!/^\/(dashboard|docs|ready)/.test(pathname)) requests.push(`${request.method()} ${pathname}`);
   });
   page.on("console", (message) => {
     if (message.type() === "error") errors.push(message.text());

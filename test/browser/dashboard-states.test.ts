@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { Route } from "playwright-core";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { holdRequests, type Opened, sideways, state } from "./browser.js";
@@ -154,6 +155,30 @@ describe("States of the dashboard in Chromium", function () {
       await page.clock.fastForward(25_000);
       expect(requests).to.deep.equal([]);
       await page.clock.fastForward(6_000);
+      await state(page, "ready");
+      onlyRefusals(one);
+    });
+  }
+
+  for (const view of ["overview", "people", "health", "segment&id=newsletter"]) {
+    it(`${view} shows within 30 s that the service is gone or a store is down, and that it is back`, async () => {
+      const one = await on.open(`?view=${view}`);
+      const { page } = one;
+      const { ready, ...rest } = (await (await on.service.fetch("/ready")).json()).data;
+      const down = { name: "metrics", required: false, state: "down" };
+      const body = JSON.stringify({ status: 200, data: { ready, ...rest, stores: [down] } });
+      for (const [paths, trouble, text] of [
+        [/\/(ready|metrics|api)/, (route: Route) => route.abort(), "The service is unreachable. Figures as of 21:5"],
+        [/\/ready/, (route: Route) => route.fulfill({ body }), "metrics is down. Figures as of 21:5"],
+      ] as const) {
+        await state(page, "ready");
+        await page.route(paths, trouble);
+        await page.clock.fastForward(30_000);
+        await state(page, "stale");
+        await page.getByText(text).waitFor();
+        await page.unrouteAll();
+        await page.clock.fastForward(30_000);
+      }
       await state(page, "ready");
       onlyRefusals(one);
     });

@@ -11,7 +11,7 @@ import { ShortcutList, useShortcuts } from "./shortcuts.js";
 
 /** The whole page: header, notices, the view, footer. */
 export function App({ state, controller }: AppProps): VNode {
-  const { address, view, phase, isLoading } = state;
+  const { address, view, isLoading } = state;
   const shortcuts = useShortcuts(controller);
   useEffect(() => {
     document.title = `${address.id ?? view.label} · entity-metrics`;
@@ -23,7 +23,13 @@ export function App({ state, controller }: AppProps): VNode {
       </a>
       <Header state={state} controller={controller} />
       {state.isKeyPanelOpen && <KeyPanel state={state} controller={controller} />}
-      <main id="main" tabIndex={-1} data-view={view.name} data-state={phase} aria-busy={isLoading || undefined}>
+      <main
+        id="main"
+        tabIndex={-1}
+        data-view={view.name}
+        data-state={stateOf(state)}
+        aria-busy={isLoading || undefined}
+      >
         <Notices state={state} />
         <Content state={state} controller={controller} />
       </main>
@@ -39,16 +45,19 @@ export function App({ state, controller }: AppProps): VNode {
   );
 }
 
+/** Figures are stale while the service or a store is down, even if no request of the view has failed yet. */
+const stateOf = ({ phase, trouble }: State) => (phase === "ready" && trouble !== undefined ? "stale" : phase);
+
 /** A line of fixed height, so that its text moves nothing else, and the problems of the link. */
 function Notices({ state }: { readonly state: State }): VNode {
-  const { phase, reason, shown, nextAt, zone } = state;
+  const { phase, reason, trouble, shown, nextAt, zone } = state;
   return (
     <div class="notices" role="status">
       <p class="notice bad">
-        {phase === "stale" && shown !== undefined && (
+        {stateOf(state) === "stale" && shown !== undefined && (
           <>
-            {reason} Figures as of {clockTime(shown.page.now, zone)} {zone}
-            {nextAt !== undefined && `; next try at ${clockTime(nextAt, zone)}`}.
+            {phase === "stale" ? reason : trouble} Figures as of {clockTime(shown.page.now, zone)} {zone}
+            {phase === "stale" && nextAt !== undefined && `; next try at ${clockTime(nextAt, zone)}`}.
           </>
         )}
       </p>

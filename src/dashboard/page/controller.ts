@@ -4,6 +4,7 @@ import type { Zone } from "../format.js";
 import type { Page, View, ViewScript } from "../view.js";
 import { views } from "../views.js";
 import { scheduler } from "./schedule.js";
+import { troubleOf } from "./trouble.js";
 
 type Phase = "no-key" | "wrong-key" | "loading" | "ready" | "empty" | "stale" | "forbidden";
 
@@ -30,6 +31,8 @@ export interface State {
   readonly reason: string | undefined;
   /** Next load by the timer, Unix ms. */
   readonly nextAt: number | undefined;
+  /** Why the service, or a store of it, does not work at the moment. */
+  readonly trouble: string | undefined;
   readonly isKeyPanelOpen: boolean;
 }
 
@@ -57,6 +60,8 @@ const LOAD_TIMEOUT_MS = 30_000;
 /** Pause between two loads of an empty service, so that its first data appears within 10 s. */
 const EMPTY_PAUSE_MS = 5_000;
 const FAILURE_PAUSE_MS = 10_000;
+/** Pause between two checks of the service, which no view waits for. */
+const CHECK_PAUSE_MS = 15_000;
 
 /** Keeps the state of the page and calls `draw` after every change. Loads the view of the address at once. */
 export function startController(draw: (state: State, controller: Controller) => void): Controller {
@@ -70,12 +75,14 @@ export function startController(draw: (state: State, controller: Controller) => 
     shown: undefined,
     reason: undefined,
     nextAt: undefined,
+    trouble: undefined,
     isKeyPanelOpen: false,
   };
   let client: Client | undefined;
   let isKeyChecked = false;
   let current: AbortController | undefined;
   const schedule = scheduler(() => void load());
+  const checks = scheduler(() => void check());
 
   const controller: Controller = {
     go(change, { replace = false } = {}) {
@@ -140,7 +147,10 @@ export function startController(draw: (state: State, controller: Controller) => 
         key: () => sessionStorage.getItem(KEY) ?? "",
         tries: 1,
       });
-      if (!isKeyChecked) set({ key: await client.key({ signal }) });
+      if (!isKeyChecked) {
+        set({ key: await client.key({ signal }) });
+        checks.at(Date.now() + CHECK_PAUSE_MS);
+      }
       isKeyChecked = true;
       await loadView(client, signal);
     } catch (error) {
@@ -172,6 +182,17 @@ export function startController(draw: (state: State, controller: Controller) => 
     if (at !== undefined) schedule.at(isEmpty ? at : schedule.spread(at, now));
   }
 
+  /** Marks the figures as stale while the service or a store is down, and loads again once it is back. */
+  async function check(): Promise<void> {
+    if (client === undefined || state.key === undefined) return;
+    const trouble = await troubleOf(client);
+    if (state.key === undefined) return;
+    const wasKnown = state.trouble;
+    set({ trouble });
+    if (trouble === undefined && wasKnown !== undefined) void load();
+    checks.at(Date.now() + CHECK_PAUSE_MS);
+  }
+
   function fail(error: unknown): void {
     if (error instanceof ApiError && error.status === 401) {
       end(
@@ -192,7 +213,8 @@ export function startController(draw: (state: State, controller: Controller) => 
 
   function end(phase: "no-key" | "wrong-key", reason: string | undefined): void {
     isKeyChecked = false;
-    set({ phase, reason, isLoading: false, key: undefined, shown: undefined, nextAt: undefined });
+    checks.stop();
+    set({ phase, reason, isLoading: false, key: undefined, shown: undefined, nextAt: undefined, trouble: undefined });
   }
 
   addEventListener("popstate", () => open(readAddress(location.search)));
