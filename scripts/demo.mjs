@@ -39,7 +39,7 @@ const code = await runChild([join(root, "dist/main.js")], {
     DATA_DIR: folder,
     ADMIN_KEY: key,
   },
-  onMessage: ({ listens }) => fill(listens),
+  onMessage: ({ listens, signInCode }) => fill(listens, signInCode),
 });
 process.exit(code);
 
@@ -57,7 +57,7 @@ function demoKey() {
 }
 
 /** Fills the service up to now, prints example requests, and keeps its streams going. */
-async function fill(address) {
+async function fill(address, signInCode) {
   process.stderr.write("Filling it with made-up data\n");
   const client = serviceClient(address, key);
   const requests = madeUpRequests(client, weeks, Date.now(), set);
@@ -72,7 +72,7 @@ async function fill(address) {
     process.stderr.write(`The demo is incomplete: ${error.message}\n`);
     return;
   }
-  process.stdout.write(lines(address));
+  process.stdout.write(lines(address, signInCode));
   continueStreams(client);
 }
 
@@ -90,10 +90,12 @@ function continueStreams(client) {
   }, CHECK_MS);
 }
 
-function lines(address) {
+function lines(address, signInCode) {
   const header = `-H "Authorization: $(cat '${keyFile}')"`;
   return `
-The demo is ready. Its key is in ${keyFile}. Open ${address}/dashboard in a browser, or ask for example:
+The demo is ready. This link opens its dashboard, signed in once within 15 minutes of the start:
+  ${address}/dashboard#code=${signInCode}
+Its key is in ${keyFile}. Ask for example:
   curl '${address}/api/metric?dimension=segment&dimension_id=newsletter&dimension_type=size&range=7d&interval=1d' ${header}
   curl '${address}/api/metric?dimension=experience&dimension_id=welcome-offer&dimension_type=conversionrate&range=2d' ${header}
   curl '${address}/api/me/email/visitor-1%40example.com' ${header}

@@ -35,8 +35,10 @@ import { metricRoutes } from "./http/metrics/index.js";
 import { listingRoutes } from "./http/metrics/listings.js";
 import { keyRoutes, operationRoutes } from "./http/operations/index.js";
 import { pageRoutes } from "./http/pages/index.js";
+import { signInRoutes } from "./http/pages/sign-in.js";
 import { pointRoutes } from "./http/points/index.js";
 import { clusteredIds } from "./ids.js";
+import { SignInCodes } from "./keys/sign-in-codes.js";
 import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { MemoryBudget } from "./memory-budget.js";
@@ -71,6 +73,7 @@ export interface Service {
   readonly stores: Stores;
   readonly server: Server;
   readonly routes: readonly Route[];
+  readonly signInCodes: Pick<SignInCodes, "issue">;
   /** Opens the port; the address is a URL without a path. */
   listen(): Promise<string>;
   /** Lets requests in progress finish, then closes everything. */
@@ -109,6 +112,7 @@ export async function compose(
   const series = composeSeries(surroundings, bodies);
   const profiles = composeProfiles(surroundings, bodies);
   const deletions = composeDeletions(surroundings, profiles, bodies);
+  const signInCodes = new SignInCodes(clock);
   const served = [
     ...series.routes,
     ...catalogueRoutes({
@@ -124,6 +128,7 @@ export async function compose(
     ...profiles.routes,
     ...keyRoutes(),
     ...pageRoutes(tables),
+    ...signInRoutes(signInCodes),
   ];
   // A worker process serves only its health and metrics.
   const routes: Route[] = roles.includes("api") ? served : [];
@@ -154,6 +159,7 @@ export async function compose(
     stores,
     server: port.server,
     routes,
+    signInCodes,
     async listen() {
       background.push(await watch(log));
       await retryStart(() => deletions.service.replay().catch(reportDamage), isUnavailable, log);

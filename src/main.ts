@@ -36,10 +36,11 @@ async function serve(settings: Settings): Promise<void> {
   const address = await service.listen();
   isServing = true;
   const first = terminal ? await firstKey(service, settings, (key) => ({ shown: key })) : inFile;
-  process.stdout.write(
-    `entity-metrics listens on ${address}\n${first === undefined ? "" : firstLines(address, first)}`,
-  );
-  process.send?.({ listens: address });
+  const signInCode = (key: string) => service.signInCodes.issue(key);
+  const lines = first === undefined ? "" : firstLines(address, first, signInCode);
+  process.stdout.write(`entity-metrics listens on ${address}\n${lines}`);
+  const { admin_key } = settings;
+  process.send?.({ listens: address, ...(admin_key === null ? {} : { signInCode: signInCode(admin_key) }) });
   process.on("uncaughtException", (error) => {
     log.error({ err: error }, "an uncaught error ends the process");
     process.exit(1);

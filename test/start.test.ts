@@ -105,14 +105,15 @@ describe("starting the service", () => {
   });
 
   it("shows a key on a terminal in the lines to paste", () => {
-    const lines = firstLines("http://h:1", { shown: "em_a_b" });
+    const lines = firstLines("http://h:1", { shown: "em_a_b" }, (key) => (key === "em_a_b" ? "c0de" : "none"));
     expect(lines.match(/em_a_b/g)).to.have.length(3);
+    expect(lines).to.include("  http://h:1/dashboard#code=c0de\n");
     expect(lines.match(/^ {2}curl /gm)).to.have.length(3);
   });
 
   it("names an address that can be reached where it listens on every one", () => {
     for (const listens of ["http://0.0.0.0:1", "http://[::]:1"]) {
-      expect(firstLines(listens, { file: "/f" }).match(/'http:\/\/127\.0\.0\.1:1\//g)).to.have.length(3);
+      expect(firstLines(listens, { file: "/f" }, () => "none").match(/'http:\/\/127\.0\.0\.1:1\//g)).to.have.length(3);
     }
   });
 

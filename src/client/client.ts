@@ -101,6 +101,9 @@ export function createClient(options: ClientOptions) {
           return error.data as Readiness;
         throw error;
       }),
+    /** Exchanges the code of a sign-in link for a key. Needs no key. */
+    signIn: async (code: string, options?: CallOptions) =>
+      (await read<{ key: string }>({ method: "POST", path: `/dashboard/sign-in${at(code)}`, once: true }, options)).key,
     /** Returns the process metrics in Prometheus text format. Scope `metric:read`. */
     serviceMetrics: async (options?: CallOptions) =>
       (await send({ method: "GET", path: "/metrics", accept: "text/plain" }, options)).text(),

@@ -20,14 +20,21 @@ export function keepInFile(dir: string, key: string): FirstKey {
   return { file };
 }
 
-/** Returns the output of a first start: the key and three commands that work when pasted. */
-export function firstLines(listens: string, key: FirstKey): string {
+/**
+ * Returns the output of a first start: the key, commands that work when pasted, and on a terminal a link that opens the
+ * dashboard signed in, with a code from `signInCode`.
+ */
+export function firstLines(listens: string, key: FirstKey, signInCode: (key: string) => string): string {
   const address = reachable(listens);
   const place = "shown" in key ? `Your API key, shown this once:\n  ${key.shown}` : `Your API key is in ${key.file}`;
   const header = "shown" in key ? `-H 'Authorization: ${key.shown}'` : `-H "Authorization: $(cat ${quoted(key.file)})"`;
+  const link =
+    "shown" in key
+      ? `\nOpen the dashboard, signed in; the link works once, within 15 minutes:\n  ${address}/dashboard#code=${signInCode(key.shown)}\n`
+      : "";
   return `
 ${place}
-
+${link}
 Write a point, the size of a segment now:
   curl -i '${address}/api/v2/write' ${header} -H 'Content-Type: text/plain' --data-binary 'segment,dimension_id=hello value=42'
 

@@ -86,6 +86,19 @@ describe("States of the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
+  it("A sign-in link opens the page signed in once; its code leaves the address at once", async () => {
+    const code = on.service.service.signInCodes.issue(on.service.key);
+    const one = await on.open(`?view=health#code=${code}`, { key: null });
+    await state(one.page, "ready");
+    expect(one.page.url()).to.match(/\?view=health$/);
+    expect(await one.page.evaluate("sessionStorage.getItem('api-key')")).to.equal(on.service.key);
+    const other = await on.open(`?view=health#code=${code}`, { key: null });
+    await state(other.page, "wrong-key");
+    expect(await other.page.innerText("main [role=alert]")).to.include("was used before");
+    expect(other.page.url()).to.not.include(code);
+    onlyRefusals(one);
+  });
+
   it("A wrong key is tried once, on GET /api/key alone, and never again", async () => {
     const one = await on.open("", { key: "em_unknown_0123456789abcdef0123456789abcdef" });
     await state(one.page, "wrong-key");
@@ -164,7 +177,8 @@ describe("States of the dashboard in Chromium", function () {
     it(`${view} shows within 30 s that the service is gone or a store is down, and that it is back`, async () => {
       const one = await on.open(`?view=${view}`);
       const { page } = one;
-      const { ready, ...rest } = (await (await on.service.fetch("/ready")).json()).data;
+      const { ready, ...rest } = ((await (await on.service.fetch("/ready")).json()) as { data: { ready: boolean } })
+        .data;
       const down = { name: "metrics", required: false, state: "down" };
       const body = JSON.stringify({ status: 200, data: { ready, ...rest, stores: [down] } });
       for (const [paths, trouble, text] of [

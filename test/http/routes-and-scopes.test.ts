@@ -9,6 +9,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /": "keyless",
   "GET /dashboard": "keyless",
   "GET /dashboard/:file": "keyless",
+  "POST /dashboard/sign-in/:code": "keyless",
   "GET /docs": "keyless",
   "GET /docs/:file": "keyless",
   "GET /health": "keyless",

@@ -142,11 +142,7 @@ export function startController(draw: (state: State, controller: Controller) => 
     const signal = AbortSignal.any([own.signal, AbortSignal.timeout(LOAD_TIMEOUT_MS)]);
     set({ isLoading: true, ...(state.shown === undefined ? { phase: "loading" as const } : {}) });
     try {
-      client ??= createClient({
-        url: new URL(".", location.href).href,
-        key: () => sessionStorage.getItem(KEY) ?? "",
-        tries: 1,
-      });
+      client ??= makeClient();
       if (!isKeyChecked) {
         set({ key: await client.key({ signal }) });
         checks.at(Date.now() + CHECK_PAUSE_MS);
@@ -217,11 +213,26 @@ export function startController(draw: (state: State, controller: Controller) => 
     set({ phase, reason, isLoading: false, key: undefined, shown: undefined, nextAt: undefined, trouble: undefined });
   }
 
+  /** Exchanges the code of a sign-in link for a key. The code leaves the address before it is used. */
+  async function signIn(code: string): Promise<void> {
+    history.replaceState(null, "", location.pathname + location.search);
+    try {
+      controller.useKey(await makeClient().signIn(code));
+    } catch (error) {
+      const isUsed = error instanceof ApiError && error.status === 404;
+      end("wrong-key", isUsed ? "The link was used before, has expired, or is of another machine." : reasonOf(error));
+    }
+  }
+
   addEventListener("popstate", () => open(readAddress(location.search)));
   draw(state, controller);
-  void load();
+  const code = /^#code=(\w+)$/.exec(location.hash)?.[1];
+  void (code === undefined ? load() : signIn(code));
   return controller;
 }
+
+const makeClient = () =>
+  createClient({ url: new URL(".", location.href).href, key: () => sessionStorage.getItem(KEY) ?? "", tries: 1 });
 
 const viewOf = (address: Address) => views.find(({ name }) => name === address.view) as View;
 
