@@ -1,8 +1,13 @@
 /** Identity fields by table, in the order of the configuration. */
 export type Tables = Readonly<Record<string, readonly string[]>>;
 
-/** The tables of the service, which the page was served with. */
-export function readTables(): Tables {
+/**
+ * Returns the tables of the service, which the page was served with. A key with the bound `by` may use that field alone.
+ */
+export function readTables(by?: string): Tables {
   const text = document.getElementById("page")?.dataset.tables ?? "{}";
-  return JSON.parse(text) as Tables;
+  const tables = JSON.parse(text) as Tables;
+  if (by === undefined) return tables;
+  const usable = Object.entries(tables).filter(([, fields]) => fields.includes(by));
+  return Object.fromEntries(usable.map(([table]) => [table, [by]]));
 }

@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
-import type { Client } from "../client/client.js";
+import type { Client, KeyInfo } from "../client/client.js";
 import type { Address, ViewName } from "./address.js";
 import type { Zone } from "./format.js";
 
@@ -8,6 +8,8 @@ export interface Page {
   readonly client: Client;
   readonly address: Address;
   readonly scopes: ReadonlySet<string>;
+  /** The key in use; its bounds limit what it can read. */
+  readonly key: KeyInfo;
   readonly zone: Zone;
   /** Instant of the load, Unix ms. */
   readonly now: number;

@@ -166,9 +166,10 @@ export function startController(draw: (state: State, controller: Controller) => 
       });
     }
     const now = Date.now();
-    const scopes: ReadonlySet<string> = new Set(state.key?.scopes);
+    const key = state.key as KeyInfo;
+    const scopes: ReadonlySet<string> = new Set(key.scopes);
     const { go, reload, link } = controller;
-    const page: Page = { client: ready, address, scopes, zone, now, signal, go, reload, link };
+    const page: Page = { client: ready, address, scopes, key, zone, now, signal, go, reload, link };
     const script = await loadScript(view, signal);
     const { data, isEmpty = false, nextAt, problems = [] } = await script.load(page);
     signal.throwIfAborted();

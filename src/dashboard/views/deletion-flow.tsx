@@ -6,22 +6,26 @@ import { FactTable } from "../list/table.js";
 import { unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
 import type { Page } from "../view.js";
-import { DeletionProgress } from "./deletion-progress.js";
 import type { TypedIdentity } from "./identity-form.js";
 import { useTask } from "./use-task.js";
 
 const WORD = "DELETE";
 
-/** Preview in counts, confirmation by a word, progress of each target, receipt. */
-export function DeletionFlow({ identity, page }: { readonly identity: TypedIdentity; readonly page: Page }): VNode {
+interface DeletionFlowProps {
+  readonly identity: TypedIdentity;
+  readonly page: Page;
+  /** Called with the request id of the accepted deletion. */
+  readonly onRequested: (requestId: string) => void;
+}
+
+/** Preview in counts, confirmation by a word, request. */
+export function DeletionFlow({ identity, page, onRequested }: DeletionFlowProps): VNode {
   const [preview, setPreview] = useState<DeletionPreview | "unknown" | "not allowed">();
   const [word, setWord] = useState("");
-  const [requestId, setRequestId] = useState<string>();
   const { run, isRunning, problem } = useTask(page);
   const { table, field, value } = identity;
   useEffect(() => {
     setPreview(undefined);
-    setRequestId(undefined);
     setWord("");
     run(async (signal) => {
       if (!page.scopes.has("entity:read")) return setPreview("not allowed");
@@ -33,10 +37,9 @@ export function DeletionFlow({ identity, page }: { readonly identity: TypedIdent
     if (word !== WORD) return;
     run(async (signal) => {
       const { request_id } = await page.client.requestDeletion(table, field, value, { signal });
-      setRequestId(request_id);
+      onRequested(request_id);
     });
   };
-  if (requestId !== undefined) return <DeletionProgress requestId={requestId} page={page} />;
   return (
     <Card title="Delete this person">
       <p>The profile disappears from all reads at once, and for good: nothing brings it back.</p>

@@ -3,9 +3,11 @@ import { useState } from "preact/hooks";
 import type { DeletionState } from "../../client/client.js";
 import { fullTime, type Zone } from "../format.js";
 import { type Column, Table } from "../list/table.js";
+import { unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
 import type { Page } from "../view.js";
 import { ReceiptButton, TryNowButton } from "./deletion-buttons.js";
+import { stageName } from "./stage-name.js";
 import { usePoll } from "./use-poll.js";
 import { messageOf } from "./use-task.js";
 
@@ -22,17 +24,18 @@ export function DeletionProgress({ requestId, page }: { readonly requestId: stri
     firstMs: FIRST_POLL_MS,
     everyMs: POLL_MS,
     async poll(signal) {
-      const read = await page.client.deletion(requestId, { signal });
+      const read = await unlessNotFound(page.client.deletion(requestId, { signal }));
       setState(read);
-      setProblem(undefined);
-      return read.completed_at === null;
+      setProblem(read === undefined ? "No request has this id." : undefined);
+      return read !== undefined && read.completed_at === null;
     },
     onError: (error) => setProblem(messageOf(error)),
   });
   return (
     <Card title="Deletion">
       <p role="status">
-        Request <code>{requestId}</code>: {state === undefined ? "accepted" : summaryOf(state, page.zone)}.
+        Request <code>{requestId}</code>
+        {state === undefined ? (problem === undefined ? ": accepted" : "") : `: ${summaryOf(state, page.zone)}`}.
       </p>
       {problem !== undefined && <p role="alert">{problem}</p>}
       {state !== undefined && (
@@ -53,7 +56,7 @@ export function DeletionProgress({ requestId, page }: { readonly requestId: stri
 
 function summaryOf({ completed_at, problem, stage, next_try_at }: DeletionState, zone: Zone): string {
   if (completed_at !== null) return `completed ${fullTime(Date.parse(completed_at), zone)}`;
-  if (problem === null) return `in progress (${stage})`;
+  if (problem === null) return `in progress (${stageName(stage)})`;
   return `waiting: ${problem}${next_try_at === null ? "" : `, next try ${fullTime(Date.parse(next_try_at), zone)}`}`;
 }
 
@@ -66,7 +69,7 @@ function Targets({ state: { targets, completed_at }, zone }: TargetsProps): VNod
   const time = (text: string | null) =>
     text === null ? (completed_at === null ? "not yet" : "–") : fullTime(Date.parse(text), zone);
   const columns: readonly Column<DeletionState["targets"][number]>[] = [
-    { head: "Target", cell: ({ name }) => name },
+    { head: "Target", cell: ({ name }) => stageName(name) },
     { head: "Erased", cell: ({ erased_at }) => time(erased_at) },
     { head: "Verified", cell: ({ verified_at }) => time(verified_at) },
   ];

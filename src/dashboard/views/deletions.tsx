@@ -11,6 +11,7 @@ import { DeletionFlow } from "./deletion-flow.js";
 import { DELETIONS_PAGE, DeletionList } from "./deletion-list.js";
 import { DeletionProgress } from "./deletion-progress.js";
 import { firstIdentity, IdentityForm, type TypedIdentity } from "./identity-form.js";
+import { stageName } from "./stage-name.js";
 
 interface Data {
   readonly tables: Tables;
@@ -30,12 +31,18 @@ export async function load({ client, now, signal }: Page): Promise<Loaded<Data>>
 export function Show({ data: { tables, open, completed }, page }: { readonly data: Data; readonly page: Page }): VNode {
   const { zone } = page;
   const time = (text: string | null) => (text === null ? "–" : fullTime(Date.parse(text), zone));
-  const requestOf = ({ request_id }: ListedDeletion) => <code>{request_id}</code>;
+  const [requestId, setRequestId] = useState<string>();
+  const requestOf = ({ request_id }: ListedDeletion) => (
+    <button type="button" class="plain" onClick={() => setRequestId(request_id)}>
+      <code>{request_id}</code>
+    </button>
+  );
   return (
     <>
       <h1 class="hidden">Deletions</h1>
-      {page.scopes.has("entity:delete") && <NewDeletion tables={tables} page={page} />}
-      <LookUp page={page} />
+      {page.scopes.has("entity:delete") && <NewDeletion tables={tables} page={page} onRequested={setRequestId} />}
+      <LookUp onSubmit={setRequestId} />
+      {requestId !== undefined && <DeletionProgress key={requestId} requestId={requestId} page={page} />}
       <DeletionList
         title="Open deletions"
         state="open"
@@ -45,7 +52,7 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
           { head: "Request", cell: requestOf },
           { head: "Accepted", cell: ({ accepted_at }) => time(accepted_at) },
           { head: "Age", isNumber: true, cell: ({ accepted_at }) => age(page.now - Date.parse(accepted_at)) },
-          { head: "Stage", cell: ({ stage }) => stage },
+          { head: "Stage", cell: ({ stage }) => stageName(stage) },
           {
             head: "Reason",
             cell: ({ problem, stuck }) => (
@@ -82,13 +89,23 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
   );
 }
 
-/** Table, field and value, then the flow from preview to receipt. */
-function NewDeletion({ tables, page }: { readonly tables: Tables; readonly page: Page }): VNode {
+interface NewDeletionProps {
+  readonly tables: Tables;
+  readonly page: Page;
+  readonly onRequested: (requestId: string) => void;
+}
+
+/** Table, field and value, then preview and confirmation. */
+function NewDeletion({ tables, page, onRequested }: NewDeletionProps): VNode {
   const [identity, setIdentity] = useState<TypedIdentity>(() => firstIdentity(tables));
   const [confirmed, setConfirmed] = useState<TypedIdentity>();
   const change = (changed: TypedIdentity) => {
     setIdentity(changed);
     setConfirmed(undefined);
+  };
+  const requested = (requestId: string) => {
+    setConfirmed(undefined);
+    onRequested(requestId);
   };
   return (
     <>
@@ -97,37 +114,33 @@ function NewDeletion({ tables, page }: { readonly tables: Tables; readonly page:
           <button type="submit">Preview</button>
         </IdentityForm>
       </Card>
-      {confirmed !== undefined && <DeletionFlow identity={confirmed} page={page} />}
+      {confirmed !== undefined && <DeletionFlow identity={confirmed} page={page} onRequested={requested} />}
     </>
   );
 }
 
-/** The state of a request by its id. */
-function LookUp({ page }: { readonly page: Page }): VNode {
+/** The field for the id of a request. */
+function LookUp({ onSubmit }: { readonly onSubmit: (requestId: string) => void }): VNode {
   const [text, setText] = useState("");
-  const [requestId, setRequestId] = useState<string>();
   const submit = (event: Event) => {
     event.preventDefault();
-    if (text.trim() !== "") setRequestId(text.trim());
+    if (text.trim() !== "") onSubmit(text.trim());
   };
   return (
-    <>
-      <Card title="State of a request">
-        <form class="controls" onSubmit={submit}>
-          <label>
-            Request id{" "}
-            <input
-              size={34}
-              autocomplete="off"
-              spellcheck={false}
-              value={text}
-              onInput={({ currentTarget }) => setText(currentTarget.value)}
-            />
-          </label>
-          <button type="submit">Show</button>
-        </form>
-      </Card>
-      {requestId !== undefined && <DeletionProgress key={requestId} requestId={requestId} page={page} />}
-    </>
+    <Card title="State of a request">
+      <form class="controls" onSubmit={submit}>
+        <label>
+          Request id{" "}
+          <input
+            size={34}
+            autocomplete="off"
+            spellcheck={false}
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+        <button type="submit">Show</button>
+      </form>
+    </Card>
   );
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
+import { useState } from "preact/hooks";
 import type { Tables } from "../tables.js";
 
 /** An identity as a person types it. It is never part of an address, the history or a storage. */
@@ -23,13 +24,30 @@ interface IdentityFormProps {
   readonly children: ComponentChildren;
 }
 
-/** Table and field as selects, and the value. */
+/** Returns the field that a value is usually of: one with an @ is an e-mail address, any other one the first field. */
+function fieldOf(value: string, fields: readonly string[]): string {
+  const email = value.includes("@") ? fields.find((field) => /e-?mail/i.test(field)) : undefined;
+  return email ?? fields[0] ?? "";
+}
+
+/** Table and field as selects, and the value. The field follows the value until it is chosen. */
 export function IdentityForm({ tables, identity, onChange, onSubmit, children }: IdentityFormProps): VNode {
+  const [isChosen, setChosen] = useState(false);
+  const fields = tables[identity.table] ?? [];
   const submit = (event: Event) => {
     event.preventDefault();
     if (identity.value !== "") onSubmit();
   };
-  const chooseTable = (table: string) => onChange({ ...identity, table, field: tables[table]?.[0] ?? "" });
+  const chooseTable = (table: string) => {
+    setChosen(false);
+    onChange({ ...identity, table, field: fieldOf(identity.value, tables[table] ?? []) });
+  };
+  const chooseField = (field: string) => {
+    setChosen(true);
+    onChange({ ...identity, field });
+  };
+  const type = (value: string) =>
+    onChange({ ...identity, value, field: isChosen ? identity.field : fieldOf(value, fields) });
   return (
     <form class="fields" autocomplete="off" onSubmit={submit}>
       <label>
@@ -44,11 +62,8 @@ export function IdentityForm({ tables, identity, onChange, onSubmit, children }:
       </label>
       <label>
         Field
-        <select
-          value={identity.field}
-          onChange={({ currentTarget }) => onChange({ ...identity, field: currentTarget.value })}
-        >
-          {(tables[identity.table] ?? []).map((field) => (
+        <select value={identity.field} onChange={({ currentTarget }) => chooseField(currentTarget.value)}>
+          {fields.map((field) => (
             <option key={field} value={field}>
               {field}
             </option>
@@ -61,7 +76,7 @@ export function IdentityForm({ tables, identity, onChange, onSubmit, children }:
           autocomplete="off"
           spellcheck={false}
           value={identity.value}
-          onInput={({ currentTarget }) => onChange({ ...identity, value: currentTarget.value })}
+          onInput={({ currentTarget }) => type(currentTarget.value)}
         />
       </label>
       <div class="controls">{children}</div>

@@ -6,6 +6,7 @@ import { Card } from "../page/card.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
 import { DeletionFlow } from "./deletion-flow.js";
+import { DeletionProgress } from "./deletion-progress.js";
 import { firstIdentity, IdentityForm, type TypedIdentity } from "./identity-form.js";
 import { Profile } from "./profile.js";
 import { Timeline } from "./timeline.js";
@@ -22,28 +23,31 @@ interface Found {
   readonly memberships: Optional<readonly ExplainedMembership[]>;
 }
 
-export async function load(): Promise<Loaded<Data>> {
-  return { data: { tables: readTables() }, nextAt: undefined };
+export async function load({ key }: Page): Promise<Loaded<Data>> {
+  return { data: { tables: readTables(key.by) }, nextAt: undefined };
 }
 
 /**
- * Looks a person up; export and deletion follow on the same page. The identity never gets into the address, the history
- * or a storage.
+ * Looks a person up; export and deletion follow on the same page. The progress of a deletion replaces the profile. The
+ * identity never gets into the address, the history or a storage.
  */
 export function Show({ data: { tables }, page }: { readonly data: Data; readonly page: Page }): VNode {
   const [identity, setIdentity] = useState<TypedIdentity>(() => firstIdentity(tables));
   const [found, setFound] = useState<Found | "none">();
   const [next, setNext] = useState<"export" | "delete">();
+  const [requestId, setRequestId] = useState<string>();
   const { run, isRunning, problem } = useTask(page);
   const change = (changed: TypedIdentity) => {
     setIdentity(changed);
     setFound(undefined);
     setNext(undefined);
+    setRequestId(undefined);
   };
   const lookUp = () =>
     run(async (signal) => {
       const { table, field, value } = identity;
       setNext(undefined);
+      setRequestId(undefined);
       const both = await unlessNotFound(
         Promise.all([
           page.client.entity(table, field, value, {}, { signal }),
@@ -66,7 +70,8 @@ export function Show({ data: { tables }, page }: { readonly data: Data; readonly
         {problem !== undefined && <p role="alert">{problem}</p>}
         {found === "none" && <p role="status">No profile has this identity.</p>}
       </section>
-      {found !== undefined && found !== "none" && (
+      {requestId !== undefined && <DeletionProgress requestId={requestId} page={page} />}
+      {requestId === undefined && found !== undefined && found !== "none" && (
         <>
           <Profile entity={found.entity} memberships={found.memberships} page={page} />
           <Card title="Right of access and deletion">
@@ -76,7 +81,7 @@ export function Show({ data: { tables }, page }: { readonly data: Data; readonly
             </div>
           </Card>
           {next === "export" && <Timeline identity={found.identity} page={page} />}
-          {next === "delete" && <DeletionFlow identity={found.identity} page={page} />}
+          {next === "delete" && <DeletionFlow identity={found.identity} page={page} onRequested={setRequestId} />}
         </>
       )}
     </>

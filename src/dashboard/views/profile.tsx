@@ -21,11 +21,12 @@ export function Profile({ entity: { data, meta }, memberships, page }: ProfilePr
   const fields = new Set(meta?.by_fields);
   const entries = Object.entries(attributes);
   const { zone } = page;
+  const isBounded = page.key.fields !== undefined;
   return (
     <div class="halves">
       <Card title="Profile">
-        <Facts title="Identities" entries={entries.filter(([name]) => fields.has(name))} />
-        <Facts title="Attributes" entries={entries.filter(([name]) => !fields.has(name))} />
+        <Facts title="Identities" entries={entries.filter(([name]) => fields.has(name))} isBounded={isBounded} />
+        <Facts title="Attributes" entries={entries.filter(([name]) => !fields.has(name))} isBounded={isBounded} />
         {meta !== undefined && (
           <dl class="facts">
             <Fact name="Created">{timeOf(meta.created_at, zone)}</Fact>
@@ -42,12 +43,19 @@ export function Profile({ entity: { data, meta }, memberships, page }: ProfilePr
   );
 }
 
-function Facts({ title, entries }: { readonly title: string; readonly entries: [string, unknown][] }): VNode {
+interface FactsProps {
+  readonly title: string;
+  readonly entries: readonly [string, unknown][];
+  /** Whether the key reads some attributes only, so that an empty list says nothing about the profile. */
+  readonly isBounded: boolean;
+}
+
+function Facts({ title, entries, isBounded }: FactsProps): VNode {
   const rows = entries.map(([name, value]) => [name, textOf(value)] as const);
   return (
     <>
       <FactTable caption={title} heads={[title, "Value"]} rows={rows} />
-      {entries.length === 0 && <p class="note">None.</p>}
+      {entries.length === 0 && <p class="note">{isBounded ? "Not visible to this key." : "None."}</p>}
     </>
   );
 }
