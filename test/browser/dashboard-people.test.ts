@@ -184,6 +184,35 @@ describe("People and deletions on the dashboard in Chromium", function () {
     await isDone(id);
   });
 
+  it("Members have pages and a column for each identity field; a value opens the profile, and no address contains it", async () => {
+    const people = Array.from({ length: 120 }, (_, index) => ({
+      _uid: `m-${index}`,
+      ...(index % 2 === 0 ? { email: `m-${index}@example.org` } : {}),
+      segments: ["club"],
+    }));
+    const sent = await on.service.fetch("/collect/json/web", { method: "POST", json: people });
+    expect(sent.status).to.equal(200);
+    const { page, errors } = await on.open("?view=segment&id=club");
+    await state(page, "ready");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByText("1–50 of 120").waitFor();
+    const table = page.getByRole("table", { name: "Members" });
+    expect(await table.locator("th[scope=col]").allInnerTexts()).to.deep.equal(["_uid", "email", "Member since"]);
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByText("51–100 of 120").waitFor();
+    await page.getByRole("button", { name: "Previous" }).click();
+    await page.getByText("1–50 of 120").waitFor();
+    const member = table.getByRole("button", { name: /@example.org/ }).first();
+    const email = await member.innerText();
+    await member.click();
+    await page.getByRole("heading", { name: "Profile" }).waitFor();
+    expect(await page.innerText("main"))
+      .to.include(email)
+      .and.include("club");
+    expect(page.url()).to.match(/\?view=people&range=7d$/);
+    expect(errors).to.deep.equal([]);
+  });
+
   it("Overview counts open and stuck deletions", async () => {
     await collect({ email: "cy@example.org" });
     const id = await stuckDeletion("cy@example.org");

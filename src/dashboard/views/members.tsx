@@ -1,22 +1,35 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { MemberLine, Segment } from "../../client/client.js";
 import { count, fullTime } from "../format.js";
+import { Pager } from "../list/pager.js";
 import { type Column, Table } from "../list/table.js";
 import { Card } from "../page/card.js";
 import { download } from "../page/download.js";
+import { readTables } from "../tables.js";
 import type { Page } from "../view.js";
+import { openPerson } from "./opened-person.js";
 import { useTask } from "./use-task.js";
 
 const PAGE_SIZE = 50;
 
 type Member = Exclude<MemberLine, { readonly type: "end" }>;
 
-/** Members of a segment: their number, a page of them on request, and all of them as NDJSON. Needs `entity:export`. */
+interface MemberPage {
+  readonly members: readonly Member[];
+  readonly next: string | null;
+}
+
+/** Members of a segment: their number, pages of them on request, and all of them as NDJSON. Needs `entity:export`. */
 export function Members({ segment, page }: { readonly segment: Segment; readonly page: Page }): VNode {
-  const [members, setMembers] = useState<readonly Member[]>();
-  const [next, setNext] = useState<string | null>(null);
+  const [cursors, setCursors] = useState<readonly string[]>();
+  const [shown, setShown] = useState<MemberPage>();
   const { run, problem } = useTask(page);
+  const after = cursors?.at(-1);
+  useEffect(() => {
+    if (cursors === undefined) return;
+    run(async (signal) => setShown(await memberPage(segment.id, after, page, signal)));
+  }, [cursors, segment.id]);
   if (!page.scopes.has("entity:export"))
     return (
       <Card title="Members">
@@ -25,16 +38,6 @@ export function Members({ segment, page }: { readonly segment: Segment; readonly
         </p>
       </Card>
     );
-  const showPage = (after: string | null) =>
-    run(async (signal) => {
-      const input = { limit: PAGE_SIZE, ...(after === null ? {} : { after }) };
-      const shown: Member[] = [];
-      for await (const line of page.client.members(segment.id, input, { signal })) {
-        if ("type" in line) setNext(line.next);
-        else shown.push(line);
-      }
-      setMembers(shown);
-    });
   const save = () =>
     run(async (signal) => {
       const lines: string[] = [];
@@ -45,34 +48,89 @@ export function Members({ segment, page }: { readonly segment: Segment; readonly
     <Card title="Members">
       <p class="controls">
         {count(segment.size)}
-        <button type="button" onClick={() => showPage(null)}>
+        <button type="button" onClick={() => setCursors([])}>
           Show
         </button>
-        {next !== null && (
-          <button type="button" onClick={() => showPage(next)}>
-            Next
-          </button>
-        )}
         <button type="button" onClick={save}>
           Download NDJSON
         </button>
       </p>
       {problem !== undefined && <p role="alert">{problem}</p>}
-      {members !== undefined && <MemberTable members={members} page={page} />}
+      {cursors !== undefined && shown !== undefined && (
+        <>
+          <Pager
+            list={{ data: shown.members, meta: { next: shown.next, total: segment.size } }}
+            size={PAGE_SIZE}
+            cursors={cursors}
+            onChange={setCursors}
+          />
+          <MemberTable members={shown.members} table={segment.table} page={page} />
+        </>
+      )}
     </Card>
   );
 }
 
-function MemberTable({ members, page }: { readonly members: readonly Member[]; readonly page: Page }): VNode {
-  const columns: readonly Column<Member>[] = [
-    { head: "Identities", cell: identitiesOf },
-    { head: "Member since", cell: ({ since }) => fullTime(Date.parse(since), page.zone) },
-  ];
-  return <Table caption="Members" columns={columns} rows={members} keyOf={identitiesOf} />;
+async function memberPage(
+  segment: string,
+  after: string | undefined,
+  { client }: Page,
+  signal: AbortSignal,
+): Promise<MemberPage> {
+  const input = { limit: PAGE_SIZE, ...(after === undefined ? {} : { after }) };
+  const members: Member[] = [];
+  let next: string | null = null;
+  for await (const line of client.members(segment, input, { signal })) {
+    if ("type" in line) next = line.next;
+    else members.push(line);
+  }
+  return { members, next };
 }
 
-function identitiesOf({ identities }: Member): string {
-  return Object.entries(identities)
-    .map(([field, values]) => `${field} ${values.join(", ")}`)
-    .join("; ");
+interface MemberTableProps {
+  readonly members: readonly Member[];
+  readonly table: string;
+  readonly page: Page;
+}
+
+/** A row for each member, with a column for each identity field that one of them has. */
+function MemberTable({ members, table, page }: MemberTableProps): VNode {
+  const fields = (readTables()[table] ?? []).filter((field) => members.some(({ identities }) => field in identities));
+  const columns = fields.map((field): Column<Member> => {
+    return { head: field, cell: (member) => <Values member={member} table={table} field={field} page={page} /> };
+  });
+  const since: Column<Member> = {
+    head: "Member since",
+    cell: ({ since }) => fullTime(Date.parse(since), page.zone),
+  };
+  return (
+    <Table
+      caption="Members"
+      columns={[...columns, since]}
+      rows={members}
+      keyOf={({ identities }) => JSON.stringify(identities)}
+    />
+  );
+}
+
+interface ValuesProps {
+  readonly member: Member;
+  readonly table: string;
+  readonly field: string;
+  readonly page: Page;
+}
+
+/** The values of one identity field; each opens the profile for a key that may read it. */
+function Values({ member, table, field, page }: ValuesProps): VNode {
+  const values = member.identities[field] ?? [];
+  if (!page.scopes.has("entity:read")) return <>{values.join(", ")}</>;
+  return (
+    <>
+      {values.map((value) => (
+        <button key={value} type="button" class="plain" onClick={() => openPerson({ table, field, value }, page)}>
+          {value}
+        </button>
+      ))}
+    </>
+  );
 }

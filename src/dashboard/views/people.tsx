@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { EntityAnswer, ExplainedMembership } from "../../client/client.js";
 import { type Optional, optional, unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
@@ -8,6 +8,7 @@ import type { Loaded, Page } from "../view.js";
 import { DeletionFlow } from "./deletion-flow.js";
 import { DeletionProgress } from "./deletion-progress.js";
 import { firstIdentity, IdentityForm, type TypedIdentity } from "./identity-form.js";
+import { takeOpenedPerson } from "./opened-person.js";
 import { Profile } from "./profile.js";
 import { Timeline } from "./timeline.js";
 import { useTask } from "./use-task.js";
@@ -32,7 +33,8 @@ export async function load({ key }: Page): Promise<Loaded<Data>> {
  * identity never gets into the address, the history or a storage.
  */
 export function Show({ data: { tables }, page }: { readonly data: Data; readonly page: Page }): VNode {
-  const [identity, setIdentity] = useState<TypedIdentity>(() => firstIdentity(tables));
+  const [opened] = useState(takeOpenedPerson);
+  const [identity, setIdentity] = useState<TypedIdentity>(() => opened ?? firstIdentity(tables));
   const [found, setFound] = useState<Found | "none">();
   const [next, setNext] = useState<"export" | "delete">();
   const [requestId, setRequestId] = useState<string>();
@@ -58,6 +60,9 @@ export function Show({ data: { tables }, page }: { readonly data: Data; readonly
       const [entity, memberships] = both;
       setFound({ identity, entity, memberships });
     });
+  useEffect(() => {
+    if (opened !== undefined) lookUp();
+  }, []);
   return (
     <>
       <section class="card">
