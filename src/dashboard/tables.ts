@@ -2,7 +2,7 @@
 export type Tables = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Returns the tables of the service, which the page was served with. A key with the bound `by` may use that field alone.
+ * Returns the tables that the page was served with. A key with the bound `by` may use that field alone.
  */
 export function readTables(by?: string): Tables {
   const text = document.getElementById("page")?.dataset.tables ?? "{}";

@@ -36,7 +36,7 @@ export async function openBrowser(): Promise<Browser | undefined> {
 
 export interface Opened {
   readonly page: Page;
-  /** `GET /api/key` and the like, in the order in which the page sent them; its files and its checks of `/ready` are left out. */
+  /** Requests such as `GET /api/key` in order, without files of the page and its checks of `/ready`. */
   readonly requests: string[];
   /** Errors of the console and the page, violations of the policy among them. */
   readonly errors: string[];

@@ -268,7 +268,7 @@ describe("Charts of the dashboard in Chromium", function () {
     };
     const csv = (await copy("Copy as CSV")).trim().split(/\r?\n/);
     expect(csv).to.have.length(1 + (await rows(page).count()));
-    expect(csv.at(-1)).to.match(/^"stream\.web\.size",2026-11-20T21:00:00\.000Z,\d+,false$/);
+    expect(csv.at(-1)).to.match(/^stream\.web\.size,2026-11-20T21:00:00\.000Z,\d+,false$/);
     const [, body = ""] = /-d '(.*)'$/.exec(await copy("Copy as curl")) ?? [];
     expect(JSON.parse(body)[0]).to.include({ range: "24h" });
     expect((await on.service.fetch("/api/metric", { method: "POST", json: JSON.parse(body) })).status).to.equal(200);

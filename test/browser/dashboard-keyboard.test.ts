@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { startService } from "../support/service.js";
@@ -84,6 +85,83 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     expect(await other.page.locator("figure table").textContent()).to.equal(
       await page.locator("figure table").textContent(),
     );
+  });
+
+  it("Ctrl-K leads to a view, a segment by a part of its name, and a request by its id", async () => {
+    const { page, errors } = await on.open("?view=health", { prepare: unseen });
+    await state(page, "ready");
+    const go = async (text: string) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("dialog", { name: "Go to" }).getByRole("combobox").fill(text);
+      await page.clock.runFor(300);
+      await page.locator("#places [role=option]").first().waitFor();
+      await page.keyboard.press("Enter");
+    };
+    await go("strea");
+    await page.waitForSelector("main[data-view=streams][data-state=ready]");
+    await go("newsl");
+    await page.waitForSelector("main[data-view=segment][data-state=ready]");
+    expect(new URL(page.url()).searchParams.get("id")).to.equal("newsletter");
+    await go("0123456789abcdef0123-1");
+    await page.waitForSelector("main[data-view=deletions][data-state=ready]");
+    await page.getByText("Request 0123456789abcdef0123-1").waitFor();
+    expect(page.url()).to.not.include("0123456789");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(errors).to.deep.equal([]);
+  });
+
+  it("Back returns to the page of a list and the place on it", async () => {
+    const segments = Array.from({ length: 120 }, (_, index) => `s-${String(index).padStart(3, "0")}`);
+    const service = await startService({}, { clock: () => NOW });
+    try {
+      await service.fetch("/collect/json/web", { method: "POST", json: { _uid: "a", segments } });
+      const { page } = await on.open("?view=segments", { prepare: unseen }, service);
+      await state(page, "ready");
+      await page.getByRole("button", { name: "Next" }).click();
+      await page.getByText("51–100 of 120").waitFor();
+      const link = page.getByRole("link", { name: "s-099" });
+      await link.scrollIntoViewIfNeeded();
+      const top = await page.evaluate("scrollY");
+      expect(top).to.be.above(0);
+      await link.click();
+      await page.waitForSelector("main[data-view=segment][data-state=ready]");
+      await page.goBack();
+      await page.getByText("51–100 of 120").waitFor();
+      await page.waitForFunction(`scrollY === ${top}`);
+      const saved = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Download CSV" }).click();
+      const [head, first, ...others] = readFileSync(await (await saved).path(), "utf8")
+        .trim()
+        .split("\r\n");
+      expect(head).to.match(/^id,name,table,size/);
+      expect(first).to.match(/^s-000,s-000,user,1,/);
+      expect(others).to.have.length(119);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it("Presets and arrows set the window; a link with fixed dates contains it", async () => {
+    const { page } = await on.open("?view=explore&series=stream.web.size&range=24h", { prepare: unseen });
+    await state(page, "ready");
+    const query = (name: string) => new URL(page.url()).searchParams.get(name);
+    await page.getByLabel("Range").selectOption("yesterday");
+    await page.waitForURL(/from=2026-11-19T00/);
+    expect(query("to")).to.equal("2026-11-20T00:00:00.000Z");
+    await page.getByRole("button", { name: "Earlier" }).click();
+    await page.waitForURL(/from=2026-11-18T00/);
+    await page.getByRole("button", { name: "Later" }).click();
+    await page.waitForURL(/from=2026-11-19T00/);
+    await page.getByLabel("Range").selectOption("last month");
+    await page.waitForURL(/from=2026-10-01T00.*to=2026-11-01T00/);
+    await page.getByLabel("Range").selectOption("24h");
+    await page.waitForURL(/range=24h/);
+    await state(page, "ready");
+    await page.getByRole("button", { name: "Copy with fixed dates" }).click();
+    await page.getByText("Copied.").waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).to.match(/from=2026-11-19T21.*to=2026-11-20T21/);
   });
 
   it("From and To set a custom window, which is part of the address", async () => {

@@ -32,7 +32,7 @@ const views = [
   ["people", "", "People", []],
   ["explore", "&series=stream.web.size&series=segment.buyers.size", "Explore", ["POST /api/metric"]],
   ["deletions", "", "Deletions", ["GET /api/deletion", "GET /api/deletion"]],
-  ["health", "", "Health", ["GET /metrics", "GET /ready"]],
+  ["health", "", "Health", ["GET /metrics"]],
 ] as const;
 
 describe("Views of the dashboard in Chromium", function () {

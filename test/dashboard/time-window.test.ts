@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { type Address, readAddress } from "../../src/dashboard/address.js";
 import { DAY, HOUR } from "../../src/dashboard/duration.js";
+import { presetWindow } from "../../src/dashboard/page/presets.js";
 import { recentWindow, windowBefore, windowOf } from "../../src/dashboard/time-window.js";
 
 /** Friday. */
@@ -8,6 +9,15 @@ const NOW = Date.UTC(2026, 10, 20, 21, 52, 10);
 const of = (search: string): Address => readAddress(`?view=explore&${search}`);
 
 describe("Time windows of the dashboard", () => {
+  it("Presets are windows of the calendar in the zone of the page", () => {
+    const day = (date: number) => Date.UTC(2026, 10, date);
+    expect(presetWindow("today", NOW, "UTC")).to.deep.equal({ from: day(20), to: day(20) + 22 * HOUR });
+    expect(presetWindow("yesterday", NOW, "UTC")).to.deep.equal({ from: day(19), to: day(20) });
+    expect(presetWindow("last month", NOW, "UTC")).to.deep.equal({ from: Date.UTC(2026, 9), to: day(1) });
+    const local = presetWindow("yesterday", NOW, "local");
+    expect([local.from, local.to].map((ms) => new Date(ms).getHours())).to.deep.equal([0, 0]);
+  });
+
   for (const [range, dimension, interval, count] of [
     ["24h", "stream", "1h", 25],
     ["24h", "segment", "2h", 13],

@@ -1,13 +1,21 @@
 import type { VNode } from "preact";
-import type { ListPage } from "../../client/client.js";
+import type { ListPage, ListRows } from "../../client/client.js";
+import { csvOfRows } from "../csv.js";
+import { download } from "../page/download.js";
+import { rangeOf } from "../range.js";
 import type { Page } from "../view.js";
+import { useTask } from "../views/use-task.js";
 import { Pager } from "./pager.js";
 import { Search } from "./search.js";
 import { type Column, Table } from "./table.js";
 
 const PAGE_SIZE = 50;
+/** Rows of a request for a download. */
+const ALL_AT_ONCE = 1_000;
 
-interface ListProps<R> {
+interface ListProps<R extends object> {
+  /** Path of the list: `segment` for `/api/segment`. */
+  readonly path: keyof ListRows;
   readonly caption: string;
   readonly columns: readonly Column<R>[];
   readonly list: ListPage<R>;
@@ -15,8 +23,9 @@ interface ListProps<R> {
   readonly page: Page;
 }
 
-/** Query of a list for the search, order and page of the address. */
-export function listQuery({ address: { q, sort, cursors } }: Page): Record<string, string | number | undefined> {
+/** Query of a list for the search, order, page and window of the address. */
+export function listQuery({ address }: Page): Record<string, string | number | undefined> {
+  const { q, sort, cursors } = address;
   const isDescending = sort?.startsWith("-") ?? false;
   return {
     limit: PAGE_SIZE,
@@ -24,18 +33,35 @@ export function listQuery({ address: { q, sort, cursors } }: Page): Record<strin
     sort: isDescending ? sort?.slice(1) : sort,
     order: sort === undefined ? undefined : isDescending ? "desc" : "asc",
     after: cursors.at(-1),
+    range: rangeOf(address),
   };
 }
 
-/** A table with search, order and pages. Search and order are part of the address. */
-export function List<R>({ caption, columns, list, keyOf, page }: ListProps<R>): VNode {
+/** A table with search, order, pages and a download of all rows. Search and order are part of the address. */
+export function List<R extends object>({ path, caption, columns, list, keyOf, page }: ListProps<R>): VNode {
   const { q, sort, cursors } = page.address;
+  const { run, isRunning, problem } = useTask(page);
+  const save = () =>
+    run(async (signal) => {
+      const rows: object[] = [];
+      for (let after: string | null | undefined; after !== null; ) {
+        const { limit: _, after: __, ...order } = listQuery(page);
+        const next = await page.client.page(path, { ...order, limit: ALL_AT_ONCE, after }, { signal });
+        rows.push(...next.data);
+        after = next.meta.next;
+      }
+      download(`${path}.csv`, new Blob([csvOfRows(rows)], { type: "text/csv" }));
+    });
   return (
     <>
       <div class="controls">
         <Search page={page} label={caption} />
         <Pager list={list} size={PAGE_SIZE} cursors={cursors} onChange={(next) => page.go({ cursors: next })} />
+        <button type="button" disabled={isRunning} onClick={save}>
+          Download CSV
+        </button>
       </div>
+      {problem !== undefined && <p role="alert">{problem}</p>}
       <Table
         caption={caption}
         columns={columns}

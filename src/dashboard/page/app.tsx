@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { clockTime } from "../format.js";
+import { GoTo } from "../search/go-to.js";
 import { views } from "../views.js";
 import { Code } from "./code.js";
 import type { AppProps, State } from "./controller.js";
@@ -36,11 +37,14 @@ export function App({ state, controller }: AppProps): VNode {
       <footer>
         <a href="docs">API</a>
         <a href="./">Start</a>
-        <button type="button" class="plain" onClick={() => shortcuts.show(true)}>
+        <button type="button" class="plain" onClick={() => shortcuts.show("keys")}>
           Keyboard
         </button>
       </footer>
-      {shortcuts.isShown && <ShortcutList close={() => shortcuts.show(false)} />}
+      {shortcuts.dialog === "keys" && <ShortcutList close={() => shortcuts.show(undefined)} />}
+      {shortcuts.dialog === "go-to" && state.shown !== undefined && (
+        <GoTo page={state.shown.page} close={() => shortcuts.show(undefined)} />
+      )}
     </>
   );
 }

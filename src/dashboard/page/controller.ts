@@ -31,7 +31,7 @@ export interface State {
   readonly reason: string | undefined;
   /** Next load by the timer, Unix ms. */
   readonly nextAt: number | undefined;
-  /** Why the service, or a store of it, does not work at the moment. */
+  /** Failure of the service or of a store; undefined while both work. */
   readonly trouble: string | undefined;
   readonly isKeyPanelOpen: boolean;
 }
@@ -45,6 +45,13 @@ export interface Controller {
   openKeyPanel(isOpen: boolean): void;
   setZone(zone: Zone): void;
   mayOpen(view: View): boolean;
+}
+
+/** Entry of the history for one state of the page, besides its address. */
+interface Place {
+  readonly cursors: readonly string[];
+  /** Pixels that are scrolled. */
+  readonly top: number;
 }
 
 /** Props of the components of the page. */
@@ -78,6 +85,8 @@ export function startController(draw: (state: State, controller: Controller) => 
     trouble: undefined,
     isKeyPanelOpen: false,
   };
+  /** Place to return to once the view is drawn. */
+  let openedAt: Place | null | undefined;
   let client: Client | undefined;
   let isKeyChecked = false;
   let current: AbortController | undefined;
@@ -88,7 +97,12 @@ export function startController(draw: (state: State, controller: Controller) => 
     go(change, { replace = false } = {}) {
       const address = nextAddress(state.address, change);
       const text = addressText(address);
-      history[replace || text === location.search ? "replaceState" : "pushState"](null, "", text);
+      const place: Place = { cursors: address.cursors, top: 0 };
+      if (replace || text === location.search) history.replaceState(place, "", text);
+      else {
+        keepPlace();
+        history.pushState(place, "", text);
+      }
       open(address);
     },
     reload() {
@@ -116,6 +130,11 @@ export function startController(draw: (state: State, controller: Controller) => 
     mayOpen: ({ scopes }) =>
       state.key === undefined || scopes.some((scope) => state.key?.scopes.includes(scope as never)),
   };
+
+  /** Stores the page of a list and the place on it in the history, for the way back. */
+  function keepPlace(): void {
+    history.replaceState({ cursors: state.address.cursors, top: scrollY } satisfies Place, "");
+  }
 
   function set(change: Partial<State>): void {
     state = { ...state, ...change };
@@ -177,6 +196,9 @@ export function startController(draw: (state: State, controller: Controller) => 
     const at = isEmpty ? now + EMPTY_PAUSE_MS : nextAt;
     set({ phase: isEmpty ? "empty" : "ready", isLoading: false, shown, reason: undefined, nextAt: at });
     if (at !== undefined) schedule.at(isEmpty ? at : schedule.spread(at, now));
+    const { top } = openedAt ?? {};
+    openedAt = undefined;
+    if (top !== undefined) requestAnimationFrame(() => scrollTo(0, top));
   }
 
   /** Marks the figures as stale while the service or a store is down, and loads again once it is back. */
@@ -198,6 +220,9 @@ export function startController(draw: (state: State, controller: Controller) => 
       );
     } else if (error instanceof ApiError && error.status === 403) {
       set({ phase: "forbidden", isLoading: false, shown: undefined, reason: error.message });
+    } else if (error instanceof ApiError && error.status === 400 && state.address.cursors.length > 0) {
+      // The order of a list that the history names has expired.
+      open({ ...state.address, cursors: [] });
     } else retryLater(error);
   }
 
@@ -225,7 +250,10 @@ export function startController(draw: (state: State, controller: Controller) => 
     }
   }
 
-  addEventListener("popstate", () => open(readAddress(location.search)));
+  addEventListener("popstate", () => {
+    openedAt = history.state as Place | null;
+    open({ ...readAddress(location.search), cursors: openedAt?.cursors ?? [] });
+  });
   draw(state, controller);
   const code = /^#code=(\w+)$/.exec(location.hash)?.[1];
   void (code === undefined ? load() : signIn(code));

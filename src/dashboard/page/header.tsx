@@ -6,6 +6,7 @@ import { views } from "../views.js";
 import type { AppProps, Controller, State } from "./controller.js";
 import { CustomRange } from "./custom-range.js";
 import { Link } from "./link.js";
+import { movedWindow, presets, presetWindow } from "./presets.js";
 
 /** The bar: the views, the range, the time zone, the key. */
 export function Header({ state, controller }: AppProps): VNode {
@@ -69,17 +70,21 @@ function ViewLink({ view, state, controller }: ViewLinkProps): VNode {
 }
 
 function RangeControls({ state, controller }: { readonly state: State; readonly controller: Controller }): VNode {
-  const { address, view } = state;
+  const { address, view, zone } = state;
   const isCustom = address.from !== undefined;
   const choose = (value: string) => {
     const range = ranges.find((one) => one === value);
+    const preset = presets.find((one) => one === value);
     if (range !== undefined) controller.go({ range, from: undefined, to: undefined });
+    else if (preset !== undefined) controller.go(presetWindow(preset, Date.now(), zone));
   };
+  const [earlier, later] = ([-1, 1] as const).map((direction) => movedWindow(address, direction, Date.now()));
   return (
     <>
-      <label>
-        Range{" "}
+      <span>
+        <span aria-hidden="true">Range </span>
         <select
+          aria-label="Range"
           value={isCustom ? "custom" : address.range}
           onChange={({ currentTarget }) => choose(currentTarget.value)}
         >
@@ -88,9 +93,27 @@ function RangeControls({ state, controller }: { readonly state: State; readonly 
               {range}
             </option>
           ))}
+          {presets.map((preset) => (
+            <option key={preset} value={preset}>
+              {preset}
+            </option>
+          ))}
           {isCustom && <option value="custom">custom</option>}
         </select>
-      </label>
+      </span>
+      <span>
+        <button type="button" aria-label="Earlier" onClick={() => earlier && controller.go(earlier)}>
+          ‹
+        </button>
+        <button
+          type="button"
+          aria-label="Later"
+          disabled={later === undefined}
+          onClick={() => later && controller.go(later)}
+        >
+          ›
+        </button>
+      </span>
       <CustomRange state={state} controller={controller} />
       {view.canCompare && (
         <label>

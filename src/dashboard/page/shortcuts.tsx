@@ -5,6 +5,7 @@ import type { Controller } from "./controller.js";
 
 const shortcuts = [
   ["1 to 8", "open a view of the bar"],
+  ["⌘ K or Ctrl K", "go to a view, segment, experience, stream or request"],
   ["/", "focus the search"],
   ["r", "load again"],
   ["?", "this list"],
@@ -14,13 +15,17 @@ const shortcuts = [
 
 /** Listens for the keys of the page while no field has the focus. */
 export function useShortcuts({ go, reload }: Controller) {
-  const [isShown, show] = useState(false);
+  const [dialog, show] = useState<"keys" | "go-to">();
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        show("go-to");
+      }
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.target instanceof Element && event.target.closest("input, select, textarea")) return;
       const view = views.filter(({ parent }) => parent === undefined)[Number(event.key) - 1];
-      if (event.key === "?") show(true);
+      if (event.key === "?") show("keys");
       else if (event.key === "r") reload();
       else if (event.key === "/") focusSearch(event);
       else if (view !== undefined) go({ view: view.name });
@@ -28,7 +33,7 @@ export function useShortcuts({ go, reload }: Controller) {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
-  return { isShown, show };
+  return { dialog, show };
 }
 
 function focusSearch(event: KeyboardEvent): void {

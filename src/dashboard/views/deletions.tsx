@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { ListedDeletion, ListPage } from "../../client/client.js";
 import { age } from "../duration.js";
 import { fullTime } from "../format.js";
+import { takeOpenedRequest } from "../opened.js";
 import { Card } from "../page/card.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
@@ -31,7 +32,7 @@ export async function load({ client, now, signal }: Page): Promise<Loaded<Data>>
 export function Show({ data: { tables, open, completed }, page }: { readonly data: Data; readonly page: Page }): VNode {
   const { zone } = page;
   const time = (text: string | null) => (text === null ? "–" : fullTime(Date.parse(text), zone));
-  const [requestId, setRequestId] = useState<string>();
+  const [requestId, setRequestId] = useState(takeOpenedRequest);
   const requestOf = ({ request_id }: ListedDeletion) => (
     <button type="button" class="plain" onClick={() => setRequestId(request_id)}>
       <code>{request_id}</code>

@@ -22,7 +22,7 @@ const RECENT_DAYS = 2;
 /** All experiences: a page of the list, then reach and trend of its rows. */
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
-  const list = await client.page("experience", { ...listQuery(page), range: rangeOf(address) }, { signal });
+  const list = await client.page("experience", listQuery(page), { signal });
   const recent = recentWindow(now, RECENT_DAYS);
   const wanted = list.data.flatMap((row): WantedSeries[] => [
     { ...rateOf(row), compare: false },
@@ -48,6 +48,7 @@ export function Show({ data: { list, trends }, page }: { readonly data: Data; re
     <section class="card">
       <h1>Experiences</h1>
       <List
+        path="experience"
         caption="Experiences"
         list={list}
         page={page}

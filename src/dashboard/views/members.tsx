@@ -4,11 +4,11 @@ import type { MemberLine, Segment } from "../../client/client.js";
 import { count, fullTime } from "../format.js";
 import { Pager } from "../list/pager.js";
 import { type Column, Table } from "../list/table.js";
+import { openPerson } from "../opened.js";
 import { Card } from "../page/card.js";
 import { download } from "../page/download.js";
 import { readTables } from "../tables.js";
 import type { Page } from "../view.js";
-import { openPerson } from "./opened-person.js";
 import { useTask } from "./use-task.js";
 
 const PAGE_SIZE = 50;

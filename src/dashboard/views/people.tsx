@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { EntityAnswer, ExplainedMembership } from "../../client/client.js";
+import { takeOpenedPerson } from "../opened.js";
 import { type Optional, optional, unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
 import { readTables, type Tables } from "../tables.js";
@@ -8,7 +9,6 @@ import type { Loaded, Page } from "../view.js";
 import { DeletionFlow } from "./deletion-flow.js";
 import { DeletionProgress } from "./deletion-progress.js";
 import { firstIdentity, IdentityForm, type TypedIdentity } from "./identity-form.js";
-import { takeOpenedPerson } from "./opened-person.js";
 import { Profile } from "./profile.js";
 import { Timeline } from "./timeline.js";
 import { useTask } from "./use-task.js";

@@ -46,7 +46,7 @@ export function Profile({ entity: { data, meta }, memberships, page }: ProfilePr
 interface FactsProps {
   readonly title: string;
   readonly entries: readonly [string, unknown][];
-  /** Whether the key reads some attributes only, so that an empty list says nothing about the profile. */
+  /** Whether the key reads some attributes only, so an empty list does not mean that the profile has none. */
   readonly isBounded: boolean;
 }
 

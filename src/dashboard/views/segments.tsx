@@ -20,7 +20,7 @@ const REFRESH_MS = 60_000;
 /** All segments: a page of the list, then the trends of its rows. */
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
-  const list = await client.page("segment", { ...listQuery(page), range: rangeOf(address) }, { signal });
+  const list = await client.page("segment", listQuery(page), { signal });
   const trends = await fetchSeries(
     list.data.map((row) => ({ ...sizeOf(row), compare: false })),
     page,
@@ -38,6 +38,7 @@ export function Show({ data: { list, trends }, page }: { readonly data: Data; re
     <section class="card">
       <h1>Segments</h1>
       <List
+        path="segment"
         caption="Segments"
         list={list}
         page={page}

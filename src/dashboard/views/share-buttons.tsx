@@ -1,5 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import { type Address, lengthOf } from "../address.js";
+import { csvOf } from "../csv.js";
 import { isUnfinished, type Series, type WantedSeries } from "../fetch-series.js";
 import { download } from "../page/download.js";
 import type { Page } from "../view.js";
@@ -20,16 +22,21 @@ export function ShareButtons({ series, wanted, page, png }: ShareButtonsProps): 
       () => setNote("Copied."),
       () => setNote("This browser does not let pages copy."),
     );
-  const link = () => new URL(`dashboard${page.link({})}`, new URL(".", location.href)).href;
+  const link = (change: Partial<Address> = {}) =>
+    new URL(`dashboard${page.link(change)}`, new URL(".", location.href)).href;
+  const { address, now } = page;
+  const to = address.to ?? now;
+  const fixed = { from: to - lengthOf(address), to };
   const savePng = async () => {
     const image = await png();
     if (image !== null) download("chart.png", image);
   };
   const actions: readonly (readonly [string, () => unknown])[] = [
     ["Copy as link", () => copy(link())],
+    ["Copy with fixed dates", () => copy(link(fixed))],
     ["Copy as curl", () => copy(curlOf(wanted, page))],
-    ["Copy as CSV", () => copy(csvOf(series))],
-    ["Download CSV", () => download("series.csv", new Blob([csvOf(series)], { type: "text/csv" }))],
+    ["Copy as CSV", () => copy(csvOfSeries(series))],
+    ["Download CSV", () => download("series.csv", new Blob([csvOfSeries(series)], { type: "text/csv" }))],
     ["Download PNG", savePng],
   ];
   return (
@@ -46,16 +53,13 @@ export function ShareButtons({ series, wanted, page, png }: ShareButtonsProps): 
   );
 }
 
-/** One row for each value (RFC 4180); `complete` is false for a bucket that can still change. */
-function csvOf(series: readonly Series[]): string {
-  const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+/** One row for each value; `complete` is false for a bucket that can still change. */
+function csvOfSeries(series: readonly Series[]): string {
   const rows = series.flatMap((one) =>
     one.values.flatMap((value, at) => {
       const ts = one.window.buckets[at] as number;
-      return value === null
-        ? []
-        : [[quoted(one.name), new Date(ts).toISOString(), value, !isUnfinished(one, ts)].join(",")];
+      return value === null ? [] : [[one.name, new Date(ts).toISOString(), value, !isUnfinished(one, ts)]];
     }),
   );
-  return `${["series,ts,value,complete", ...rows].join("\r\n")}\r\n`;
+  return csvOf([["series", "ts", "value", "complete"], ...rows]);
 }

@@ -22,7 +22,7 @@ const REFRESH_MS = 30_000;
 /** All streams: a page of the list, then the trends of its rows. */
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
-  const list = await client.page("stream", { ...listQuery(page), range: rangeOf(address) }, { signal });
+  const list = await client.page("stream", listQuery(page), { signal });
   const trends = await fetchSeries(
     list.data.map(({ stream }) => ({ ...messagesOf(stream), compare: false })),
     page,
@@ -40,6 +40,7 @@ export function Show({ data: { list, trends }, page }: { readonly data: Data; re
     <section class="card">
       <h1>Streams</h1>
       <List
+        path="stream"
         caption="Streams"
         list={list}
         page={page}

@@ -1,0 +1,32 @@
+import type { Page } from "./view.js";
+import type { TypedIdentity } from "./views/identity-form.js";
+
+/** An identity or request id that another view has opened, until its view takes it. It is never part of an address. */
+let person: TypedIdentity | undefined;
+let request: string | undefined;
+
+/** Opens the profile with this identity. */
+export function openPerson(identity: TypedIdentity, page: Pick<Page, "go">): void {
+  person = identity;
+  page.go({ view: "people" });
+}
+
+/** Opens the deletion request with this id. */
+export function openRequest(requestId: string, page: Pick<Page, "go">): void {
+  request = requestId;
+  page.go({ view: "deletions" });
+}
+
+/** Returns the opened identity once; undefined if People was opened by itself. */
+export function takeOpenedPerson(): TypedIdentity | undefined {
+  const taken = person;
+  person = undefined;
+  return taken;
+}
+
+/** Returns the opened request id once; undefined if Deletions was opened by itself. */
+export function takeOpenedRequest(): string | undefined {
+  const taken = request;
+  request = undefined;
+  return taken;
+}

@@ -1,0 +1,70 @@
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Address } from "../address.js";
+import { openRequest } from "../opened.js";
+import type { Page } from "../view.js";
+import { views } from "../views.js";
+import { Combobox, type Option } from "./combobox.js";
+
+/** Entries of each kind. */
+const OPTIONS = 6;
+const REQUEST_ID = /^[0-9a-f]{20}-\d+$/;
+
+interface Place extends Option {
+  /** State of the page that the option leads to; undefined for the request whose id is the key. */
+  readonly to: Partial<Address> | undefined;
+}
+
+interface GoToProps {
+  /** The page that is shown. */
+  readonly page: Page;
+  readonly close: () => void;
+}
+
+/** A dialog that leads to a view, segment, experience, stream or deletion request by a part of its name or id. */
+export function GoTo({ page, close }: GoToProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  const choose = ({ key, to }: Place) => {
+    close();
+    if (to === undefined) openRequest(key, page);
+    else page.go(to);
+  };
+  return (
+    <dialog ref={dialog} class="go-to" aria-label="Go to" onClose={close}>
+      <Combobox<Place>
+        id="places"
+        label="Go to a view, segment, experience, stream or request"
+        placeholder="A part of a name or id"
+        subject="Places"
+        page={page}
+        find={(text, signal) => findPlaces(text.trim(), page, signal)}
+        onChoose={choose}
+        hasFocus
+      />
+    </dialog>
+  );
+}
+
+async function findPlaces(text: string, { client, scopes }: Page, signal: AbortSignal): Promise<Place[]> {
+  if (REQUEST_ID.test(text)) return [{ key: text, text, note: "deletion request", to: undefined }];
+  const named = views
+    .filter(({ parent, label }) => parent === undefined && label.toLowerCase().includes(text.toLowerCase()))
+    .map(({ name, label }): Place => ({ key: name, text: label, note: "view", to: { view: name } }));
+  if (text === "" || !scopes.has("metric:read")) return named;
+  const query = { limit: OPTIONS, q: text };
+  const [segments, experiences, streams] = await Promise.all([
+    client.page("segment", query, { signal }),
+    client.page("experience", query, { signal }),
+    client.page("stream", query, { signal }),
+  ]);
+  const place = (view: "segment" | "experience" | "stream", id: string, name: string): Place => {
+    return { key: `${view}.${id}`, text: name, note: name === id ? view : `${view} ${id}`, to: { view, id } };
+  };
+  return [
+    ...named,
+    ...segments.data.map(({ id, name }) => place("segment", id, name)),
+    ...experiences.data.map(({ id, name }) => place("experience", id, name)),
+    ...streams.data.map(({ stream }) => place("stream", stream, stream)),
+  ];
+}
