@@ -20,8 +20,8 @@ export function presetWindow(preset: Preset, now: number, zone: Zone): Window {
 }
 
 /**
- * Returns the window of the same length before (-1) or after (1) the address's window; undefined if it would begin after
- * `now`.
+ * Returns the window of the same length before (-1) or after (1) the window of an address; undefined if it would begin
+ * after `now`.
  */
 export function movedWindow(address: Address, direction: -1 | 1, now: number): Window | undefined {
   const length = lengthOf(address);
