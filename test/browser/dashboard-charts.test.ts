@@ -53,6 +53,7 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(times).to.deep.equal(Array.from({ length: 25 }, (_, at) => iso(OPEN_HOUR - at * HOUR)));
     expect(await cellOf(page, OPEN_HOUR - 9 * HOUR).textContent()).to.equal("7");
     for (const ago of [8, 4]) expect(await cellOf(page, OPEN_HOUR - ago * HOUR).textContent()).to.equal("");
+    await page.getByText("1 gap").click();
     expect(await page.locator("section.card").nth(1).innerText()).to.include("no value from 20 Nov 2026, 13:00 UTC");
   });
 
@@ -275,9 +276,11 @@ describe("Charts of the dashboard in Chromium", function () {
     const save = async (name: string) => {
       const download = page.waitForEvent("download");
       await page.getByRole("button", { name }).click();
-      return readFileSync(await (await download).path());
+      return [readFileSync(await (await download).path()), (await download).suggestedFilename()] as const;
     };
-    expect((await save("Download CSV")).toString().trim().split(/\r?\n/)).to.deep.equal(csv);
-    expect((await save("Download PNG")).subarray(1, 4).toString()).to.equal("PNG");
+    expect((await save("Download CSV"))[0].toString().trim().split(/\r?\n/)).to.deep.equal(csv);
+    const [image, name] = await save("Download PNG");
+    expect(image.subarray(1, 4).toString()).to.equal("PNG");
+    expect(name).to.equal("messages-stream-web-size_2026-11-19_2026-11-20.png");
   });
 });

@@ -1,9 +1,18 @@
 import { expect } from "chai";
-import { colourOf } from "../../src/dashboard/colours.js";
+import { colourOf, coloursOf } from "../../src/dashboard/colours.js";
 
 describe("Colours of series", () => {
   it("A colour depends on the name alone", () => {
     expect(colourOf("stream.web.size")).to.deep.equal(colourOf(["stream", "web", "size"].join(".")));
+  });
+
+  it("No two of 48 series of a chart have one colour, in whatever order they come", () => {
+    const names = Array.from({ length: 48 }, (_, index) => `stream.stream-${index}.size`);
+    const colours = coloursOf(names);
+    expect(new Set(Array.from(colours.values(), (colour) => JSON.stringify(colour))).size).to.equal(48);
+    expect(coloursOf(names.toReversed())).to.deep.equal(colours);
+    expect(coloursOf([...names, "one more"]).size).to.equal(49);
+    expect(coloursOf(["stream.web.size"]).get("stream.web.size")).to.deep.equal(colourOf("stream.web.size"));
   });
 
   it("Names that differ in one letter spread over the colours", () => {

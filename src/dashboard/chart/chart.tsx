@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { coloursOf } from "../colours.js";
 import { isUnfinished, type Refused, type Series } from "../fetch-series.js";
 import { chartTitle, fullTime, type Zone } from "../format.js";
 import type { Page } from "../view.js";
@@ -32,11 +33,13 @@ interface Pointed {
 export function Chart({ series, refused = [], page, title, canStack = false, pngRef }: ChartProps): VNode {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [stacked, setStacked] = useState(false);
+  const [isFitted, setFitted] = useState(false);
   const [pointed, setPointed] = useState<Pointed>();
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot>(undefined);
   const visible = series.filter(({ name }) => !hidden.has(name));
   const first = series[0];
+  const colours = coloursOf(series.map(({ name }) => name));
   const caption = title ?? titleOf(series, refused);
   const redraws = useRedraws(place);
   const { go } = page;
@@ -44,8 +47,11 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
   useLayoutEffect(() => {
     if (place.current === null || visible.length === 0) return;
     const own = drawPlot(place.current, {
+      caption,
       series: visible,
+      colours,
       stacked,
+      isFitted,
       zone: page.zone,
       onPoint: setPointed,
       onSelect: (from, to) => go(wholeBuckets(from, to, visible[0] as Series)),
@@ -54,7 +60,7 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
     plot.current = own;
     if (pngRef !== undefined) pngRef.current = own.toPng;
     return () => own.destroy();
-  }, [...series, hidden, stacked, page.zone, redraws]);
+  }, [...series, hidden, stacked, isFitted, page.zone, redraws]);
 
   const onKeyDown = (event: KeyboardEvent) => {
     const last = (first?.window.buckets.length ?? 0) - 1;
@@ -70,16 +76,7 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
     <figure>
       <figcaption>
         {caption}
-        {canStack && (
-          <label>
-            <input
-              type="checkbox"
-              checked={stacked}
-              onChange={({ currentTarget }) => setStacked(currentTarget.checked)}
-            />{" "}
-            Stacked
-          </label>
-        )}
+        {canStack && <Toggle label="Stacked" isOn={stacked} onChange={setStacked} />}
       </figcaption>
       {first !== undefined && (
         <div class="chart">
@@ -94,11 +91,16 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
             onBlur={() => plot.current?.point(undefined)}
           />
           {pointed !== undefined && visible.length > 0 && (
-            <Tooltip series={visible} index={pointed.index} left={pointed.left} zone={page.zone} />
+            <Tooltip series={visible} colours={colours} index={pointed.index} left={pointed.left} zone={page.zone} />
           )}
         </div>
       )}
-      <Legend series={series} refused={refused} hidden={hidden} onChange={setHidden} />
+      <Legend series={series} refused={refused} colours={colours} hidden={hidden} onChange={setHidden} />
+      {isFlat(visible) && (
+        <p class="note">
+          <Toggle label="Fit the axis to the values" isOn={isFitted} onChange={setFitted} />
+        </p>
+      )}
       <OtherInterval series={first} page={page} />
       <Unfinished series={visible} zone={page.zone} />
       {first !== undefined && (
@@ -109,6 +111,30 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
       )}
     </figure>
   );
+}
+
+interface ToggleProps {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}
+
+function Toggle({ label, isOn, onChange }: ToggleProps): VNode {
+  return (
+    <label>
+      <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => onChange(currentTarget.checked)} /> {label}
+    </label>
+  );
+}
+
+/** Share of the largest value below which the differences of a chart from 0 are hard to see. */
+const FLAT = 0.25;
+
+/** Whether all values are far from 0 and close together, so that an axis without 0 shows more. */
+function isFlat(series: readonly Series[]): boolean {
+  const values = series.flatMap((one) => one.values.filter((value) => value !== null));
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return values.length > 0 && least > 0 && most > least && (most - least) / most < FLAT;
 }
 
 function titleOf(series: readonly Series[], refused: readonly Refused[]): string {

@@ -1,4 +1,5 @@
 import type { VNode } from "preact";
+import type { SeriesColour } from "../colours.js";
 import { comparisonOf, isUnfinished, type Refused, type Series } from "../fetch-series.js";
 import { amount, change } from "../format.js";
 import { SeriesKey } from "./series-key.js";
@@ -6,12 +7,13 @@ import { SeriesKey } from "./series-key.js";
 interface LegendProps {
   readonly series: readonly Series[];
   readonly refused: readonly Refused[];
+  readonly colours: ReadonlyMap<string, SeriesColour>;
   readonly hidden: ReadonlySet<string>;
   readonly onChange: (hidden: ReadonlySet<string>) => void;
 }
 
 /** The series with their newest value. A click hides or shows one; with Ctrl, Shift or ⌘ it shows that one alone. */
-export function Legend({ series, refused, hidden, onChange }: LegendProps): VNode {
+export function Legend({ series, refused, colours, hidden, onChange }: LegendProps): VNode {
   const click = (event: MouseEvent, name: string) => {
     const others = series.map((one) => one.name).filter((one) => one !== name);
     if (event.ctrlKey || event.metaKey || event.shiftKey) {
@@ -32,7 +34,7 @@ export function Legend({ series, refused, hidden, onChange }: LegendProps): VNod
             aria-pressed={!hidden.has(one.name)}
             onClick={(event) => click(event, one.name)}
           >
-            <SeriesKey name={one.name} /> {one.label} <b>{newest(one)}</b>
+            <SeriesKey colour={colours.get(one.name)} /> {one.label} <b>{newest(one)}</b>
           </button>
           {one.before !== undefined && <span class="note"> · {compared(one)}</span>}
         </li>

@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
-import { colourOf } from "../colours.js";
+import type { SeriesColour } from "../colours.js";
 
 /** The mark of a series in its colour. */
-export function SeriesKey({ name }: { readonly name: string }): VNode {
-  const { hue, shade } = colourOf(name);
-  return <i class={`key ${shade}`} style={{ "--hue": String(hue) }} aria-hidden="true" />;
+export function SeriesKey({ colour }: { readonly colour: SeriesColour | undefined }): VNode | null {
+  if (colour === undefined) return null;
+  return <i class={`key ${colour.shade}`} style={{ "--hue": String(colour.hue) }} aria-hidden="true" />;
 }

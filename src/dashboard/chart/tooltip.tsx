@@ -1,10 +1,12 @@
 import type { VNode } from "preact";
+import type { SeriesColour } from "../colours.js";
 import { isUnfinished, type Series } from "../fetch-series.js";
 import { amount, bucketLabel, change, type Zone } from "../format.js";
 import { SeriesKey } from "./series-key.js";
 
 interface TooltipProps {
   readonly series: readonly Series[];
+  readonly colours: ReadonlyMap<string, SeriesColour>;
   /** Bucket under the pointer. */
   readonly index: number;
   /** Distance from the left edge of the chart, px. */
@@ -13,7 +15,7 @@ interface TooltipProps {
 }
 
 /** Values of one bucket, each with its change to the bucket before. */
-export function Tooltip({ series, index, left, zone }: TooltipProps): VNode | null {
+export function Tooltip({ series, colours, index, left, zone }: TooltipProps): VNode | null {
   const [first] = series;
   const ts = first?.window.buckets[index];
   if (first === undefined || ts === undefined) return null;
@@ -24,7 +26,7 @@ export function Tooltip({ series, index, left, zone }: TooltipProps): VNode | nu
       <ul>
         {series.map((one) => (
           <li key={one.name}>
-            <SeriesKey name={one.name} /> {one.label} <Value series={one} index={index} ts={ts} />
+            <SeriesKey colour={colours.get(one.name)} /> {one.label} <Value series={one} index={index} ts={ts} />
           </li>
         ))}
       </ul>

@@ -3,7 +3,7 @@ import { useRef } from "preact/hooks";
 import { aggregations, intervals, seriesNamed } from "../address.js";
 import { Chart } from "../chart/chart.js";
 import { type Fetched, fetchSeries, nextSaveOf, type Series, type WantedSeries } from "../fetch-series.js";
-import { fullTime, type Unit, unitOf } from "../format.js";
+import { count, fullTime, type Unit, unitOf } from "../format.js";
 import { Card } from "../page/card.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
@@ -90,14 +90,18 @@ function Gaps({ series, page }: { readonly series: readonly Series[]; readonly p
   const gaps = series.flatMap((one) => gapsOf(one).map(([from, to]) => ({ name: one.label, from, to })));
   if (gaps.length === 0) return null;
   return (
-    <ul class="note">
-      {gaps.slice(0, 20).map(({ name, from, to }) => (
-        <li key={`${name} ${from}`}>
-          {name}: no value from {fullTime(from, page.zone)} to {fullTime(to, page.zone)}
-        </li>
-      ))}
-      {gaps.length > 20 && <li>and {gaps.length - 20} more gaps</li>}
-    </ul>
+    <details class="note">
+      <summary>
+        {count(gaps.length)} {gaps.length === 1 ? "gap" : "gaps"}
+      </summary>
+      <ul>
+        {gaps.map(({ name, from, to }) => (
+          <li key={`${name} ${from}`}>
+            {name}: no value from {fullTime(from, page.zone)} to {fullTime(to, page.zone)}
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 

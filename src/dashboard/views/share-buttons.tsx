@@ -29,14 +29,17 @@ export function ShareButtons({ series, wanted, page, png }: ShareButtonsProps): 
   const fixed = { from: to - lengthOf(address), to };
   const savePng = async () => {
     const image = await png();
-    if (image !== null) download("chart.png", image);
+    if (image !== null) download(`${fileName(series, fixed)}.png`, image);
   };
   const actions: readonly (readonly [string, () => unknown])[] = [
     ["Copy as link", () => copy(link())],
     ["Copy with fixed dates", () => copy(link(fixed))],
     ["Copy as curl", () => copy(curlOf(wanted, page))],
     ["Copy as CSV", () => copy(csvOfSeries(series))],
-    ["Download CSV", () => download("series.csv", new Blob([csvOfSeries(series)], { type: "text/csv" }))],
+    [
+      "Download CSV",
+      () => download(`${fileName(series, fixed)}.csv`, new Blob([csvOfSeries(series)], { type: "text/csv" })),
+    ],
     ["Download PNG", savePng],
   ];
   return (
@@ -51,6 +54,14 @@ export function ShareButtons({ series, wanted, page, png }: ShareButtonsProps): 
       </span>
     </div>
   );
+}
+
+/** Name of a file of one chart: its unit, a series that is alone, and the days of its window. */
+function fileName(series: readonly Series[], { from, to }: { readonly from: number; readonly to: number }): string {
+  const [first] = series;
+  const subject = series.length === 1 ? `${first?.unit}-${first?.label}` : `${first?.unit}-${series.length}-series`;
+  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+  return `${subject.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}_${day(from)}_${day(to)}`;
 }
 
 /** One row for each value; `complete` is false for a bucket that can still change. */
