@@ -30,9 +30,15 @@ export const weekday = (ms: number, zone: Zone) =>
 export const fullTime = (ms: number, zone: Zone) =>
   `${shown(ms, zone, { day: "numeric", month: "short", year: "numeric", ...clock })} ${zone}`;
 
-/** `Mon 23 Nov, 14:00–16:00 UTC`, or `Mon 23 Nov–Tue 24 Nov` with whole days. */
+/**
+ * `Mon 23 Nov, 14:00–16:00 UTC`, `Mon 23 Nov UTC`, or `Mon 23 Nov – Sun 29 Nov UTC`. A day that does not begin at
+ * midnight in the zone of the page is named by its start and end.
+ */
 export function bucketLabel(ts: number, step: number, zone: Zone): string {
   const end = ts + step;
+  const isWhole = clockTime(ts, zone) === "00:00" && clockTime(end, zone) === "00:00";
+  if (step >= DAY && !isWhole)
+    return `${weekday(ts, zone)}, ${clockTime(ts, zone)} – ${weekday(end, zone)}, ${clockTime(end, zone)} ${zone}`;
   if (step < DAY) return `${weekday(ts, zone)}, ${clockTime(ts, zone)}–${clockTime(end, zone)} ${zone}`;
   return step === DAY ? `${weekday(ts, zone)} ${zone}` : `${weekday(ts, zone)} – ${weekday(end - HOUR, zone)} ${zone}`;
 }
@@ -89,19 +95,24 @@ export function difference(now: number, before: number, unit: Unit): string {
   return unit === "rate" ? `${text} pp` : text;
 }
 
-/** A relative change of a quantity, rounded before its sign is chosen: `+15 %`; undefined where it has no meaning. */
+/**
+ * A relative change of a quantity, rounded before its sign is chosen: `+15 %`; undefined where it has no meaning. Only
+ * an exact change of 100 % is written as one.
+ */
 export function relative(now: number, before: number): string | undefined {
   if (before === 0) return undefined;
   const by = ((now - before) / Math.abs(before)) * 100;
-  const rounded = Math.abs(by) < 10 ? Math.round(by * 10) / 10 : Math.round(by);
-  return `${signOf(rounded)}${decimal.format(Math.abs(rounded))} %`;
+  const size = Math.abs(by);
+  let rounded = size < 10 ? Math.round(size * 10) / 10 : Math.round(size);
+  if (rounded === 100 && size !== 100) rounded = size < 100 ? Math.floor(size * 10) / 10 : Math.ceil(size * 10) / 10;
+  return `${rounded === 0 ? "" : signOf(by)}${decimal.format(rounded)} %`;
 }
 
-/** Absolute and relative change: `+79, +15 %`. A change of a rate is in percentage points alone. */
+/** Absolute and relative change: `+79, +15 %`, of a rate `+5 pp, +25 %`. */
 export function change(now: number | null | undefined, before: number | null | undefined, unit: Unit): string {
   if (now == null || before == null) return "–";
   const by = difference(now, before, unit);
-  const share = unit === "rate" ? undefined : relative(now, before);
+  const share = unit === "rate" && by === "0 pp" ? undefined : relative(now, before);
   return share === undefined ? by : `${by}, ${share}`;
 }
 

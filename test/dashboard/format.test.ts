@@ -11,9 +11,15 @@ describe("Formats of the dashboard", () => {
     [0, 0, "members", "0"],
     [0, 5, "members", "−5, −100 %"],
     [100_000, 100_001, "messages", "−1, 0 %"],
-    [0.25, 0.2564, "rate", "−0.6 pp"],
+    [0.25, 0.2564, "rate", "−0.6 pp, −2.5 %"],
     [0.2, 0.2003, "rate", "0 pp"],
+    [0.25, 0.2, "rate", "+5 pp, +25 %"],
     [-1, -2, "members", "+1, +50 %"],
+    [1_996, 1_000, "members", "+996, +99.6 %"],
+    [19_999, 10_000, "members", "+9,999, +99.9 %"],
+    [1, 10_000, "members", "−9,999, −99.9 %"],
+    [20_001, 10_000, "members", "+10,001, +100.1 %"],
+    [2, 1, "members", "+1, +100 %"],
     [null, 5, "members", "–"],
     [5, undefined, "members", "–"],
   ] as const) {
@@ -46,6 +52,7 @@ describe("Formats of the dashboard", () => {
     expect(bucketLabel(Date.UTC(2026, 10, 23, 22), 2 * HOUR, "UTC")).to.equal("Mon 23 Nov, 22:00–00:00 UTC");
     expect(bucketLabel(Date.UTC(2026, 10, 23), DAY, "UTC")).to.equal("Mon 23 Nov UTC");
     expect(bucketLabel(Date.UTC(2026, 10, 23), 7 * DAY, "UTC")).to.equal("Mon 23 Nov – Sun 29 Nov UTC");
+    expect(bucketLabel(Date.UTC(2026, 10, 22, 23), DAY, "UTC")).to.equal("Sun 22 Nov, 23:00 – Mon 23 Nov, 23:00 UTC");
     expect(clockTime(Date.UTC(2026, 10, 23), "UTC")).to.equal("00:00");
   });
 

@@ -50,14 +50,20 @@ describe("Messages by stream", () => {
     ]);
   });
 
-  it("Messages of the last day are those of 24 whole hours, and of the 24 before them", () => {
+  it("Messages of the last day are those of 24 whole hours, and of the same hours a week before", () => {
     const closed = hourly(
       "all_streams",
-      Array.from({ length: 49 }, (_, at) => (at < 24 ? 1 : at < 48 ? 2 : 1_000)),
+      Array.from({ length: 193 }, (_, at) => (at < 24 ? 1 : at < 168 ? 5 : at < 192 ? 2 : 1_000)),
     );
-    const window = { ...closed.window, to: OPEN, buckets: closed.window.buckets.slice(0, 48) };
-    const series = [{ ...closed, window, values: closed.values.slice(0, 48) }];
-    expect(dayTotals({ series, refused: [] }, OPEN + HOUR / 2)).to.deep.equal({ day: 48, dayBefore: 24 });
+    const window = { ...closed.window, to: OPEN, buckets: closed.window.buckets.slice(0, 192) };
+    const totals = (values: Values) =>
+      dayTotals({ series: [{ ...closed, window, values }], refused: [] }, OPEN + HOUR / 2);
+    const values = closed.values.slice(0, 192);
+    expect(totals(values)).to.deep.equal({ day: 48, weekBefore: 24 });
+    expect(totals(values.map((value, at) => (at < 24 ? null : value)))).to.deep.equal({
+      day: 48,
+      weekBefore: undefined,
+    });
     expect(dayTotals({ series: [], refused: [] }, OPEN)).to.equal(undefined);
   });
 });

@@ -164,10 +164,10 @@ function drawLabels(plot: InstanceType<typeof uPlot>, ends: readonly LineEnd[], 
     .sort((a, b) => a.y - b.y);
   context.save();
   context.font = font.replace(/[\d.]+px/, (size) => `${Number.parseFloat(size) * ratio}px`);
+  context.textAlign = "left";
   context.textBaseline = "middle";
   let free = bbox.top;
-  const surplus = (placed.length * LINE_HEIGHT * ratio - bbox.height) / ratio;
-  if (surplus > 0) placed.splice(Math.floor(bbox.height / (LINE_HEIGHT * ratio)));
+  placed.splice(Math.floor(bbox.height / (LINE_HEIGHT * ratio)));
   for (const [index, { label, stroke, x, y }] of placed.entries()) {
     const left = (placed.length - index) * LINE_HEIGHT * ratio;
     const at = Math.max(free, Math.min(y, bbox.top + bbox.height - left + (LINE_HEIGHT * ratio) / 2));

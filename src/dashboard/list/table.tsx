@@ -19,11 +19,14 @@ interface TableProps<R> {
   readonly onSort?: (sort: string) => void;
 }
 
+/** Columns that fit into a phone. With more, each row of a narrow screen is a card of named values. */
+const MAX_PHONE_COLUMNS = 3;
+
 /** A table whose first column names the row. Numbers are aligned right, under right-aligned heads. */
 export function Table<R>({ caption, columns, rows, keyOf, sort, onSort }: TableProps<R>): VNode {
   return (
     <Scroll label={caption}>
-      <table>
+      <table class={columns.length > MAX_PHONE_COLUMNS ? "stacked" : undefined}>
         <caption class="hidden">{caption}</caption>
         <thead>
           <tr>
@@ -41,7 +44,7 @@ export function Table<R>({ caption, columns, rows, keyOf, sort, onSort }: TableP
                     {column.cell(row)}
                   </th>
                 ) : (
-                  <td key={column.head} class={column.isNumber ? "number" : undefined}>
+                  <td key={column.head} data-head={column.head} class={column.isNumber ? "number" : undefined}>
                     {column.cell(row)}
                   </td>
                 ),

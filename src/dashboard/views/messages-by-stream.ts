@@ -1,12 +1,13 @@
-import { DAY, HOUR } from "../duration.js";
-import type { Fetched, Refused, Series, WantedSeries } from "../fetch-series.js";
+import { DAY } from "../duration.js";
+import type { Fetched, Refused, Series, Values, WantedSeries } from "../fetch-series.js";
 import { messagesOf } from "../list/wanted.js";
-import type { TimeWindow } from "../time-window.js";
+import { hourlyWindow, type TimeWindow } from "../time-window.js";
 
-/** Messages of the last 24 whole hours, and of the 24 before them. */
+/** Messages of the last 24 whole hours, and of the same hours a week before. */
 export interface DayTotals {
   readonly day: number;
-  readonly dayBefore: number;
+  /** Undefined without a value in these hours. */
+  readonly weekBefore: number | undefined;
 }
 
 /** The largest streams, and the sum of all others. */
@@ -19,25 +20,27 @@ export interface StreamShares {
 
 const ALL = "stream.all_streams.size";
 
-/** The sum over all streams in the last 48 whole hours. */
+/** The sum over all streams in the last eight days. */
 export function wantedDays(now: number): WantedSeries[] {
-  return [{ ...messagesOf("all_streams"), window: lastTwoDays(now), compare: false }];
+  return [{ ...messagesOf("all_streams"), window: lastEightDays(now), compare: false }];
 }
 
 /** Undefined when the service refused the sum. */
 export function dayTotals({ series }: Fetched, now: number): DayTotals | undefined {
-  const { from } = lastTwoDays(now);
-  const hours = series.find(({ name, window }) => name === ALL && window.from === from && window.to === from + 2 * DAY);
-  if (hours === undefined) return undefined;
-  const sum = (first: number) =>
-    hours.values.slice(first, first + 24).reduce<number>((total, value) => total + (value ?? 0), 0);
-  return { day: sum(24), dayBefore: sum(0) };
+  const { from, to } = lastEightDays(now);
+  const hours = series.find(({ name, window }) => name === ALL && window.from === from && window.to === to)?.values;
+  return hours && { day: messagesIn(hours.slice(-24)), weekBefore: sumOf(hours.slice(0, 24)) };
 }
 
-function lastTwoDays(now: number): TimeWindow {
-  const to = Math.floor(now / HOUR) * HOUR;
-  const from = to - 2 * DAY;
-  return { from, to, interval: "1h", step: HOUR, buckets: Array.from({ length: 48 }, (_, hour) => from + hour * HOUR) };
+const lastEightDays = (now: number): TimeWindow => hourlyWindow(now - 8 * DAY, now);
+
+/** Sum over hours; an hour without a value has no messages. */
+export const messagesIn = (hours: Values): number => sumOf(hours) ?? 0;
+
+/** Sum over hours; undefined if none has a value. */
+function sumOf(hours: Values): number | undefined {
+  const known = hours.filter((value) => value !== null);
+  return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0);
 }
 
 /** The series of the named streams, and "other": all streams less these. */

@@ -123,11 +123,11 @@ function Figures({ service, segments, days }: FiguresProps): VNode {
   const stuck = service.value("deletions_stuck") ?? 0;
   const wrong = service.stores.filter(({ state }) => state !== "up");
   const [first] = segments.value?.data ?? [];
-  const byDay = days === undefined ? undefined : relative(days.day, days.dayBefore);
+  const byWeek = days?.weekBefore === undefined ? undefined : relative(days.day, days.weekBefore);
   return (
     <div class="figures">
       <Figure name="messages" title="Messages, last 24 h" value={days?.day} text={days && count(days.day)}>
-        {byDay === undefined ? "saved when each hour ends" : `${byDay} against the day before`}
+        {byWeek === undefined ? "saved when each hour ends" : `${byWeek} against the same day a week before`}
       </Figure>
       <Figure
         name="segments"

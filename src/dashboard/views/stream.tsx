@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import type { Stream } from "../../client/client.js";
 import { Chart } from "../chart/chart.js";
 import { DAY } from "../duration.js";
-import { type Fetched, fetchWithRecent, nextSaveOf, type Values } from "../fetch-series.js";
+import { type Fetched, fetchWithRecent, nextSaveOf } from "../fetch-series.js";
 import { change, count, fullTime } from "../format.js";
 import { messagesOf } from "../list/wanted.js";
 import { Card } from "../page/card.js";
@@ -13,6 +13,7 @@ import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
 import { HeatMap } from "./heat-map.js";
 import { findStream, LiveTail } from "./live-tail.js";
+import { messagesIn } from "./messages-by-stream.js";
 
 interface Data {
   /** Undefined when no message arrived by this name. */
@@ -74,6 +75,3 @@ export function Show({ data: { stream, fetched, weeks }, page }: { readonly data
     </>
   );
 }
-
-/** Sum over hours; an hour without a value has no messages. */
-const messagesIn = (hours: Values): number => hours.reduce<number>((sum, value) => sum + (value ?? 0), 0);
