@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { lengthOf } from "../address.js";
+import { DAY } from "../duration.js";
 import type { Zone } from "../format.js";
 import type { AppProps } from "./controller.js";
 
@@ -11,39 +12,91 @@ interface Draft {
   readonly to?: string;
 }
 
-/** Fields From and To, `2026-11-23 14:00`. A window takes effect once both are times and From is before To. */
+/** Fields From and To, `2026-11-23 14:00`, each with a calendar. A window takes effect once it is one. */
 export function CustomRange({ state: { address, zone }, controller }: AppProps): VNode {
   const [draft, setDraft] = useState<Draft>({});
   const to = address.to ?? Math.floor(Date.now() / MINUTE) * MINUTE;
   const from = address.from ?? to - lengthOf(address);
   const shown = { from: draft.from ?? textOf(from, zone), to: draft.to ?? textOf(to, zone) };
-  const isWrong = !(msOf(shown.from, zone) < msOf(shown.to, zone));
-  const apply = () => {
-    if (isWrong || (draft.from === undefined && draft.to === undefined)) return;
+  const problem = problemOf(shown.from, shown.to, zone);
+  const isWrong = problem !== undefined;
+  const go = (texts: Required<Draft>) => {
+    if (problemOf(texts.from, texts.to, zone) !== undefined) return setDraft(texts);
     setDraft({});
-    controller.go({ from: msOf(shown.from, zone), to: msOf(shown.to, zone) });
+    controller.go({ from: msOf(texts.from, zone), to: msOf(texts.to, zone) });
+  };
+  const apply = () => {
+    if (draft.from !== undefined || draft.to !== undefined) go(shown);
   };
   const field = (name: "from" | "to", label: string) => (
-    <label>
-      {label}{" "}
-      <input
-        class="time"
-        size={16}
-        autocomplete="off"
-        value={shown[name]}
-        aria-invalid={(isWrong && draft[name] !== undefined) || undefined}
-        onInput={({ currentTarget }) => setDraft({ ...draft, [name]: currentTarget.value })}
-        onChange={apply}
-        onKeyDown={({ key }) => key === "Enter" && apply()}
+    <span class="moment">
+      <label>
+        {label}{" "}
+        <input
+          class="time"
+          size={16}
+          autocomplete="off"
+          value={shown[name]}
+          aria-invalid={(isWrong && draft[name] !== undefined) || undefined}
+          onInput={({ currentTarget }) => setDraft({ ...draft, [name]: currentTarget.value })}
+          onChange={apply}
+          onKeyDown={({ key }) => key === "Enter" && apply()}
+        />
+      </label>
+      <DayPicker
+        label={name === "from" ? "Pick the first day" : "Pick the last day"}
+        value={shown[name].slice(0, 10)}
+        onPick={(day) => go({ ...shown, [name]: name === "from" ? day : dayAfter(day) })}
       />
-    </label>
+    </span>
   );
   return (
     <>
       {field("from", "From")}
       {field("to", "To")}
+      {isWrong && (draft.from ?? draft.to) !== undefined && <span role="alert">{problem}</span>}
     </>
   );
+}
+
+interface DayPickerProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onPick: (day: string) => void;
+}
+
+/** A button that opens the calendar of the browser. */
+function DayPicker({ label, value, onPick }: DayPickerProps): VNode {
+  const field = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <button type="button" aria-label={label} onClick={() => field.current?.showPicker()}>
+        ▾
+      </button>
+      <input
+        ref={field}
+        class="calendar"
+        type="date"
+        tabIndex={-1}
+        aria-hidden="true"
+        value={value}
+        onChange={({ currentTarget }) => currentTarget.value !== "" && onPick(currentTarget.value)}
+      />
+    </>
+  );
+}
+
+/** Returns why two texts are no window; undefined when they are. */
+function problemOf(from: string, to: string, zone: Zone): string | undefined {
+  const [start, end] = [msOf(from, zone), msOf(to, zone)];
+  if (Number.isNaN(start)) return "From needs a day, with or without a time: 2026-11-23 14:00.";
+  if (Number.isNaN(end)) return "To needs a day, with or without a time: 2026-11-23 14:00.";
+  return start < end ? undefined : "From must be before To.";
+}
+
+/** The day after `2026-11-23`, so that a window contains the picked day. */
+function dayAfter(day: string): string {
+  return new Date(Date.parse(`${day}T00:00Z`) + DAY).toISOString().slice(0, 10);
 }
 
 /** `2026-11-23 14:00` */

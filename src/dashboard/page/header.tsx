@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ranges } from "../address.js";
 import type { View } from "../view.js";
 import { views } from "../views.js";
@@ -8,9 +8,10 @@ import { CustomRange } from "./custom-range.js";
 import { Link } from "./link.js";
 import { movedWindow, presets, presetWindow } from "./presets.js";
 
-/** The bar: the views, the range, the time zone, the key. */
+/** The bar: the views, the range, the time zone, the key. On a narrow screen some controls are behind a button. */
 export function Header({ state, controller }: AppProps): VNode {
   const { view, zone } = state;
+  const [isOpen, setOpen] = useState(false);
   const bar = useRef<HTMLElement>(null);
   useEffect(() => {
     const current = bar.current?.querySelector<HTMLElement>("[aria-current]");
@@ -29,14 +30,36 @@ export function Header({ state, controller }: AppProps): VNode {
         </nav>
         <div class="tools">
           {view.hasRange && <RangeControls state={state} controller={controller} />}
-          <label>
-            <input
-              type="checkbox"
-              checked={zone === "local"}
-              onChange={({ currentTarget }) => controller.setZone(currentTarget.checked ? "local" : "UTC")}
-            />{" "}
-            Local time
-          </label>
+          <div id="options" class={isOpen ? "options open" : "options"}>
+            {view.hasRange && <CustomRange state={state} controller={controller} />}
+            {view.canCompare && (
+              <label>
+                <input
+                  type="checkbox"
+                  checked={state.address.compare}
+                  onChange={({ currentTarget }) => controller.go({ compare: currentTarget.checked })}
+                />{" "}
+                Compare
+              </label>
+            )}
+            <label>
+              <input
+                type="checkbox"
+                checked={zone === "local"}
+                onChange={({ currentTarget }) => controller.setZone(currentTarget.checked ? "local" : "UTC")}
+              />{" "}
+              Local time
+            </label>
+          </div>
+          <button
+            type="button"
+            class="more"
+            aria-expanded={isOpen}
+            aria-controls="options"
+            onClick={() => setOpen(!isOpen)}
+          >
+            More
+          </button>
           <button type="button" onClick={() => controller.openKeyPanel(!state.isKeyPanelOpen)}>
             Key
           </button>
@@ -70,7 +93,7 @@ function ViewLink({ view, state, controller }: ViewLinkProps): VNode {
 }
 
 function RangeControls({ state, controller }: { readonly state: State; readonly controller: Controller }): VNode {
-  const { address, view, zone } = state;
+  const { address, zone } = state;
   const isCustom = address.from !== undefined;
   const choose = (value: string) => {
     const range = ranges.find((one) => one === value);
@@ -114,17 +137,6 @@ function RangeControls({ state, controller }: { readonly state: State; readonly 
           ›
         </button>
       </span>
-      <CustomRange state={state} controller={controller} />
-      {view.canCompare && (
-        <label>
-          <input
-            type="checkbox"
-            checked={address.compare}
-            onChange={({ currentTarget }) => controller.go({ compare: currentTarget.checked })}
-          />{" "}
-          Compare
-        </label>
-      )}
     </>
   );
 }
