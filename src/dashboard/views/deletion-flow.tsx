@@ -6,10 +6,9 @@ import { FactTable } from "../list/table.js";
 import { unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
 import type { Page } from "../view.js";
+import { Confirmation } from "./confirmation.js";
 import type { TypedIdentity } from "./identity-form.js";
 import { useTask } from "./use-task.js";
-
-const WORD = "DELETE";
 
 interface DeletionFlowProps {
   readonly identity: TypedIdentity;
@@ -21,25 +20,20 @@ interface DeletionFlowProps {
 /** Preview in counts, confirmation by a word, request. */
 export function DeletionFlow({ identity, page, onRequested }: DeletionFlowProps): VNode {
   const [preview, setPreview] = useState<DeletionPreview | "unknown" | "not allowed">();
-  const [word, setWord] = useState("");
   const { run, isRunning, problem } = useTask(page);
   const { table, field, value } = identity;
   useEffect(() => {
     setPreview(undefined);
-    setWord("");
     run(async (signal) => {
       if (!page.scopes.has("entity:read")) return setPreview("not allowed");
       setPreview((await unlessNotFound(page.client.previewDeletion(table, field, value, { signal }))) ?? "unknown");
     });
   }, [table, field, value]);
-  const request = (event: Event) => {
-    event.preventDefault();
-    if (word !== WORD) return;
+  const request = () =>
     run(async (signal) => {
       const { request_id } = await page.client.requestDeletion(table, field, value, { signal });
       onRequested(request_id);
     });
-  };
   return (
     <Card title="Delete this person">
       <p>The profile disappears from all reads at once, and for good: nothing brings it back.</p>
@@ -50,20 +44,7 @@ export function DeletionFlow({ identity, page, onRequested }: DeletionFlowProps)
       {preview === "not allowed" && <p role="status">A preview also needs the scope entity:read.</p>}
       {typeof preview === "object" && <PreviewTable preview={preview} />}
       {preview !== undefined && (
-        <form class="controls" autocomplete="off" onSubmit={request}>
-          <label>
-            Type {WORD} to confirm{" "}
-            <input
-              autocomplete="off"
-              spellcheck={false}
-              value={word}
-              onInput={({ currentTarget }) => setWord(currentTarget.value)}
-            />
-          </label>
-          <button type="submit" class="danger" disabled={word !== WORD || isRunning}>
-            Delete
-          </button>
-        </form>
+        <Confirmation key={`${table} ${field} ${value}`} isRunning={isRunning} onConfirm={request} />
       )}
     </Card>
   );

@@ -7,6 +7,7 @@ import { takeOpenedRequest } from "../opened.js";
 import { Card } from "../page/card.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
+import { DeleteMany } from "./delete-many.js";
 import { ReceiptButton, TryNowButton } from "./deletion-buttons.js";
 import { DeletionFlow } from "./deletion-flow.js";
 import { DELETIONS_PAGE, DeletionList } from "./deletion-list.js";
@@ -42,6 +43,7 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
     <>
       <h1 class="hidden">Deletions</h1>
       {page.scopes.has("entity:delete") && <NewDeletion tables={tables} page={page} onRequested={setRequestId} />}
+      {page.scopes.has("entity:delete") && <DeleteMany tables={tables} page={page} />}
       <LookUp onSubmit={setRequestId} />
       {requestId !== undefined && <DeletionProgress key={requestId} requestId={requestId} page={page} />}
       <DeletionList

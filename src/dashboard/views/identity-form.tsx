@@ -38,18 +38,39 @@ export function IdentityForm({ tables, identity, onChange, onSubmit, children }:
     event.preventDefault();
     if (identity.value !== "") onSubmit();
   };
-  const chooseTable = (table: string) => {
-    setChosen(false);
-    onChange({ ...identity, table, field: fieldOf(identity.value, tables[table] ?? []) });
-  };
-  const chooseField = (field: string) => {
-    setChosen(true);
-    onChange({ ...identity, field });
+  const choose = (changed: TypedIdentity) => {
+    const isOtherTable = changed.table !== identity.table;
+    setChosen(!isOtherTable);
+    onChange(isOtherTable ? { ...changed, field: fieldOf(identity.value, tables[changed.table] ?? []) } : changed);
   };
   const type = (value: string) =>
     onChange({ ...identity, value, field: isChosen ? identity.field : fieldOf(value, fields) });
   return (
     <form class="fields" autocomplete="off" onSubmit={submit}>
+      <FieldChoice tables={tables} identity={identity} onChange={choose} />
+      <label>
+        Value
+        <input
+          autocomplete="off"
+          spellcheck={false}
+          value={identity.value}
+          onInput={({ currentTarget }) => type(currentTarget.value)}
+        />
+      </label>
+      <div class="controls">{children}</div>
+    </form>
+  );
+}
+
+/** Table and field as selects. */
+export function FieldChoice({
+  tables,
+  identity,
+  onChange,
+}: Pick<IdentityFormProps, "tables" | "identity" | "onChange">): VNode {
+  const chooseTable = (table: string) => onChange({ ...identity, table, field: tables[table]?.[0] ?? "" });
+  return (
+    <>
       <label>
         Table
         <select value={identity.table} onChange={({ currentTarget }) => chooseTable(currentTarget.value)}>
@@ -62,24 +83,17 @@ export function IdentityForm({ tables, identity, onChange, onSubmit, children }:
       </label>
       <label>
         Field
-        <select value={identity.field} onChange={({ currentTarget }) => chooseField(currentTarget.value)}>
-          {fields.map((field) => (
+        <select
+          value={identity.field}
+          onChange={({ currentTarget }) => onChange({ ...identity, field: currentTarget.value })}
+        >
+          {(tables[identity.table] ?? []).map((field) => (
             <option key={field} value={field}>
               {field}
             </option>
           ))}
         </select>
       </label>
-      <label>
-        Value
-        <input
-          autocomplete="off"
-          spellcheck={false}
-          value={identity.value}
-          onInput={({ currentTarget }) => type(currentTarget.value)}
-        />
-      </label>
-      <div class="controls">{children}</div>
-    </form>
+    </>
   );
 }

@@ -1,0 +1,142 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { DeletionInput, DeletionPreview } from "../../client/client.js";
+import { csvOf } from "../csv.js";
+import { count } from "../format.js";
+import { FactTable } from "../list/table.js";
+import { unlessNotFound } from "../optional.js";
+import { Card } from "../page/card.js";
+import { download } from "../page/download.js";
+import type { Tables } from "../tables.js";
+import type { Page } from "../view.js";
+import { Confirmation } from "./confirmation.js";
+import { FieldChoice, firstIdentity } from "./identity-form.js";
+import { type IdentityLines, identityLines } from "./identity-lines.js";
+import { useTask } from "./use-task.js";
+
+/** Previews in progress at once. */
+const AT_ONCE = 4;
+
+/** Identities of which a preview is shown: each is a request. */
+const MAX_PREVIEWED = 5_000;
+
+/** What the deletion of all previewed identities would remove. */
+interface Totals {
+  readonly previewed: number;
+  readonly known: number;
+  readonly messages: number;
+}
+
+interface Requested {
+  readonly ids: readonly string[];
+  readonly rejected: number;
+}
+
+/** Deletes the people whose identities are in a file: counts first, then confirmation, then request ids to download. */
+export function DeleteMany({ tables, page }: { readonly tables: Tables; readonly page: Page }): VNode {
+  const [chosen, setChosen] = useState(() => firstIdentity(tables));
+  const [lines, setLines] = useState<IdentityLines>();
+  const [totals, setTotals] = useState<Totals>();
+  const [requested, setRequested] = useState<Requested>();
+  const { run, isRunning, problem } = useTask(page);
+  const open = (file: File | undefined) => {
+    setLines(undefined);
+    setTotals(undefined);
+    setRequested(undefined);
+    if (file === undefined) return;
+    run(async (signal) => {
+      const { value: _, ...named } = chosen;
+      const read = identityLines(await file.text(), named, tables);
+      setLines(read);
+      if (page.scopes.has("entity:read")) await previewAll(read.items.slice(0, MAX_PREVIEWED), page, signal, setTotals);
+    });
+  };
+  const request = (items: readonly DeletionInput[]) =>
+    run(async (signal) => {
+      const ids: string[] = [];
+      let rejected = 0;
+      for await (const received of page.client.deleteEntities(items, { signal })) {
+        if ("errors" in received) rejected += 1;
+        else ids.push(received.request_id as string);
+        setRequested({ ids: [...ids], rejected });
+      }
+    });
+  return (
+    <Card title="Delete many people">
+      <form class="fields" autocomplete="off">
+        <FieldChoice tables={tables} identity={chosen} onChange={setChosen} />
+        <label>
+          File
+          <input
+            type="file"
+            accept=".csv,.txt,.ndjson,.jsonl"
+            onChange={({ currentTarget }) => open(currentTarget.files?.[0])}
+          />
+        </label>
+      </form>
+      <p class="note">
+        One value a line of the chosen field; CSV with a column value, or with the names of identity fields; or NDJSON.
+      </p>
+      {problem !== undefined && <p role="alert">{problem}</p>}
+      {lines !== undefined && <Counts lines={lines} totals={totals} />}
+      {lines !== undefined && lines.items.length > 0 && requested === undefined && (
+        <Confirmation isRunning={isRunning} onConfirm={() => request(lines.items)} />
+      )}
+      {requested !== undefined && <Result requested={requested} />}
+    </Card>
+  );
+}
+
+async function previewAll(
+  items: readonly DeletionInput[],
+  { client }: Page,
+  signal: AbortSignal,
+  show: (totals: Totals) => void,
+): Promise<void> {
+  let totals: Totals = { previewed: 0, known: 0, messages: 0 };
+  const add = (preview: DeletionPreview | undefined) => {
+    const messages = Object.values(preview?.messages ?? {}).reduce((sum, number) => sum + number, 0);
+    totals = {
+      previewed: totals.previewed + 1,
+      known: totals.known + (preview === undefined ? 0 : 1),
+      messages: totals.messages + messages,
+    };
+    show(totals);
+  };
+  const rest = items.values();
+  const work = async () => {
+    for (const { table = "user", field, value } of rest)
+      add(await unlessNotFound(client.previewDeletion(table, field, value, { signal })));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+function Counts({ lines, totals }: { readonly lines: IdentityLines; readonly totals: Totals | undefined }): VNode {
+  const rows: (readonly [string, string])[] = [["Identities in the file", count(lines.items.length)]];
+  if (lines.rejected.length > 0)
+    rows.push(["Lines without one", `${count(lines.rejected.length)}, the first is line ${lines.rejected[0]}`]);
+  if (totals !== undefined) {
+    rows.push(["Previewed", count(totals.previewed)]);
+    rows.push(["Of people with a profile", count(totals.known)]);
+    rows.push(["Their messages", count(totals.messages)]);
+  }
+  return <FactTable caption="What would be removed" heads={["Found", "Count"]} rows={rows} />;
+}
+
+function Result({ requested: { ids, rejected } }: { readonly requested: Requested }): VNode {
+  const save = () =>
+    download(
+      "deletion-requests.csv",
+      new Blob([csvOf([["request_id"], ...ids.map((id) => [id])])], { type: "text/csv" }),
+    );
+  return (
+    <p class="controls">
+      <span role="status">
+        {count(ids.length)} accepted, {count(rejected)} rejected.
+      </span>
+      <button type="button" onClick={save}>
+        Download request ids
+      </button>
+    </p>
+  );
+}
