@@ -18,6 +18,11 @@ interface Trend {
   before?: number | null;
 }
 
+/** The values of a sampled series. `since` is the time of `before` if the series begins after the window's start. */
+interface SampledTrend extends Trend {
+  since?: string;
+}
+
 export interface Stream extends Trend {
   stream: string;
   /** Null for a stream that has only points. */
@@ -42,7 +47,7 @@ export interface Segment extends SegmentSize {
   table: string;
 }
 
-export interface ListedSegment extends Segment, Trend {}
+export interface ListedSegment extends Segment, SampledTrend {}
 
 export interface ExperienceInput {
   name?: string;
@@ -73,7 +78,7 @@ export interface Experience {
   goal: string;
 }
 
-export interface ListedExperience extends Experience, Trend {}
+export interface ListedExperience extends Experience, SampledTrend {}
 
 export interface EntityAnswer {
   /** The attributes by name, and the names of the segments. */

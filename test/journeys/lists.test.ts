@@ -14,6 +14,7 @@ interface Row {
   readonly size: number;
   readonly now: number | null;
   readonly before: number | null;
+  readonly since?: string;
 }
 
 interface Page {
@@ -69,6 +70,33 @@ describe("Lists that are searched and sorted", () => {
     expect(await walk("/api/segment?q=news&limit=1")).to.deep.equal(["a", "c", "news-b"]);
     expect(await walk("/api/segment?q=news&limit=1&order=desc")).to.deep.equal(["news-b", "c", "a"]);
     expect(await walk("/api/segment?limit=3&order=desc")).to.deep.equal(["news-b", "d", "c", "a"]);
+  });
+
+  it("show the first value of a window and its time where a series begins later, and one row by its id", async () => {
+    await putSegments({ a: "A", ab: "AB", c: "C" });
+    await put("/api/experience/x", { audience: "a", goal: "ab" });
+    const reach = (type: string, value: number, ts: number) => ({
+      ...pointOf("experience", "x", value, ts),
+      dimension_type: type,
+    });
+    await write(
+      ...[pointOf("segment", "a", 4, START - DAY), pointOf("segment", "a", 10, START)],
+      ...[pointOf("segment", "ab", 2, START - 3 * DAY), pointOf("segment", "ab", 3, START)],
+      ...[reach("actualreach", 1, START - DAY), reach("potentialreach", 4, START - DAY)],
+      ...[reach("actualreach", 1, START), reach("potentialreach", 2, START)],
+    );
+    const window = `startdate=${START - 3 * DAY}&enddate=${START + 2 * HOUR}`;
+    const rows = async (path: string) =>
+      (await page(`${path}${window}`)).data.map(({ id, now, before, since }) => [id, now, before, since]);
+    const later = new Date(START - DAY).toISOString();
+    expect(await rows("/api/segment?sort=change&order=desc&")).to.deep.equal([
+      ["a", 10, 4, later],
+      ["ab", 3, 2, undefined],
+      ["c", null, null, undefined],
+    ]);
+    expect(await rows("/api/segment?id=a&")).to.deep.equal([["a", 10, 4, later]]);
+    expect(await rows("/api/experience?id=x&")).to.deep.equal([["x", 0.5, 0.25, later]]);
+    expect((await page("/api/segment?id=b")).meta).to.deep.equal({ next: null, total: 0 });
   });
 
   it("sort segments by name, size and change, and contain the newest saved size and the one a range earlier", async () => {

@@ -105,8 +105,8 @@ async function previewAll(
   };
   const rest = items.values();
   const work = async () => {
-    for (const { table = "user", field, value } of rest)
-      add(await unlessNotFound(client.previewDeletion(table, field, value, { signal })));
+    for (const { table, field, value } of rest)
+      add(await unlessNotFound(client.previewDeletion(table ?? "user", field, value, { signal })));
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { rowValue } from "../core/trend-page.js";
+import { rowSince, rowValue } from "../core/trend-page.js";
 
 const idRule = "1 to 256 characters, without control characters, not ending in a backslash.";
 const idShape = { minLength: 1, maxLength: 256, pattern: "^[^\\p{Cc}\\p{Cs}]*[^\\p{Cc}\\p{Cs}\\\\]$" };
@@ -57,6 +57,7 @@ export const ListedSegment = Type.Object(
     ...Segment.properties,
     now: savedSize("newest saved size, of the window's end"),
     before: savedSize("size saved one range earlier, or at the window's start"),
+    since: rowSince,
   },
   { title: "ListedSegment" },
 );
@@ -82,6 +83,7 @@ export const ListedExperience = Type.Object(
     ...Experience.properties,
     now: savedRate("newest conversion rate, of the window's end"),
     before: savedRate("conversion rate one range earlier, or at the window's start"),
+    since: rowSince,
   },
   { title: "ListedExperience" },
 );

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { invalid } from "../../errors.js";
 import { durationPattern, durationRule } from "../../formats/duration.js";
-import { instantForms } from "../../formats/instant.js";
+import { instantForms, timeText } from "../../formats/instant.js";
 import type { AskedWindow } from "../../metrics/query/time-window.js";
 import { isAsked, type Trend } from "../../metrics/query/trend-window.js";
 import {
@@ -13,11 +13,15 @@ import {
   remembered,
   type SortKeys,
 } from "./list-page.js";
+import { Time } from "./responses.js";
 
 const instant = (description: string) => Type.Optional(Type.String({ maxLength: 64, description }));
 
-/** Query parameters for the window of a row's `now` and `before`. */
+/** Query parameters for one row, and for the window of a row's `now` and `before`. */
 export const windowQuery = {
+  id: Type.Optional(
+    Type.String({ maxLength: 256, description: "Only the entry with this id. `q`, `sort` and `after` have no effect." }),
+  ),
   range: Type.Optional(
     Type.String({
       pattern: `^${durationPattern}$`,
@@ -44,6 +48,11 @@ export function rowValue(description: string) {
   return Type.Optional(Type.Unsafe<number | null>({ type: ["number", "null"], description }));
 }
 
+/** The time of `before` in a row whose series begins after the start of its window. */
+export const rowSince = Type.Optional(
+  Time("The time of `before` if the series begins after the start of the window. Only with `startdate`."),
+);
+
 /** Source of a list whose rows also have values that change. */
 interface TrendSource<T extends Entry, R extends object> extends ListSource<T> {
   /** Sort keys; by the trends when absent. */
@@ -54,6 +63,7 @@ interface TrendSource<T extends Entry, R extends object> extends ListSource<T> {
 }
 
 interface TrendRequest extends ListRequest {
+  readonly id?: string;
   readonly range?: string;
   readonly startdate?: string;
   readonly enddate?: string;
@@ -61,7 +71,7 @@ interface TrendRequest extends ListRequest {
 
 /** Returns a page of rows as `listPage` does, with a window each with its `now` and `before`. */
 export async function trendPage<T extends Entry, R extends object>(
-  { range, startdate: start, enddate: end, ...request }: TrendRequest,
+  { id, range, startdate: start, enddate: end, ...request }: TrendRequest,
   { trends, rows, ...source }: TrendSource<T, R>,
 ) {
   const { sort } = request;
@@ -70,11 +80,20 @@ export async function trendPage<T extends Entry, R extends object>(
     throw invalid("range_required", "range", `sort=${sort} needs a range, or startdate and enddate`);
   }
   const keys = source.keys ?? (async (entries: readonly Keyed<T>[]) => sortKeys(sort, await trends(entries, asked)));
-  const { items, meta } = await listPage(request, { ...source, keys: sort === "name" ? undefined : keys });
-  const data: readonly (R & { now?: number | null; before?: number | null })[] = await rows(items);
+  const { items, meta } =
+    id === undefined
+      ? await listPage(request, { ...source, keys: sort === "name" ? undefined : keys })
+      : await onlyEntry(id, source);
+  const data: readonly (R & RowValues)[] = await rows(items);
   if (!isAsked(asked)) return { data: [...data], meta };
   const values = await trends(items, asked);
   return { data: data.map((row, i) => ({ ...row, ...rowValues(values[i]) })), meta };
+}
+
+/** Returns the entry with this id as a list of at most one. */
+async function onlyEntry<T extends Entry>(id: string, source: Pick<ListSource<T>, "byIds">) {
+  const items = [...(await source.byIds([id])).values()];
+  return { items, meta: { next: null, total: items.length } };
 }
 
 /** Returns whether the order depends on the window. */
@@ -101,7 +120,14 @@ function changeOf({ now, before }: Trend): number | undefined {
   return now === before ? 0 : (now - before) / Math.abs(before);
 }
 
-/** Returns the `now` and `before` of a row. */
-function rowValues(trend: Trend | undefined): { now: number | null; before: number | null } {
-  return { now: trend?.now ?? null, before: trend?.before ?? null };
+interface RowValues {
+  readonly now?: number | null;
+  readonly before?: number | null;
+  readonly since?: string;
+}
+
+/** Returns the values of a row in its window. */
+function rowValues(trend: Trend | undefined): RowValues {
+  const values = { now: trend?.now ?? null, before: trend?.before ?? null };
+  return trend?.since === undefined ? values : { ...values, since: timeText(trend.since) };
 }

@@ -32,6 +32,9 @@ const SEARCHED_MS = 28 * 86_400_000;
 /** Series read at once. */
 const AT_ONCE = 1_000;
 
+/** Slots read at once. */
+const SLOTS_AT_ONCE = 300_000;
+
 /** A slot of a column and of its copy, bytes. */
 const SLOT_BYTES = 16;
 
@@ -83,7 +86,7 @@ export function newestValues({ slots, epochs, memory, keep }: NewestValuesDepend
     const { dimension } = series;
     const { to, from = Number.NEGATIVE_INFINITY, backMs, kept } = window;
     const since = (ms: number) => Math.min(to, Math.max(kept, slotStart(dimension, to - ms)));
-    const newest = await newestOf(series, since(LATEST_SLOTS * dimension.slotMs), to);
+    const newest = await valuesIn(series, since(LATEST_SLOTS * dimension.slotMs), to, newestIn);
     const unsaved = placesBy(newest, ({ value }) => (Number.isNaN(value) ? since(SEARCHED_MS) : undefined));
     for (const [start, places] of unsaved) await replace(series, newest, places, start, to);
     // Series saved at the same time, as most are, are read together.
@@ -93,13 +96,39 @@ export function newestValues({ slots, epochs, memory, keep }: NewestValuesDepend
     });
     const before = new Array<Found | undefined>(newest.length);
     for (const [slot, places] of earlier) await replace(series, before, places, slot, slot + dimension.slotMs);
+    if (window.from !== undefined) await findLater(series, before, newest, Math.max(kept, window.from));
     return newest.map(({ value, token }, i) => {
       const earlier = before[i];
+      if (earlier === undefined) return { value: { now: numberOf(value), before: undefined }, token };
+      const trend = { now: numberOf(value), before: numberOf(earlier.value) };
+      const isLater = trend.before !== undefined && window.from !== undefined && earlier.slot > window.from;
       return {
-        value: { now: numberOf(value), before: numberOf(earlier?.value) },
-        token: earlier === undefined ? token : joinTokens([token, earlier.token]),
+        value: isLater ? { ...trend, since: earlier.slot } : trend,
+        token: joinTokens([token, earlier.token]),
       };
     });
+  }
+
+  /** Replaces absent values of the first slot by the first values after it, up to the newest ones. */
+  async function findLater(
+    { dimension, type, ids }: SeriesOf,
+    before: (Found | undefined)[],
+    newest: readonly Found[],
+    from: number,
+  ): Promise<void> {
+    const { slotMs } = dimension;
+    const isAbsent = (i: number) => before[i] === undefined || Number.isNaN(before[i].value);
+    const places = [...ids.keys()].filter((i) => isAbsent(i) && (newest[i] as Found).slot > from);
+    const to = Math.max(...places.map((i) => (newest[i] as Found).slot + slotMs));
+    const most = Math.max(1, Math.floor((SLOTS_AT_ONCE * slotMs) / (to - from)));
+    for (let at = 0; at < places.length; at += most) {
+      const some = places.slice(at, at + most);
+      const read = await valuesIn({ dimension, type, ids: some.map((i) => ids[i] as string) }, from, to, firstIn);
+      for (const [n, i] of some.entries()) {
+        const found = read[n] as Found;
+        if (found.slot < (newest[i] as Found).slot) before[i] = found;
+      }
+    }
   }
 
   /** Stores the newest values of [from, to) at these positions. */
@@ -110,12 +139,17 @@ export function newestValues({ slots, epochs, memory, keep }: NewestValuesDepend
     from: number,
     to: number,
   ): Promise<void> {
-    const read = await newestOf({ dimension, type, ids: places.map((i) => ids[i] as string) }, from, to);
+    const read = await valuesIn({ dimension, type, ids: places.map((i) => ids[i] as string) }, from, to, newestIn);
     for (const [n, i] of places.entries()) found[i] = read[n];
   }
 
-  /** Returns the newest value of each series in [from, to). */
-  async function newestOf({ dimension, type, ids }: SeriesOf, from: number, to: number): Promise<Found[]> {
+  /** Returns one value of each series in [from, to). */
+  async function valuesIn(
+    { dimension, type, ids }: SeriesOf,
+    from: number,
+    to: number,
+    valueIn: typeof newestIn,
+  ): Promise<Found[]> {
     const { slotMs } = dimension;
     const windows = ids.flatMap((id) => storedSeries({ dimension, id, type }).map((series) => ({ series, from, to })));
     const reading = memory.open(() => {});
@@ -124,7 +158,7 @@ export function newestValues({ slots, epochs, memory, keep }: NewestValuesDepend
     try {
       const read = await slots.read(windows);
       const perId = windows.length / ids.length;
-      return ids.map((_, i) => newestIn(read.slice(i * perId, (i + 1) * perId), from, to, slotMs));
+      return ids.map((_, i) => valueIn(read.slice(i * perId, (i + 1) * perId), from, to, slotMs));
     } finally {
       reading.release(bytes);
     }
@@ -152,6 +186,18 @@ function newestIn(stored: readonly CachedSlots[], from: number, to: number, slot
   const token = joinTokens(stored.map(({ token }) => token));
   const [first, second] = stored as [CachedSlots, CachedSlots | undefined];
   for (let slot = to - slotMs; slot >= from; slot -= slotMs) {
+    const value = first.valueAt(slot);
+    const result = second === undefined ? value : ratioOf(value, second.valueAt(slot));
+    if (!Number.isNaN(result)) return { slot, value: result, token };
+  }
+  return { slot: Number.NaN, value: Number.NaN, token };
+}
+
+function firstIn(stored: readonly CachedSlots[], _: number, to: number, slotMs: number): Found {
+  const token = joinTokens(stored.map(({ token }) => token));
+  const [first, second] = stored as [CachedSlots, CachedSlots | undefined];
+  // The column begins with the first chunk that has a saved slot.
+  for (let slot = first.column().from; slot < to; slot += slotMs) {
     const value = first.valueAt(slot);
     const result = second === undefined ? value : ratioOf(value, second.valueAt(slot));
     if (!Number.isNaN(result)) return { slot, value: result, token };

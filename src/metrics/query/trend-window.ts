@@ -6,8 +6,10 @@ import { type AskedWindow, timeWindow } from "./time-window.js";
 export interface Trend {
   /** The value at the end of a window; a sum: over the window. */
   readonly now: number | undefined;
-  /** The value at its start; a sum: over the window of the same length before it. */
+  /** The value at its start, or the first one after it; a sum: over the window of the same length before it. */
   readonly before: number | undefined;
+  /** Start of the slot of `before` (Unix ms), if the series begins after the start of the window. */
+  readonly since?: number;
 }
 
 /** Slots of a trend. All in Unix ms; all but `backMs` are slot boundaries. */
