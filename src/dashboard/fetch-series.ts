@@ -1,7 +1,7 @@
 import { ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
 import { type Address, nameOf, type SeriesName } from "./address.js";
 import { type Unit, unitOf } from "./format.js";
-import { recentWindow, type TimeWindow, windowBefore, windowOf } from "./time-window.js";
+import { newestWindow, type TimeWindow, windowBefore, windowOf } from "./time-window.js";
 
 /** One value for each bucket of a window; null where nothing was saved. */
 export type Values = readonly (number | null)[];
@@ -64,7 +64,7 @@ const RECENT_DAYS = 28;
 export async function fetchWithRecent(
   wanted: readonly WantedSeries[],
   options: FetchOptions,
-  window: TimeWindow = recentWindow(options.now, RECENT_DAYS),
+  window: TimeWindow = newestWindow(options.now, RECENT_DAYS),
 ): Promise<{ readonly recent: Fetched; readonly fetched: Fetched; readonly hasValues: boolean }> {
   const both = [...wanted.map((one) => ({ ...one, window, compare: false })), ...wanted];
   const { series, refused } = await fetchSeries(both, options);
@@ -191,14 +191,6 @@ export const isUnfinished = ({ window, completeUntil }: Series, ts: number): boo
 /** The newest saved value; null without one. */
 export const newestOf = (series: Series | undefined): number | null =>
   series?.values.findLast((value) => value !== null) ?? null;
-
-/** The newest value of a complete bucket, and the first one; null where there is none. */
-export function firstAndLast(series: Series): { first: number | null; last: number | null } {
-  const finished = series.values.filter(
-    (value, at) => value !== null && !isUnfinished(series, series.window.buckets[at] as number),
-  );
-  return { first: finished.length > 1 ? (finished[0] ?? null) : null, last: finished.at(-1) ?? null };
-}
 
 /**
  * Compares the series with the window before, in complete buckets: the sum of messages, otherwise the newest value and

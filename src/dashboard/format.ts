@@ -108,11 +108,12 @@ export function relative(now: number, before: number): string | undefined {
   return `${rounded === 0 ? "" : signOf(by)}${decimal.format(rounded)} %`;
 }
 
-/** Absolute and relative change: `+79, +15 %`, of a rate `+5 pp, +25 %`. */
+/** Absolute and relative change: `+79, +15 %`, of a rate `+5 pp, +25 %`; `+5, from 0`. */
 export function change(now: number | null | undefined, before: number | null | undefined, unit: Unit): string {
   if (now == null || before == null) return "–";
   const by = difference(now, before, unit);
   const share = unit === "rate" && by === "0 pp" ? undefined : relative(now, before);
+  if (before === 0 && now !== 0) return `${by}, from 0`;
   return share === undefined ? by : `${by}, ${share}`;
 }
 

@@ -68,9 +68,9 @@ function bucketsOf(from: number, to: number, step: number): number[] {
   return Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step);
 }
 
-/** The hours of the last days, the open one included: its newest value is the newest saved slot. */
-export function recentWindow(now: number, days: number): TimeWindow {
-  return hourlyWindow(now - days * DAY, now + HOUR);
+/** The hours of the days before `end`, with the hour of `end`: its newest value is the newest saved slot. */
+export function newestWindow(end: number, days: number): TimeWindow {
+  return hourlyWindow(end - days * DAY, Math.ceil(end / HOUR) * HOUR);
 }
 
 /** Whole hours of a window; the hour of its start is whole, that of its end is left out. */

@@ -1,9 +1,12 @@
 import { expect } from "chai";
+import { readAddress } from "../../src/dashboard/address.js";
+import { changeOf, countedWindow, type Moved, sampledWindow } from "../../src/dashboard/figures.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { sideways, state } from "./browser.js";
 import { HOUR, NOW } from "./dashboard-data.js";
 import {
+  experienceId,
   fillRealSize,
   hours,
   messagesAt,
@@ -94,6 +97,51 @@ describe("The dashboard at real size in Chromium", function () {
     expect(await page.locator("h1").innerText()).to.include(segmentName(index).trim().slice(0, 20));
     const newest = await page.locator("figure tbody td data").first().getAttribute("value");
     expect(newest).to.equal(String(sizeAt(index, slots.length - 1)));
+  });
+
+  for (const window of ["range=24h", "range=7d", "range=52w", "from=2026-11-14T10:00:00Z&to=2026-11-19T10:00:00Z"]) {
+    it(`List, own page and API have the same figures for ${window}`, async () => {
+      for (const [kind, id, unit, heads] of [
+        ["segment", segmentId(77), "members", ["Members now", "Change"]],
+        ["stream", streamName(77), "messages", ["Last 24 h", "Messages", "Change"]],
+        ["experience", experienceId(77), "rate", ["Change"]],
+      ] as const) {
+        const { page } = await on.open(`?view=${kind}s&q=${id}&${window}`);
+        await state(page, "ready");
+        const texts = await page.locator("thead th").allInnerTexts();
+        const cells = await page.locator("tbody tr").first().locator("th, td").allInnerTexts();
+        const cell = (head: string) => cells[texts.findIndex((text) => text.startsWith(head))];
+        const viewed = { address: readAddress(`?view=${kind}&id=${id}&${window}`), now: NOW };
+        const { startdate, enddate } = kind === "stream" ? countedWindow(viewed) : sampledWindow(kind, viewed);
+        const answer = await on.service.fetch(`/api/${kind}?id=${id}&startdate=${startdate}&enddate=${enddate}`);
+        const row = ((await answer.json()) as { data: (Moved & { slot: { count: number } })[] }).data[0] as Moved;
+        expect(cell("Change"), `${kind}, ${window}`).to.equal(changeOf(row, unit, "UTC"));
+        await page.goto(`${on.service.url}/dashboard?view=${kind}&id=${id}&${window}`);
+        await page.waitForSelector(`main[data-view=${kind}][data-state=ready]:not([aria-busy])`);
+        for (const head of heads) {
+          const fact = page.locator("dl.facts div", {
+            has: page.locator("dt", { hasText: new RegExp(`^${head}(,|$)`, "i") }),
+          });
+          expect(await fact.first().locator("dd").innerText(), `${kind}, ${head}, ${window}`).to.equal(cell(head));
+        }
+        await page.close();
+      }
+    });
+  }
+
+  it("What changed most has moved, falls included, and is in the order of the API", async () => {
+    const { page } = await on.open("?view=overview&range=7d");
+    await state(page, "ready");
+    const viewed = { address: readAddress("?view=overview&range=7d"), now: NOW };
+    const { startdate, enddate } = sampledWindow("segment", viewed);
+    const query = `sort=movement&order=desc&limit=8&startdate=${startdate}&enddate=${enddate}`;
+    const answer = (await (await on.service.fetch(`/api/segment?${query}`)).json()) as {
+      data: (Moved & { name: string })[];
+    };
+    const card = page.getByRole("table", { name: "Segments that changed most" });
+    expect(await card.locator("tbody th").allInnerTexts()).to.deep.equal(answer.data.map(({ name }) => name.trim()));
+    for (const text of await card.locator("tbody tr td:nth-child(3)").allInnerTexts())
+      expect(text).to.match(/^[▲▼] [+−]\d/);
   });
 
   for (const [view, id, problem] of [

@@ -7,7 +7,7 @@ describe("Formats of the dashboard", () => {
     [610, 531, "members", "+79, +15 %"],
     [531, 610, "members", "−79, −13 %"],
     [5, 5, "members", "0, 0 %"],
-    [5, 0, "members", "+5"],
+    [5, 0, "members", "+5, from 0"],
     [0, 0, "members", "0"],
     [0, 5, "members", "−5, −100 %"],
     [100_000, 100_001, "messages", "−1, 0 %"],

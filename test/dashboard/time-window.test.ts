@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { type Address, readAddress } from "../../src/dashboard/address.js";
 import { DAY, HOUR } from "../../src/dashboard/duration.js";
 import { presetWindow } from "../../src/dashboard/page/presets.js";
-import { recentWindow, windowBefore, windowOf } from "../../src/dashboard/time-window.js";
+import { newestWindow, windowBefore, windowOf } from "../../src/dashboard/time-window.js";
 
 /** Friday. */
 const NOW = Date.UTC(2026, 10, 20, 21, 52, 10);
@@ -75,7 +75,7 @@ describe("Time windows of the dashboard", () => {
   });
 
   it("A recent window contains the open hour", () => {
-    const { buckets, to } = recentWindow(NOW, 2);
+    const { buckets, to } = newestWindow(NOW, 2);
     expect(buckets.at(-1)).to.equal(Math.floor(NOW / HOUR) * HOUR);
     expect(to).to.be.above(NOW);
     expect(buckets).to.have.length(49);

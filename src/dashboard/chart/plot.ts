@@ -140,7 +140,7 @@ function widthOf(context: CanvasRenderingContext2D, labels: readonly string[], f
   return Math.max(Y_AXIS, Math.ceil(widest) + Y_GAP);
 }
 
-/** The last point of a line, with the label drawn beside it. */
+/** The last point of a line, with the label drawn next to it. */
 interface LineEnd {
   readonly label: string;
   readonly stroke: string;
@@ -178,7 +178,7 @@ function drawLabels(plot: InstanceType<typeof uPlot>, ends: readonly LineEnd[], 
   context.restore();
 }
 
-/** The text, or as much of its beginning as fits into a width, with an ellipsis. */
+/** Returns the text, cut to a width with an ellipsis. */
 function cutTo(text: string, width: number, context: CanvasRenderingContext2D): string {
   const letters = [...text];
   const isCut = () => context.measureText(`${letters.join("")}…`).width > width;

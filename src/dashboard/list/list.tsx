@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
 import type { ListPage, ListRows } from "../../client/client.js";
 import { csvOfRows } from "../csv.js";
+import { countedWindow, sampledWindow } from "../figures.js";
 import { download } from "../page/download.js";
-import { rangeOf } from "../range.js";
 import type { Page } from "../view.js";
 import { useTask } from "../views/use-task.js";
 import { Pager } from "./pager.js";
@@ -23,8 +23,9 @@ interface ListProps<R extends object> {
   readonly page: Page;
 }
 
-/** Query of a list for the search, order, page and window of the address. */
-export function listQuery({ address }: Page): Record<string, string | number | undefined> {
+/** Query of a list for the search, order, page and window of the view. */
+export function listQuery(path: keyof ListRows, page: Page): Record<string, string | number | undefined> {
+  const { address } = page;
   const { q, sort, cursors } = address;
   const isDescending = sort?.startsWith("-") ?? false;
   return {
@@ -33,7 +34,7 @@ export function listQuery({ address }: Page): Record<string, string | number | u
     sort: isDescending ? sort?.slice(1) : sort,
     order: sort === undefined ? undefined : isDescending ? "desc" : "asc",
     after: cursors.at(-1),
-    range: rangeOf(address),
+    ...(path === "stream" ? countedWindow(page) : sampledWindow(path, page)),
   };
 }
 
@@ -45,7 +46,7 @@ export function List<R extends object>({ path, caption, columns, list, keyOf, pa
     run(async (signal) => {
       const rows: object[] = [];
       for (let after: string | null | undefined; after !== null; ) {
-        const { limit: _, after: __, ...order } = listQuery(page);
+        const { limit: _, after: __, ...order } = listQuery(path, page);
         const next = await page.client.page(path, { ...order, limit: ALL_AT_ONCE, after }, { signal });
         rows.push(...next.data);
         after = next.meta.next;

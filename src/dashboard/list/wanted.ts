@@ -11,7 +11,7 @@ export const sizeOf = ({ id, name }: Pick<Segment, "id" | "name">): WantedSeries
 });
 
 /** The series of a stream's messages. */
-export const messagesOf = (stream: Stream["stream"]): WantedSeries => ({
+export const messageSeries = (stream: Stream["stream"]): WantedSeries => ({
   dimension: "stream",
   dimension_id: stream,
   dimension_type: "size",

@@ -20,7 +20,7 @@ const AT_ONCE = 4;
 /** Identities of which a preview is shown: each is a request. */
 const MAX_PREVIEWED = 5_000;
 
-/** What the deletion of all previewed identities would remove. */
+/** Sums over the previews so far. */
 interface Totals {
   readonly previewed: number;
   readonly known: number;

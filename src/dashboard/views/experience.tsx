@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
-import type { Experience } from "../../client/client.js";
+import type { ListedExperience } from "../../client/client.js";
 import { type Fetched, fetchWithRecent, nextSaveOf } from "../fetch-series.js";
+import { changeOf, sampledWindow } from "../figures.js";
 import { unlessNotFound } from "../optional.js";
 import { Link } from "../page/link.js";
 import type { Loaded, Page } from "../view.js";
@@ -8,7 +9,9 @@ import { ApiCall } from "./api-call.js";
 import { Funnel, ReachCharts, wantedReach } from "./funnel.js";
 
 interface Data {
-  readonly experience: Experience | undefined;
+  readonly experience: ListedExperience | undefined;
+  /** Names of its segments by id. */
+  readonly names: ReadonlyMap<string, string>;
   /** Newest values, whatever the range is. */
   readonly recent: Fetched;
   readonly fetched: Fetched;
@@ -20,18 +23,22 @@ const REFRESH_MS = 60_000;
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
   const id = address.id as string;
-  const experience = await unlessNotFound(client.experience(id, { signal }));
+  const listed = await client.page("experience", { id, ...sampledWindow("experience", page) }, { signal });
+  const experience = listed.data[0];
   const { recent, fetched, hasValues } = await fetchWithRecent(wantedReach("experience", id), page);
+  const ids = experience === undefined ? [] : [experience.audience, experience.goal];
+  const segments = await Promise.all(ids.map((one) => unlessNotFound(client.segment(one, { signal }))));
+  const names = new Map(segments.flatMap((segment) => (segment === undefined ? [] : [[segment.id, segment.name]])));
   const isKnown = experience !== undefined || hasValues;
   return {
-    data: { experience, recent, fetched },
+    data: { experience, names, recent, fetched },
     nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
     problems: isKnown ? [] : [`The service has no experience with the id “${id}”.`],
   };
 }
 
 export function Show({
-  data: { experience, recent, fetched },
+  data: { experience, names, recent, fetched },
   page,
 }: {
   readonly data: Data;
@@ -60,15 +67,18 @@ export function Show({
         ) : (
           <p>
             <Link to={{ view: "segment", id: experience.audience }} page={page}>
-              {experience.audience}
+              {names.get(experience.audience) ?? experience.audience}
             </Link>
             {" → "}
             <Link to={{ view: "segment", id: experience.goal }} page={page}>
-              {experience.goal}
+              {names.get(experience.goal) ?? experience.goal}
             </Link>
           </p>
         )}
-        <Funnel recent={recent} />
+        <Funnel
+          recent={recent}
+          {...(experience === undefined ? {} : { change: changeOf(experience, "rate", page.zone) })}
+        />
       </section>
       <ReachCharts fetched={fetched} page={page} />
       <ApiCall wanted={wantedReach("experience", id)} page={page} />

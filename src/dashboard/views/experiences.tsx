@@ -2,12 +2,13 @@ import type { VNode } from "preact";
 import type { ListedExperience, ListPage } from "../../client/client.js";
 import { Sparkline } from "../chart/sparkline.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
-import { amount, change, type Unit } from "../format.js";
+import { changeOf } from "../figures.js";
+import { amount, type Unit } from "../format.js";
 import { List, listQuery } from "../list/list.js";
 import { rateOf, seriesOf } from "../list/wanted.js";
 import { Link } from "../page/link.js";
 import { rangeOf } from "../range.js";
-import { recentWindow } from "../time-window.js";
+import { newestWindow } from "../time-window.js";
 import type { Loaded, Page } from "../view.js";
 import { FirstExperience } from "./first-experience.js";
 
@@ -22,8 +23,8 @@ const RECENT_DAYS = 2;
 /** All experiences: a page of the list, then reach and trend of its rows. */
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
-  const list = await client.page("experience", listQuery(page), { signal });
-  const recent = recentWindow(now, RECENT_DAYS);
+  const list = await client.page("experience", listQuery("experience", page), { signal });
+  const recent = newestWindow(address.to ?? now, RECENT_DAYS);
   const wanted = list.data.flatMap((row): WantedSeries[] => [
     { ...rateOf(row), compare: false },
     { ...rateOf(row, "potentialreach"), window: recent, compare: false },
@@ -81,7 +82,7 @@ export function Show({ data: { list, trends }, page }: { readonly data: Data; re
             head: `Change, ${rangeOf(page.address)}`,
             sort: "change",
             isNumber: true,
-            cell: (row) => change(row.now, row.before, "rate"),
+            cell: (row) => changeOf(row, "rate", page.zone),
           },
           { head: "Trend", cell: (row) => <Sparkline series={seriesOf(trends, rateOf(row))} /> },
         ]}

@@ -1,11 +1,10 @@
 import type { VNode } from "preact";
 import { Chart } from "../chart/chart.js";
 import { type Fetched, newestOf, type WantedSeries } from "../fetch-series.js";
-import { amount } from "../format.js";
+import { amount, type Unit } from "../format.js";
 import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
 import type { Page } from "../view.js";
-import { ChangeOfRange } from "./change-of-range.js";
 
 const labels = {
   potentialreach: "potential reach",
@@ -18,20 +17,41 @@ export function wantedReach(dimension: "experience" | "experiencegroup", dimensi
   return Object.entries(labels).map(([dimension_type, label]) => ({ dimension, dimension_id, dimension_type, label }));
 }
 
-/** The newest saved potential reach, actual reach and conversion rate. */
-export function Funnel({ recent }: { readonly recent: Fetched }): VNode {
+/** The newest saved potential and actual reach as bars of one scale, and the conversion rate with its change. */
+export function Funnel({ recent, change }: { readonly recent: Fetched; readonly change?: string }): VNode {
+  const newest = (type: keyof typeof labels) => {
+    const series = recent.series.find(({ name }) => name.endsWith(`.${type}`));
+    return { unit: series?.unit ?? "people", value: newestOf(series) };
+  };
+  const [potential, actual, rate] = [newest("potentialreach"), newest("actualreach"), newest("conversionrate")];
+  const share = potential.value ? Math.min(1, (actual.value ?? 0) / potential.value) : 0;
   return (
-    <dl class="facts">
-      {recent.series.map((one) => {
-        const { name, label, unit } = one;
-        const value = newestOf(one);
-        return (
-          <Fact key={name} name={label}>
-            {value === null ? "–" : <data value={value}>{amount(value, unit)}</data>}
-          </Fact>
-        );
-      })}
-    </dl>
+    <>
+      <Step label={labels.potentialreach} {...potential} share={potential.value === null ? 0 : 1} />
+      <Step label={labels.actualreach} {...actual} share={share} />
+      <dl class="facts">
+        <Fact name={labels.conversionrate}>
+          {rate.value === null ? "–" : <data value={rate.value}>{amount(rate.value, rate.unit)}</data>}
+        </Fact>
+        {change !== undefined && <Fact name="change">{change}</Fact>}
+      </dl>
+    </>
+  );
+}
+
+interface StepProps {
+  readonly label: string;
+  readonly unit: Unit;
+  readonly value: number | null;
+  /** Part of the widest bar. */
+  readonly share: number;
+}
+
+function Step({ label, unit, value, share }: StepProps): VNode {
+  return (
+    <div class="step" style={{ "--share": String(share) }}>
+      <span>{label}</span> <b>{value === null ? "–" : <data value={value}>{amount(value, unit)}</data>}</b>
+    </div>
   );
 }
 
@@ -44,12 +64,6 @@ export function ReachCharts({ fetched, page }: { readonly fetched: Fetched; read
         return (
           <Card key={unit} title={unit === "people" ? "Reach" : "Conversion"}>
             <Chart series={series} refused={fetched.refused.filter((one) => one.unit === unit)} page={page} />
-            {series.map((one) => (
-              <dl class="facts" key={one.name}>
-                <Fact name="Series">{one.label}</Fact>
-                <ChangeOfRange series={one} page={page} />
-              </dl>
-            ))}
           </Card>
         );
       })}

@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Stream } from "../../client/client.js";
+import { countedWindow } from "../figures.js";
 import { clockTime, count } from "../format.js";
 import { Card } from "../page/card.js";
-import { rangeOf } from "../range.js";
 import type { Page } from "../view.js";
 import { usePoll } from "./use-poll.js";
 
@@ -16,11 +16,10 @@ interface Count {
   readonly count: number;
 }
 
-/** The stream of this name in the list; undefined when it received no message. */
-export async function findStream({ client, address, signal }: Page, name: string): Promise<Stream | undefined> {
-  const query = { q: name, limit: 1_000, range: rangeOf(address) };
-  for await (const one of client.streams(query, { signal })) if (one.stream === name) return one;
-  return undefined;
+/** The stream of this name with its messages of the window; undefined without messages and points. */
+export async function findStream(page: Page, name: string): Promise<Stream | undefined> {
+  const { data } = await page.client.page("stream", { id: name, ...countedWindow(page) }, { signal: page.signal });
+  return data[0];
 }
 
 /** Messages of the open hour as they grow: a poll every 2 s while the tab is visible. */

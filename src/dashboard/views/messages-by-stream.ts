@@ -1,6 +1,6 @@
 import { DAY } from "../duration.js";
 import type { Fetched, Refused, Series, Values, WantedSeries } from "../fetch-series.js";
-import { messagesOf } from "../list/wanted.js";
+import { messageSeries } from "../list/wanted.js";
 import { hourlyWindow, type TimeWindow } from "../time-window.js";
 
 /** Messages of the last 24 whole hours, and of the same hours a week before. */
@@ -22,23 +22,20 @@ const ALL = "stream.all_streams.size";
 
 /** The sum over all streams in the last eight days. */
 export function wantedDays(now: number): WantedSeries[] {
-  return [{ ...messagesOf("all_streams"), window: lastEightDays(now), compare: false }];
+  return [{ ...messageSeries("all_streams"), window: lastEightDays(now), compare: false }];
 }
 
 /** Undefined when the service refused the sum. */
 export function dayTotals({ series }: Fetched, now: number): DayTotals | undefined {
   const { from, to } = lastEightDays(now);
   const hours = series.find(({ name, window }) => name === ALL && window.from === from && window.to === to)?.values;
-  return hours && { day: messagesIn(hours.slice(-24)), weekBefore: sumOf(hours.slice(0, 24)) };
+  return hours && { day: sumOf(hours.slice(-24)) ?? 0, weekBefore: sumOf(hours.slice(0, 24)) };
 }
 
 const lastEightDays = (now: number): TimeWindow => hourlyWindow(now - 8 * DAY, now);
 
-/** Sum over hours; an hour without a value has no messages. */
-export const messagesIn = (hours: Values): number => sumOf(hours) ?? 0;
-
 /** Sum over hours; undefined if none has a value. */
-function sumOf(hours: Values): number | undefined {
+export function sumOf(hours: Values): number | undefined {
   const known = hours.filter((value) => value !== null);
   return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0);
 }

@@ -3,9 +3,10 @@ import type { ListedExperience, ListedSegment, ListedSeries, ListPage } from "..
 import { Chart } from "../chart/chart.js";
 import { Sparkline } from "../chart/sparkline.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
-import { amount, change, count, relative, type Unit } from "../format.js";
+import { changeOf, countedWindow, hasMoved, type Moved, sampledWindow } from "../figures.js";
+import { amount, count, relative, type Unit } from "../format.js";
 import { type Column, Table } from "../list/table.js";
-import { messagesOf, rateOf, seriesOf, sizeOf } from "../list/wanted.js";
+import { messageSeries, rateOf, seriesOf, sizeOf } from "../list/wanted.js";
 import { type Optional, optional } from "../optional.js";
 import { Card } from "../page/card.js";
 import { FirstSteps } from "../page/first-steps.js";
@@ -34,13 +35,14 @@ interface Data {
 
 /** State of the service, messages and changes. The first request is made alone, so a revoked key costs one. */
 export async function load(page: Page): Promise<Loaded<Data>> {
-  const { client, address, now, signal } = page;
+  const { client, now, signal } = page;
   const service = readServiceMetrics(await client.serviceMetrics({ signal }));
-  const moved = { sort: "change", order: "desc", range: rangeOf(address), limit: ROWS } as const;
+  const moved = { sort: "movement", order: "desc", limit: ROWS } as const;
+  const largest = { sort: "now", order: "desc", limit: STREAMS, ...countedWindow(page) } as const;
   const [segments, experiences, streams] = await Promise.all([
-    optional(client.page("segment", moved, { signal })),
-    optional(client.page("experience", moved, { signal })),
-    optional(client.page("stream", { sort: "day", order: "desc", limit: STREAMS }, { signal })),
+    optional(client.page("segment", { ...moved, ...sampledWindow("segment", page) }, { signal })),
+    optional(client.page("experience", { ...moved, ...sampledWindow("experience", page) }, { signal })),
+    optional(client.page("stream", largest, { signal })),
   ]);
   const entries = [segments, experiences, streams].reduce((sum, { value }) => sum + (value?.meta.total ?? 0), 0);
   const points = entries > 0 ? [] : (await client.page("series", { limit: ROWS }, { signal })).data;
@@ -50,7 +52,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
     ...(experiences.value?.data ?? []).map((row) => rateOf(row)),
   ].map((one): WantedSeries => ({ ...one, compare: false }));
   const fetched = await fetchSeries(
-    [...wantedDays(now), messagesOf("all_streams"), ...names.map(messagesOf), ...trends, ...wantedPoints(points)],
+    [...wantedDays(now), messageSeries("all_streams"), ...names.map(messageSeries), ...trends, ...wantedPoints(points)],
     page,
   );
   return {
@@ -135,7 +137,7 @@ function Figures({ service, segments, days }: FiguresProps): VNode {
         value={segments.value?.meta.total}
         text={segments.value && count(segments.value.meta.total)}
       >
-        {segments.refusal ?? (first?.now == null || first.before == null ? "" : `changed most: ${first.name}`)}
+        {segments.refusal ?? (first === undefined || !hasMoved(first) ? "" : `changed most: ${first.name}`)}
       </Figure>
       <Figure name="deletions" title="Open deletions" value={open} text={count(open)} isGood={stuck === 0}>
         {stuck === 0 ? "none stuck" : `${count(stuck)} stuck ▲`}
@@ -174,13 +176,7 @@ function Figure({ name, title, value, text, isGood, children }: FigureProps): VN
   );
 }
 
-interface Moved {
-  readonly id: string;
-  readonly now?: number | null;
-  readonly before?: number | null;
-}
-
-interface ChangedProps<R extends Moved> {
+interface ChangedProps<R extends Moved & { readonly id: string }> {
   readonly title: string;
   readonly list: Optional<ListPage<R>>;
   readonly columns: readonly [string, string];
@@ -190,10 +186,18 @@ interface ChangedProps<R extends Moved> {
   readonly page: Page;
 }
 
-/** The entries with the largest relative change in the range. */
-function Changed<R extends Moved>({ title, list, columns, unit, trendOf, linkOf, page }: ChangedProps<R>): VNode {
+/** The entries with the largest changes in the window, up or down. */
+function Changed<R extends Moved & { readonly id: string }>({
+  title,
+  list,
+  columns,
+  unit,
+  trendOf,
+  linkOf,
+  page,
+}: ChangedProps<R>): VNode {
   if (list.value === undefined) return <Card title={title}>{<p>{list.refusal}</p>}</Card>;
-  const { data: rows } = list.value;
+  const rows = list.value.data.filter(hasMoved);
   const table: readonly Column<R>[] = [
     { head: columns[0], cell: linkOf },
     {
@@ -201,13 +205,17 @@ function Changed<R extends Moved>({ title, list, columns, unit, trendOf, linkOf,
       isNumber: true,
       cell: ({ now }) => (now == null ? "–" : <data value={now}>{amount(now, unit)}</data>),
     },
-    { head: `Change, ${rangeOf(page.address)}`, isNumber: true, cell: ({ now, before }) => change(now, before, unit) },
+    {
+      head: `Change, ${rangeOf(page.address)}`,
+      isNumber: true,
+      cell: (row) => `${(row.now ?? 0) > (row.before ?? 0) ? "▲" : "▼"} ${changeOf(row, unit, page.zone)}`,
+    },
     { head: "Trend", cell: (row) => <Sparkline series={trendOf(row)} /> },
   ];
   return (
     <Card title={title}>
       <Table caption={title} columns={table} rows={rows} keyOf={({ id }) => id} />
-      {rows.length === 0 && <p class="note">None yet.</p>}
+      {rows.length === 0 && <p class="note">None changed.</p>}
     </Card>
   );
 }

@@ -1,22 +1,22 @@
 import type { VNode } from "preact";
-import type { Experience, Segment } from "../../client/client.js";
+import type { Experience, ListedSegment } from "../../client/client.js";
 import { Chart } from "../chart/chart.js";
 import { type Fetched, fetchWithRecent, newestOf, nextSaveOf } from "../fetch-series.js";
+import { changeOf, sampledWindow } from "../figures.js";
 import { count } from "../format.js";
 import { seriesOf, sizeOf } from "../list/wanted.js";
-import { unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
 import { Link } from "../page/link.js";
+import { rangeOf } from "../range.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
-import { ChangeOfRange } from "./change-of-range.js";
 import { findExperiences } from "./find-experiences.js";
 import { Members } from "./members.js";
 
 interface Data {
   /** Undefined when the catalogue has no such segment. Its series may exist all the same. */
-  readonly segment: Segment | undefined;
+  readonly segment: ListedSegment | undefined;
   readonly users: readonly Experience[];
   /** Newest values, whatever the range is. */
   readonly recent: Fetched;
@@ -29,7 +29,8 @@ const REFRESH_MS = 60_000;
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
   const id = address.id as string;
-  const segment = await unlessNotFound(client.segment(id, { signal }));
+  const listed = await client.page("segment", { id, ...sampledWindow("segment", page) }, { signal });
+  const segment = listed.data[0];
   const [users, { recent, fetched, hasValues }] = await Promise.all([
     segment === undefined ? [] : findExperiences(page, ({ audience, goal }) => audience === id || goal === id),
     fetchWithRecent([sizeOf({ id, name: segment?.name ?? id })], page),
@@ -51,7 +52,7 @@ export function Show({
 }): VNode {
   const id = page.address.id as string;
   const size = sizeOf({ id, name: segment?.name ?? id });
-  const newest = newestOf(seriesOf(recent, size));
+  const members = segment?.size ?? newestOf(seriesOf(recent, size));
   return (
     <>
       <section class="card">
@@ -66,8 +67,10 @@ export function Show({
           {segment === undefined ? " is not in the catalogue" : `, table ${segment.table}`}
         </p>
         <dl class="facts">
-          <Fact name="Members now">{newest === null ? "–" : <data value={newest}>{count(newest)}</data>}</Fact>
-          <ChangeOfRange series={seriesOf(fetched, size)} page={page} />
+          <Fact name="Members now">{members === null ? "–" : <data value={members}>{count(members)}</data>}</Fact>
+          {segment !== undefined && (
+            <Fact name={`Change, ${rangeOf(page.address)}`}>{changeOf(segment, "members", page.zone)}</Fact>
+          )}
         </dl>
       </section>
       <Card title="Trend">

@@ -2,7 +2,8 @@ import type { VNode } from "preact";
 import type { ListedSegment, ListPage } from "../../client/client.js";
 import { Sparkline } from "../chart/sparkline.js";
 import { type Fetched, fetchSeries, nextSaveOf } from "../fetch-series.js";
-import { change, count } from "../format.js";
+import { changeOf } from "../figures.js";
+import { count } from "../format.js";
 import { List, listQuery } from "../list/list.js";
 import { seriesOf, sizeOf } from "../list/wanted.js";
 import { FirstSteps } from "../page/first-steps.js";
@@ -20,7 +21,7 @@ const REFRESH_MS = 60_000;
 /** All segments: a page of the list, then the trends of its rows. */
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
-  const list = await client.page("segment", listQuery(page), { signal });
+  const list = await client.page("segment", listQuery("segment", page), { signal });
   const trends = await fetchSeries(
     list.data.map((row) => ({ ...sizeOf(row), compare: false })),
     page,
@@ -57,13 +58,13 @@ export function Show({ data: { list, trends }, page }: { readonly data: Data; re
             head: "Members now",
             sort: "size",
             isNumber: true,
-            cell: ({ now }) => (now == null ? "–" : <data value={now}>{count(now)}</data>),
+            cell: ({ size }) => <data value={size}>{count(size)}</data>,
           },
           {
             head: `Change, ${rangeOf(page.address)}`,
             sort: "change",
             isNumber: true,
-            cell: (row) => change(row.now, row.before, "members"),
+            cell: (row) => changeOf(row, "members", page.zone),
           },
           { head: "Trend", cell: (row) => <Sparkline series={seriesOf(trends, sizeOf(row))} /> },
         ]}

@@ -3,17 +3,19 @@ import type { Stream } from "../../client/client.js";
 import { Chart } from "../chart/chart.js";
 import { DAY } from "../duration.js";
 import { type Fetched, fetchWithRecent, nextSaveOf } from "../fetch-series.js";
+import { changeOf, messagesOf } from "../figures.js";
 import { change, count, fullTime } from "../format.js";
-import { messagesOf } from "../list/wanted.js";
+import { messageSeries } from "../list/wanted.js";
 import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
 import { Link } from "../page/link.js";
+import { rangeOf } from "../range.js";
 import { hourlyWindow } from "../time-window.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
 import { HeatMap } from "./heat-map.js";
 import { findStream, LiveTail } from "./live-tail.js";
-import { messagesIn } from "./messages-by-stream.js";
+import { sumOf } from "./messages-by-stream.js";
 
 interface Data {
   /** Undefined when no message arrived by this name. */
@@ -31,7 +33,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const id = address.id as string;
   const stream = await findStream(page, id);
   const window = hourlyWindow(now - HEAT_MAP_DAYS * DAY, now);
-  const { recent: weeks, fetched, hasValues } = await fetchWithRecent([messagesOf(id)], page, window);
+  const { recent: weeks, fetched, hasValues } = await fetchWithRecent([messageSeries(id)], page, window);
   const isKnown = stream !== undefined || hasValues;
   return {
     data: { stream, fetched, weeks },
@@ -43,8 +45,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
 export function Show({ data: { stream, fetched, weeks }, page }: { readonly data: Data; readonly page: Page }): VNode {
   const id = page.address.id as string;
   const hours = weeks.series[0]?.values;
-  const day = hours && messagesIn(hours.slice(-24));
-  const weekBefore = hours && messagesIn(hours.slice(-(7 * 24 + 24), -7 * 24));
+  const weekBefore = hours && sumOf(hours.slice(-(7 * 24 + 24), -7 * 24));
   return (
     <>
       <section class="card">
@@ -55,8 +56,18 @@ export function Show({ data: { stream, fetched, weeks }, page }: { readonly data
         </p>
         <h1>{id}</h1>
         <dl class="facts">
-          <Fact name="Last 24 h">{day === undefined ? "–" : <data value={day}>{count(day)}</data>}</Fact>
-          <Fact name="Against the week before">{change(day, weekBefore, "messages")}</Fact>
+          {stream !== undefined && (
+            <>
+              <Fact name="Last 24 h">
+                <data value={stream.day}>{count(stream.day)}</data>
+              </Fact>
+              <Fact name="Against the same day a week before">{change(stream.day, weekBefore, "messages")}</Fact>
+              <Fact name={`Messages, ${rangeOf(page.address)}`}>
+                <data value={messagesOf(stream, page)}>{count(messagesOf(stream, page))}</data>
+              </Fact>
+              <Fact name={`Change, ${rangeOf(page.address)}`}>{changeOf(stream, "messages", page.zone)}</Fact>
+            </>
+          )}
           <Fact name="Last message">
             {stream?.last_message_at == null ? (
               "–"
@@ -71,7 +82,7 @@ export function Show({ data: { stream, fetched, weeks }, page }: { readonly data
         <Chart series={fetched.series} refused={fetched.refused} page={page} />
       </Card>
       <HeatMap series={weeks.series[0]} zone={page.zone} days={HEAT_MAP_DAYS} />
-      <ApiCall wanted={[messagesOf(id)]} page={page} />
+      <ApiCall wanted={[messageSeries(id)]} page={page} />
     </>
   );
 }

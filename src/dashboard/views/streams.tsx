@@ -3,9 +3,10 @@ import type { ListPage, Stream } from "../../client/client.js";
 import { Sparkline } from "../chart/sparkline.js";
 import { age } from "../duration.js";
 import { type Fetched, fetchSeries } from "../fetch-series.js";
-import { change, count, fullTime } from "../format.js";
+import { changeOf, messagesOf } from "../figures.js";
+import { count, fullTime } from "../format.js";
 import { List, listQuery } from "../list/list.js";
-import { messagesOf, seriesOf } from "../list/wanted.js";
+import { messageSeries, seriesOf } from "../list/wanted.js";
 import { FirstSteps } from "../page/first-steps.js";
 import { Link } from "../page/link.js";
 import { rangeOf } from "../range.js";
@@ -22,9 +23,9 @@ const REFRESH_MS = 30_000;
 /** All streams: a page of the list, then the trends of its rows. */
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
-  const list = await client.page("stream", listQuery(page), { signal });
+  const list = await client.page("stream", listQuery("stream", page), { signal });
   const trends = await fetchSeries(
-    list.data.map(({ stream }) => ({ ...messagesOf(stream), compare: false })),
+    list.data.map(({ stream }) => ({ ...messageSeries(stream), compare: false })),
     page,
   );
   return {
@@ -71,12 +72,18 @@ export function Show({ data: { list, trends }, page }: { readonly data: Data; re
           { head: "This hour so far", isNumber: true, cell: ({ slot }) => count(slot.count) },
           { head: "Last 24 h", sort: "day", isNumber: true, cell: ({ day }) => <data value={day}>{count(day)}</data> },
           {
+            head: `Messages, ${rangeOf(page.address)}`,
+            sort: "now",
+            isNumber: true,
+            cell: (row) => <data value={messagesOf(row, page)}>{count(messagesOf(row, page))}</data>,
+          },
+          {
             head: `Change, ${rangeOf(page.address)}`,
             sort: "change",
             isNumber: true,
-            cell: (row) => change(row.now, row.before, "messages"),
+            cell: (row) => changeOf(row, "messages", page.zone),
           },
-          { head: "Trend", cell: ({ stream }) => <Sparkline series={seriesOf(trends, messagesOf(stream))} /> },
+          { head: "Trend", cell: ({ stream }) => <Sparkline series={seriesOf(trends, messageSeries(stream))} /> },
         ]}
       />
     </section>

@@ -20,7 +20,10 @@ const instant = (description: string) => Type.Optional(Type.String({ maxLength: 
 /** Query parameters for one row, and for the window of a row's `now` and `before`. */
 export const windowQuery = {
   id: Type.Optional(
-    Type.String({ maxLength: 256, description: "Only the entry with this id. `q`, `sort` and `after` have no effect." }),
+    Type.String({
+      maxLength: 256,
+      description: "Only the entry with this id. `q`, `sort` and `after` have no effect.",
+    }),
   ),
   range: Type.Optional(
     Type.String({
@@ -36,12 +39,12 @@ export const windowQuery = {
   enddate: instant("End of the window, exclusive, in the form of `startdate`. Default with `startdate`: now."),
 };
 
-/** Sorts by the change of a row in the window. */
-export const trendSorts = ["change", "movement"] as const;
+/** Sorts by the values of a row in the window. */
+export const trendSorts = ["now", "change", "movement"] as const;
 
 /** Their description. */
 export const trendSortsText =
-  "With a window: by `change`, the relative change from `before` to `now`, rows without both last; or by `movement`, the size of the change without its sign, also rows without change last. From 0 a change is infinite.";
+  "With a window: by `now`, rows without it last; by `change`, the relative change from `before` to `now`, rows without both last; or by `movement`, the size of the change without its sign, also rows without change last. From 0 a change is infinite.";
 
 /** A value of a row with a window; null when none is saved. */
 export function rowValue(description: string) {
@@ -107,7 +110,7 @@ const keysOfTrends = new WeakMap<readonly Trend[], Map<string, SortKeys>>();
 /** Returns the sort keys of rows: see `trendSortsText`; `now` with any other sort. */
 function sortKeys(sort: string, trends: readonly Trend[]): SortKeys {
   return remembered(keysOfTrends, trends, sort, () => {
-    if (!isTrendSort(sort)) return trends.map(({ now }) => now);
+    if (sort === "now" || !isTrendSort(sort)) return trends.map(({ now }) => now);
     const changes = trends.map(changeOf);
     if (sort === "change") return changes;
     return changes.map((change) => (change === undefined || change === 0 ? undefined : Math.abs(change)));

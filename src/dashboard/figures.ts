@@ -1,0 +1,65 @@
+import type { Address } from "./address.js";
+import { HOUR } from "./duration.js";
+import { change, dayOf, type Unit, type Zone } from "./format.js";
+import { windowOf } from "./time-window.js";
+
+// One definition for each figure that more than one view shows:
+// - Members now: the current number of members of a segment (`size`); nothing else is called so.
+// - Messages of a window: the sum of the saved series of a stream over the whole hours of the window, and the messages
+//   of the open hour if the window contains it. The change compares whole hours with those of the window before.
+// - Value of a window: the newest saved value of a sampled series (members, reach, conversion) before its end.
+// - Change of a window: that value less the one at the start of the window, or less the first one after it, which is
+//   then named: "since 12 Oct".
+// The window is the window of the trend. Lists take it as `startdate` and `enddate`, so that a row, the order of the rows
+// and the page of one entry have the same figures.
+
+/** The window of the trend as a list takes it. */
+export interface ListWindow {
+  readonly startdate: number;
+  readonly enddate: number;
+}
+
+/** Returns the window of sampled values: segments, experiences and groups. */
+export function sampledWindow(dimension: string, { address, now }: Viewed): ListWindow {
+  const { from, to } = windowOf(address, dimension, now);
+  return { startdate: from, enddate: to };
+}
+
+/** Returns the whole hours of the window, for messages of streams. */
+export function countedWindow({ address, now }: Viewed): ListWindow {
+  const { from, to } = windowOf(address, "stream", now);
+  return { startdate: from, enddate: Math.min(to, openHour(now)) };
+}
+
+interface Viewed {
+  readonly address: Address;
+  readonly now: number;
+}
+
+/** Start of the hour that is open, Unix ms. */
+const openHour = (now: number): number => Math.floor(now / HOUR) * HOUR;
+
+/** A row with its values in the window. */
+export interface Moved {
+  readonly now?: number | null;
+  readonly before?: number | null;
+  readonly since?: string;
+}
+
+/** Returns the messages of the window of a row of streams. */
+export function messagesOf(
+  { now: saved, slot }: Moved & { readonly slot: { readonly count: number } },
+  viewed: Viewed,
+): number {
+  const isOpen = windowOf(viewed.address, "stream", viewed.now).to > openHour(viewed.now);
+  return (saved ?? 0) + (isOpen ? slot.count : 0);
+}
+
+/** Returns whether a row has changed in the window. */
+export const hasMoved = ({ now, before }: Moved): boolean => now != null && before != null && now !== before;
+
+/** The change of a row in the window: `+39, +22 %`, or `+39, +22 % since 12 Oct`. */
+export function changeOf({ now, before, since }: Moved, unit: Unit, zone: Zone): string {
+  const text = change(now, before, unit);
+  return since === undefined || before == null ? text : `${text} since ${dayOf(Date.parse(since), zone)}`;
+}
