@@ -10,8 +10,8 @@ import { windowOf } from "./time-window.js";
 // - Value of a window: the newest saved value of a sampled series (members, reach, conversion) before its end.
 // - Change of a window: that value less the one at the start of the window, or less the first one after it, which is
 //   then named: "since 12 Oct".
-// The window is the window of the trend. Lists take it as `startdate` and `enddate`, so that a row, the order of the rows
-// and the page of one entry have the same figures.
+// The window is the window of the trend. Lists take it as `startdate` and `enddate`, so that a row, the order of the
+// rows and the page of one entry have the same figures.
 
 /** The window of the trend as a list takes it. */
 export interface ListWindow {

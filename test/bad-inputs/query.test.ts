@@ -73,7 +73,7 @@ describe("bad queries", () => {
     ["GET", "/api/deletion?complete=false", "completed"],
   ];
   const far: [string, string, string][] = [
-    ["GET", "/api/stream?zzzzqq=1", "after, limit, q, sort, order, range"],
+    ["GET", "/api/stream?zzzzqq=1", "after, limit, q, sort, order, id, range, startdate, enddate"],
     ["POST", "/api/v2/write?zzzzqq=1", "precision"],
   ];
   for (const [method, path, hint] of [

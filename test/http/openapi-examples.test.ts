@@ -109,6 +109,9 @@ async function expectSuccess(service: TestService, request: Request): Promise<vo
 
 /** No example can name a deletion that was accepted: that is asked for here. */
 async function withRequestId(service: TestService, path: string): Promise<string> {
+  if (path.startsWith("/dashboard/sign-in/")) {
+    return `/dashboard/sign-in/${service.service.signInCodes.issue(service.key)}`;
+  }
   const place = encodeURIComponent("{request_id}");
   if (!path.includes(place)) return path;
   return path.replace(place, await removeThrough(service, "email/cy@example.com"));
