@@ -22,7 +22,7 @@ import { type HashIdentity, identityHashing } from "./entities/profile/identity.
 import type { OpeningDependencies } from "./entities/read/open-profile.js";
 import { enforceRetention } from "./entities/retention.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
-import { keepMs, shorterOf } from "./formats/duration.js";
+import { durationMs, keepMs, shorterOf } from "./formats/duration.js";
 import { catalogueRoutes } from "./http/catalogue/index.js";
 import { collectRoutes } from "./http/collect/index.js";
 import type { BodyDependencies } from "./http/core/body.js";
@@ -380,6 +380,8 @@ function composeDeletions(
       limits: settings.limits,
       bodies,
       clock,
+      dueMs: durationMs(settings.deletions.due),
+      targets: settings.deletions.targets.map(({ name }) => name),
       acceptDeletion: service.accept,
       acceptMany: service.acceptMany,
       preview: service.preview,

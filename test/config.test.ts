@@ -141,8 +141,8 @@ describe("settings", () => {
   });
 
   it("take no duration that is not understood where one is kept", () => {
-    const kept = settingList.filter(({ name }) => name.endsWith(".keep"));
-    expect(kept).to.have.length(3);
+    const kept = settingList.filter(({ name }) => /\.(keep|due)$/.test(name));
+    expect(kept).to.have.length(4);
     for (const { schema, name } of kept) {
       fc.assert(
         fc.property(fc.stringMatching(new RegExp(schema.pattern ?? "")), (text) => {
@@ -348,6 +348,7 @@ const texts: Readonly<Record<string, Examples>> = {
   "metrics.keep": { good: ["48h", ""], bad: ["0d", "1y", "90"] },
   "jobs.url": { good: ["redis://h"], bad: ["", "h"] },
   "history.keep": { good: ["90d", ""], bad: ["0d", "1y", "90"] },
+  "deletions.due": { good: ["30d", "720h"], bad: ["0d", "1y", "30"] },
   "deletions.keep": { good: ["52w", ""], bad: ["0d", "1y", "90"] },
   "deletions.targets": {
     good: ["[]", '[{"name":"a","url":"https://a.example","token":"t"}]'],

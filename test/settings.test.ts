@@ -259,6 +259,14 @@ const effects: Readonly<Record<string, Effect>> = {
     }
     expect(cutOffs.map(Math.floor)).to.deep.equal([NOW - HOUR]);
   },
+  "deletions.due": async (trial) => {
+    const days = async (service: TestService) => {
+      const path = (await deleteAnn(service)).replace("entity/deletestatus", "deletion");
+      const { accepted_at, due_at } = (await dataOf(service, path, {})) as { accepted_at: string; due_at: string };
+      return (Date.parse(due_at) - Date.parse(accepted_at)) / (24 * HOUR);
+    };
+    await differs(days, "2w", [30, 14])(trial);
+  },
   "deletions.keep": async ({ start, dir }) => {
     const own = { DATA_DIR: dir };
     let now = NOW;

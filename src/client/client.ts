@@ -23,6 +23,7 @@ import type {
   MarkInput,
   MemberLine,
   MembersInput,
+  PageOf,
   PointTally,
   PublicKeys,
   Readiness,
@@ -131,7 +132,7 @@ export function createClient(options: ClientOptions) {
 
     /** Returns one page of a list. `after` comes from the previous page. The scope is that of the list. */
     page: <L extends keyof ListRows>(list: L, query: Query = {}, options?: CallOptions) =>
-      answer<ListPage<ListRows[L]>>({ method: "GET", path: `/api/${list}${text(query)}` }, options),
+      answer<PageOf<L>>({ method: "GET", path: `/api/${list}${text(query)}` }, options),
 
     /** Creates or replaces a segment. Scope `admin`. */
     putSegment: (id: string, segment: SegmentInput, options?: CallOptions) =>
@@ -226,8 +227,8 @@ export function createClient(options: ClientOptions) {
     },
 
     /**
-     * Yields deletion requests, newest first; `state` is `open` (default), `completed` or `all`. Scope `entity:delete`
-     * or `admin`.
+     * Yields deletion requests, newest first; `state` is `open` (default), `stuck`, `completed` or `all`, `target` the
+     * remote target that they wait for. Scope `entity:delete` or `admin`.
      */
     deletions: listOf<ListedDeletion>("/api/deletion"),
     /** Returns one request and the progress of its targets. Scope `entity:delete` or `admin`. */
@@ -236,6 +237,10 @@ export function createClient(options: ClientOptions) {
     /** Retries a request now; rejects with `ApiError` 409 when it is completed. Scope `admin`. */
     retryDeletion: (requestId: string, options?: CallOptions) =>
       read<DeletionState>({ method: "POST", path: `/api/deletion${at(requestId)}/retry` }, options),
+    /** Retries now all requests that wait for this remote target; returns their number. Scope `admin`. */
+    retryDeletions: async (target: string, options?: CallOptions) =>
+      (await read<{ retried: number }>({ method: "POST", path: "/api/deletion/retry", ...json({ target }) }, options))
+        .retried,
 
     /**
      * Returns what a deletion would erase, in counts; rejects with `ApiError` 404 when no profile has the identity.

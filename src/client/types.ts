@@ -160,6 +160,7 @@ export type ReceivedDeletion = DeletionRequest | { errors: Issue[] };
 export interface ListedDeletion {
   request_id: string;
   accepted_at: string;
+  due_at: string;
   cut_off: string;
   completed_at: string | null;
   stage: string;
@@ -225,7 +226,13 @@ export interface ListRows {
 }
 
 /** One page of a list. `next` is the `after` of the following page, `total` the number of rows on all pages. */
-export interface ListPage<Row> {
+export interface ListPage<Row, Meta = object> {
   readonly data: readonly Row[];
-  readonly meta: { readonly next: string | null; readonly total: number };
+  readonly meta: { readonly next: string | null; readonly total: number } & Meta;
 }
+
+/** One page of the list of deletions, with the names of the configured remote targets. */
+export type DeletionPage = ListPage<ListedDeletion, { readonly targets: readonly string[] }>;
+
+/** The page of a list. */
+export type PageOf<L extends keyof ListRows> = L extends "deletion" ? DeletionPage : ListPage<ListRows[L]>;

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.js";
 import type { Meters } from "../meters.js";
+import { NOTIFICATION } from "./deletion.js";
 import type { Ledger } from "./ports.js";
 
 /** Receives the events of deletions for `/metrics`. */
@@ -19,7 +20,7 @@ export function observeDeletions(
   meters.gauge("deletions_open", "Deletion requests that are not complete.", () => ledger.count("open"));
   meters.gauge("deletions_stuck", "Open deletion requests that keep failing.", () => ledger.count("stuck"));
   meters.gauge("deletion_notifications_pending", "Completed deletions whose notification is not delivered.", () =>
-    ledger.count("notifying"),
+    ledger.count("completed", NOTIFICATION),
   );
   meters.gauge(
     "deletions_oldest_open_seconds",

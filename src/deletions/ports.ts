@@ -16,8 +16,8 @@ export interface ScopeSnapshot {
   readonly unheld: ReadonlyMap<IdentityHash, EntityId | undefined>;
 }
 
-/** States by which requests are listed. */
-export type ListedState = "open" | "completed" | "all";
+/** States by which requests are listed; `stuck`: the open ones of which `isStuck` is true. */
+export type ListedState = "open" | "stuck" | "completed" | "all";
 
 /**
  * PORT. Deletion requests: the authority on erased profiles, never restored from a backup. A returned request, and that
@@ -58,8 +58,11 @@ export interface Ledger {
   release(requestId: string, runner: string, progress: DeletionProgress): Promise<void>;
   /** Makes requests due that wait for a retry; leased requests stay leased. Safe to repeat. */
   wake(requestIds: readonly string[]): Promise<void>;
-  /** Makes every request due whose next run calls this remote target. Cheap when none waits. */
-  wakeWaitingFor(target: string): Promise<void>;
+  /**
+   * Makes every request due whose next run calls this remote target, or with `NOTIFICATION` the webhook. Resolves with
+   * the number of requests that waited for a retry. Cheap when none waits.
+   */
+  wakeWaitingFor(target: string): Promise<number>;
   /** Lets requests begin at our own stores whose next run calls a target that is not among these. */
   clearOtherTargets(configured: readonly string[]): Promise<void>;
   /**
@@ -84,19 +87,18 @@ export interface Ledger {
   notified(requestId: string): Promise<void>;
   /**
    * Lists at most `limit` requests after the id `after`, in order of acceptance or, with `newestFirst`, in reverse.
-   * Empty when `after` is unknown.
+   * With `target`, lists only requests whose next run calls this remote target, or `NOTIFICATION`. Empty when `after`
+   * is unknown.
    */
   list(options: {
     readonly state: ListedState;
+    readonly target?: string | undefined;
     readonly newestFirst: boolean;
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<Deletion[]>;
-  /**
-   * Counts the requests in this state; `stuck`: the open ones of which `isStuck` is true; `notifying`: the completed
-   * requests whose notification is pending.
-   */
-  count(state: ListedState | "stuck" | "notifying"): Promise<number>;
+  /** Counts the requests that `list` returns for this state and target. */
+  count(state: ListedState, target?: string): Promise<number>;
   /**
    * Stores the wrapped key of receipts unless one is stored; resolves with the stored key, the same for concurrent
    * callers.

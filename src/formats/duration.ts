@@ -31,9 +31,14 @@ export function parseDuration(text: string): Duration | undefined {
   return ms > LONGEST ? undefined : { text, unit, ms };
 }
 
+/** Returns a checked setting of a duration, ms. */
+export function durationMs(setting: string): number {
+  return (parseDuration(setting) as Duration).ms;
+}
+
 /** Returns a checked setting of a retention, ms; undefined (unlimited) for `null`. */
 export function keepMs(setting: string | null): number | undefined {
-  return setting === null ? undefined : parseDuration(setting)?.ms;
+  return setting === null ? undefined : durationMs(setting);
 }
 
 /** Returns the shorter of two durations, ms; undefined is unlimited. */

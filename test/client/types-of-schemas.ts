@@ -7,7 +7,7 @@ import type { CollectTally } from "../../src/http/collect/index.js";
 import type { ListMeta } from "../../src/http/core/list-page.js";
 import type { ResponseSpec } from "../../src/http/core/route.js";
 import type { Preview } from "../../src/http/deletions/index.js";
-import type { DeletionState, ListedDeletion } from "../../src/http/deletions/list.js";
+import type { DeletionListMeta, DeletionState, ListedDeletion } from "../../src/http/deletions/list.js";
 import type { DeletionInput, DeletionRequest, ReceivedDeletion } from "../../src/http/deletions/many.js";
 import type { PublicKeys } from "../../src/http/deletions/receipts.js";
 import type { ExplainedSegment } from "../../src/http/entities/account.js";
@@ -28,6 +28,7 @@ interface Bodies {
   PointTally: [client.PointTally, Static<typeof PointTally>];
   ListedSeries: [client.ListedSeries, Static<typeof ListedSeries>];
   Stream: [client.Stream, Static<typeof Stream>];
+  DeletionListMeta: [client.DeletionPage["meta"], Static<typeof DeletionListMeta>];
   ListMeta: [client.ListPage<never>["meta"], Static<typeof ListMeta>];
   SegmentInput: [client.SegmentInput, Static<typeof catalogue.SegmentInput>];
   Segment: [client.Segment, Static<typeof catalogue.Segment>];

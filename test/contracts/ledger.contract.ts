@@ -7,7 +7,7 @@ import {
   NOTIFICATION,
   type WaitingDeletion,
 } from "../../src/deletions/deletion.js";
-import type { DeletionProgress, Ledger, ScopeSnapshot } from "../../src/deletions/ports.js";
+import type { DeletionProgress, Ledger, ListedState, ScopeSnapshot } from "../../src/deletions/ports.js";
 import type { EntityStore, Suppression } from "../../src/entities/ports.js";
 import { freshEntity, keep, newHash } from "../support/commits.js";
 
@@ -229,7 +229,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       }
       await ledger.lease("b-1700000000", "one", 100, 900);
       await ledger.complete("c-1700000000", 2000, {});
-      await ledger.wakeWaitingFor("crm");
+      for (const woken of [1, 0]) expect(await ledger.wakeWaitingFor("crm")).to.equal(woken);
       expect([await due(499, "crm"), await due(499, "erp")]).to.deep.equal(["a", ""]);
       await ledger.wake(["b-1700000000", "c-1700000000", "d-1700000000", "unknown-1"]);
       expect([await due(499, "crm"), await due(499, "erp")]).to.deep.equal(["a", "d"]);
@@ -406,10 +406,10 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         expect([await due(0), await notifying()]).to.deep.equal(["abc", ""]);
         for (const letter of ["c", "b", "a"]) await ledger.complete(id(letter), 2000, {});
         expect([await due(0), await notifying()]).to.deep.equal(["", "ab"]);
-        expect([await ledger.count("notifying"), await ledger.count("open")]).to.deep.equal([2, 0]);
+        expect([await ledger.count("completed", NOTIFICATION), await ledger.count("open")]).to.deep.equal([2, 0]);
         for (let turn = 0; turn < 2; turn += 1) await ledger.notified(id("a"));
         for (const unknown of [id("c"), "unknown-1"]) await ledger.notified(unknown);
-        expect([await notifying(), await ledger.count("notifying")]).to.deep.equal(["b", 1]);
+        expect([await notifying(), await ledger.count("completed", NOTIFICATION)]).to.deep.equal(["b", 1]);
         expect(await ledger.find(id("a"))).to.deep.equal(someDeletion("a", { completedAt: 2000, notBefore: 2000 }));
         expect(await ledger.lease(id("a"), "one", 2000, 2010)).to.equal(undefined);
       });
@@ -499,6 +499,33 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect([await ledger.count("open"), await ledger.count("completed"), await ledger.count("all")]).to.deep.equal([
         1, 3, 4,
       ]);
+    });
+
+    it("lists and counts stuck requests, and those of a state that wait for a remote target or their notification", async () => {
+      const waiting = { a: "crm", b: "erp", c: "crm", d: "crm", e: undefined };
+      for (const [name, nextTarget] of Object.entries(waiting)) {
+        await ledger.accept(someDeletion(name, { notify: true }), noScope);
+        await run(`${name}-1700000000`, failed({ nextTarget, attempts: name < "c" ? 3 : 2 }));
+      }
+      await ledger.complete("d-1700000000", 2000, {});
+      const names = async (state: ListedState, target?: string, after?: string, newestFirst = false) =>
+        (await ledger.list({ state, target, newestFirst, limit: 9, after }))
+          .map(({ requestId }) => requestId[0])
+          .join("");
+      for (const [state, target, expected] of [
+        ["stuck", undefined, "ab"],
+        ["open", "crm", "ac"],
+        ["stuck", "crm", "a"],
+        ["all", "crm", "ac"],
+        ["all", NOTIFICATION, "d"],
+        ["completed", "crm", ""],
+        ["open", "unknown", ""],
+      ] as const) {
+        expect(await names(state, target), `${state} ${target}`).to.equal(expected);
+        expect(await ledger.count(state, target), `${state} ${target}`).to.equal(expected.length);
+      }
+      expect(await names("open", "crm", "a-1700000000")).to.equal("c");
+      expect(await names("open", "crm", undefined, true)).to.equal("ca");
     });
 
     it("keeps the first key of receipts, the same for all that bring one at once", async () => {

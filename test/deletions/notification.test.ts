@@ -44,7 +44,7 @@ describe("P31: the notification of a completed deletion", () => {
     if (deletion === undefined) throw new Error("There is no such request");
     return deletion;
   };
-  const pending = () => stage.stores.ledger.count("notifying");
+  const pending = () => stage.stores.ledger.count("completed", NOTIFICATION);
   const poll = () => runDue(stage.stores.ledger, stage.deletions, () => time, [NOTIFICATION]);
 
   it("is sent once, with the request id, the time, the receipt and the token, and nothing else", async () => {

@@ -30,6 +30,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /api/deletion": ["entity:delete", "admin"],
   "GET /api/deletion/:request_id": ["entity:delete", "admin"],
   "POST /api/deletion/:request_id/retry": ["admin"],
+  "POST /api/deletion/retry": ["admin"],
   "GET /api/deletion/:request_id/receipt": ["entity:delete"],
   "GET /.well-known/jwks.json": "keyless",
   "POST /api/deletion": ["entity:delete"],

@@ -92,6 +92,7 @@ describe("The list of open deletions", () => {
       expect(item).to.have.all.keys(
         "request_id",
         "accepted_at",
+        "due_at",
         "cut_off",
         "completed_at",
         "stage",
@@ -137,6 +138,22 @@ describe("The list of open deletions", () => {
     expect(((await response.json()) as { data: object }).data).to.include({ request_id: id, completed_at: null });
     await until("it was tried", async () => (await one(id)).attempts > before);
     expect((await service.fetch(`/api/deletion/${"0".repeat(20)}-1/retry`, { method: "POST" })).status).to.equal(404);
+  });
+
+  it("is filtered by state and by target, and all requests that wait for a target are tried at once when asked to", async () => {
+    const { data, meta } = await list("?state=stuck&target=crm&order=asc");
+    expect(data.map(({ stage }) => stage)).to.deep.equal(["crm", "crm", "crm"]);
+    expect(meta).to.deep.equal({ next: null, total: 3, targets: ["crm"] });
+    expect((await list("?target=erp")).meta).to.deep.equal({ next: null, total: 0, targets: ["crm"] });
+    const before = new Map(data.map(({ request_id, attempts }) => [request_id, attempts]));
+    const retry = async (target: string) => {
+      const response = await service.fetch("/api/deletion/retry", { method: "POST", json: { target } });
+      return ((await response.json()) as { data: { retried: number } }).data.retried;
+    };
+    expect([await retry("erp"), (await retry("crm")) > 0]).to.deep.equal([0, true]);
+    await until("all were tried", async () =>
+      (await list("")).data.every(({ request_id, attempts }) => attempts > (before.get(request_id) ?? 0)),
+    );
   });
 });
 

@@ -290,8 +290,8 @@ describe("Lists that are searched and sorted", () => {
       accepted.push((await deleteEntity(service, `user/user_id/${value}`)).body.data.request_id);
     expect(await walk("/api/deletion?limit=1")).to.deep.equal(accepted.toReversed());
     expect(await walk("/api/deletion?limit=1&order=asc&sort=id")).to.deep.equal(accepted);
-    expect((await page("/api/deletion?limit=2")).meta).to.deep.equal({ next: accepted[1], total: 3 });
-    expect((await page("/api/deletion?state=completed")).meta).to.deep.equal({ next: null, total: 0 });
+    expect((await page("/api/deletion?limit=2")).meta).to.include({ next: accepted[1], total: 3 });
+    expect((await page("/api/deletion?state=completed")).meta).to.include({ next: null, total: 0 });
     expect((await page("/api/deletion?state=all&order=desc")).meta.total).to.equal(3);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
-import { LONGEST_WAIT_MS } from "../../src/deletions/deletion.js";
+import { LONGEST_WAIT_MS, NOTIFICATION } from "../../src/deletions/deletion.js";
 import type { History } from "../../src/entities/ports.js";
 import { noScope, someDeletion } from "../contracts/ledger.contract.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
@@ -97,7 +97,7 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
     const names = Array.from({ length: 200 }, (_, n) => `n${n}`);
     await Promise.all(names.map((one) => ledger.accept(someDeletion(one, { notBefore }), noScope)));
     const since = new Date();
-    expect([await ledger.count("stuck"), await ledger.count("notifying")]).to.deep.equal([0, 0]);
+    expect([await ledger.count("stuck"), await ledger.count("completed", NOTIFICATION)]).to.deep.equal([0, 0]);
     expect(await ledger.waitingOver(["hash-n7"], 8)).to.deep.equal([]);
     const asked = client
       .db(`${name}_ledger`)

@@ -10,8 +10,12 @@ import { type Route, route } from "../core/route.js";
 import { compile } from "../core/validation.js";
 
 export interface DeletionListDependencies {
-  readonly ledger: Pick<Ledger, "find" | "list" | "count" | "wake">;
+  readonly ledger: Pick<Ledger, "find" | "list" | "count" | "wake" | "wakeWaitingFor">;
   readonly clock: Clock;
+  /** Ms from acceptance within which a request is to be completed. */
+  readonly dueMs: number;
+  /** Names of the configured remote targets. */
+  readonly targets: readonly string[];
   /** See `WakeUp`. */
   hint(requestId: string): void;
 }
@@ -24,6 +28,7 @@ export const RequestId = Type.String({ ...requestIdShape, description: "Identifi
 const properties = {
   request_id: Type.String(requestIdShape),
   accepted_at: Time("Time of acceptance."),
+  due_at: Time("Time by which it is to be completed: the setting `deletions.due` after its acceptance."),
   cut_off: Time("Messages of these identities that are not newer are dropped."),
   completed_at: TimeOrNull("Time of completion; null while open."),
   stage: Type.String({
@@ -61,14 +66,35 @@ export const DeletionState = Type.Object(
   { title: "DeletionState", additionalProperties: false },
 );
 
-const states = ["open", "completed", "all"] as const;
+export const DeletionListMeta = Type.Object(
+  {
+    ...ListMeta.properties,
+    targets: Type.Array(Type.String(), { description: "Names of the configured remote targets." }),
+  },
+  { title: "DeletionListMeta" },
+);
+
+const targetText = "the remote target that their next run calls, or `notification`: the webhook.";
+
+const RetryInput = Type.Object(
+  { target: Type.String({ description: `Name of ${targetText}` }) },
+  { title: "RetryInput", description: "Selection of the requests to retry.", additionalProperties: false },
+);
+
+const Retried = Type.Object(
+  { retried: Type.Integer({ minimum: 0, description: "How many requests waited for a retry." }) },
+  { title: "Retried", additionalProperties: false },
+);
+
+const states = ["open", "stuck", "completed", "all"] as const;
 
 const listingQuery = {
   state: oneOf(states, {
     default: "open",
-    description: "State of the listed requests.",
+    description: "State of the listed requests; `stuck`: open ones that keep failing.",
     issue: { code: "unknown_state", message: `state must be one of ${states.join(", ")}` },
   }),
+  target: Type.Optional(Type.String({ description: `Only requests with this name of ${targetText}` })),
   completed: Type.Optional(
     Type.String({
       enum: ["false"],
@@ -94,7 +120,8 @@ const isRequestId = compile(RequestId);
 const stateAnswer = success("DeletionStateAnswer", DeletionState);
 
 /** Routes that list deletions and report their progress, without personal data. */
-export function deletionListRoutes({ ledger, clock, hint }: DeletionListDependencies): readonly Route[] {
+export function deletionListRoutes(dependencies: DeletionListDependencies): readonly Route[] {
+  const { ledger, clock, dueMs, targets, hint } = dependencies;
   return [
     route({
       method: "GET",
@@ -108,23 +135,22 @@ export function deletionListRoutes({ ledger, clock, hint }: DeletionListDependen
           "Use it to find deletions that are open or stuck. Newest first by default. The list contains no personal data. Errors 400: `unknown_state`, `not_listed`, `invalid_id`.",
       },
       query: listingQuery,
-      responses: { 200: success("DeletionsAnswer", Type.Array(ListedDeletion), { meta: ListMeta }) },
-      async handler({ query: { state, completed, order, after, limit } }) {
+      responses: { 200: success("DeletionsAnswer", Type.Array(ListedDeletion), { meta: DeletionListMeta }) },
+      async handler({ query: { state, target, completed, order, after, limit } }) {
         if (completed !== undefined && state !== "open") {
           throw invalid("not_listed", "completed", `completed=false contradicts state=${state}`);
         }
         const { items, meta } = await fetchPage(
           { limit, ...(after === undefined ? {} : { after }) },
           async (last, most) =>
-            (await ledger.list({ state, newestFirst: order === "desc", after: last, limit: most })).map((deletion) => ({
-              ...deletion,
-              id: deletion.requestId,
-            })),
+            (await ledger.list({ state, target, newestFirst: order === "desc", after: last, limit: most })).map(
+              (deletion) => ({ ...deletion, id: deletion.requestId }),
+            ),
         );
         const now = clock();
         return {
-          data: items.map((deletion) => listed(deletion, now)),
-          meta: { ...meta, total: await ledger.count(state) },
+          data: items.map((deletion) => listed(deletion, now, dueMs)),
+          meta: { ...meta, total: await ledger.count(state, target), targets: [...targets] },
         };
       },
     }),
@@ -140,7 +166,24 @@ export function deletionListRoutes({ ledger, clock, hint }: DeletionListDependen
       },
       params: { request_id: RequestId },
       responses: { 200: stateAnswer },
-      handler: async ({ params }) => ({ data: stateOf(await foundDeletion(ledger, params.request_id), clock()) }),
+      handler: async ({ params }) => ({
+        data: stateOf(await foundDeletion(ledger, params.request_id), clock(), dueMs),
+      }),
+    }),
+    route({
+      method: "POST",
+      path: "/api/deletion/retry",
+      scopes: ["admin"],
+      docs: {
+        id: "retryDeletions",
+        tag: "deletion",
+        summary: "Retry all deletions that wait for a target",
+        description:
+          "Use it after mending a target, instead of waiting for the next retry of each deletion. The service begins within 2 s.",
+      },
+      body: { schema: RetryInput, examples: () => ({ target: { target: "crm" } }) },
+      responses: { 200: success("RetriedAnswer", Retried) },
+      handler: async ({ body: { target } }) => ({ data: { retried: await ledger.wakeWaitingFor(target) } }),
     }),
     route({
       method: "POST",
@@ -160,7 +203,7 @@ export function deletionListRoutes({ ledger, clock, hint }: DeletionListDependen
         if (deletion.completedAt !== undefined) throw new ServiceError("conflict", "The deletion is completed");
         await ledger.wake([deletion.requestId]);
         hint(deletion.requestId);
-        return { data: stateOf(await foundDeletion(ledger, params.request_id), clock()) };
+        return { data: stateOf(await foundDeletion(ledger, params.request_id), clock(), dueMs) };
       },
     }),
   ];
@@ -171,12 +214,13 @@ export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: str
   return found(isRequestId(requestId) ? await ledger.find(requestId) : undefined, "deletion request");
 }
 
-function listed(deletion: Deletion, now: number) {
+function listed(deletion: Deletion, now: number, dueMs: number) {
   const { requestId, acceptedAt, cutOff, completedAt, attempts, problem = null, notBefore } = deletion;
   const waits = attempts > 0 || (problem !== null && problem !== EARLIER_OPEN);
   return {
     request_id: requestId,
     accepted_at: timeText(acceptedAt),
+    due_at: timeText(acceptedAt + dueMs),
     cut_off: timeText(cutOff),
     completed_at: completedAt === undefined ? null : timeText(completedAt),
     stage: stageOf(deletion),
@@ -187,12 +231,12 @@ function listed(deletion: Deletion, now: number) {
   };
 }
 
-function stateOf(deletion: Deletion, now: number) {
+function stateOf(deletion: Deletion, now: number, dueMs: number) {
   const targets = deletion.targets.map((name) => {
     const { erasedAt, verifiedAt } = deletion.times[name] ?? {};
     return { name, erased_at: textOrNull(erasedAt), verified_at: textOrNull(verifiedAt) };
   });
-  return { ...listed(deletion, now), targets };
+  return { ...listed(deletion, now, dueMs), targets };
 }
 
 function textOrNull(ms: number | undefined): string | null {

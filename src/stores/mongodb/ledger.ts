@@ -1,7 +1,7 @@
 import type { Document, Filter, UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../async/grouped-calls.js";
 import { LONGEST_WAIT_MS, NOTIFICATION, noFollowers, STUCK_ATTEMPTS } from "../../deletions/deletion.js";
-import type { Ledger } from "../../deletions/ports.js";
+import type { Ledger, ListedState } from "../../deletions/ports.js";
 import { randomId } from "../../ids.js";
 import { acceptDeletions } from "./accept-deletions.js";
 import { byIds, type CollectionPlan } from "./collection.js";
@@ -93,7 +93,7 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
 
     async wakeWaitingFor(target) {
       const filter = { nextTarget: target, notBefore: { $gt: 0 }, runner: null };
-      await requests.updateMany(filter, { $set: { notBefore: 0 } });
+      return (await requests.updateMany(filter, { $set: { notBefore: 0 } })).modifiedCount;
     },
 
     async clearOtherTargets(configured) {
@@ -135,11 +135,11 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       await requests.updateOne({ _id: requestId, open: false }, { $set });
     },
 
-    async list({ state, newestFirst, after, limit }) {
+    async list({ state, target, newestFirst, after, limit }) {
       const last = after === undefined ? undefined : await requests.findOne({ _id: after });
       if (last === null) return [];
       const filter = {
-        ...(state === "all" ? {} : { open: state === "open" }),
+        ...listed(state, target),
         ...(last === undefined ? {} : { sequence: newestFirst ? { $lt: last.sequence } : { $gt: last.sequence } }),
       };
       const sort = { sequence: newestFirst ? -1 : 1 } as const;
@@ -147,13 +147,10 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       return page.map(deletionOf);
     },
 
-    count(state) {
-      const majority = { readConcern: MAJORITY };
-      if (state === "all") return requests.countDocuments({}, { hint: "_id_", ...majority });
-      if (state === "notifying") return requests.countDocuments({ nextTarget: NOTIFICATION }, majority);
-      if (state === "stuck")
-        return requests.countDocuments({ open: true, attempts: { $gte: STUCK_ATTEMPTS } }, majority);
-      return requests.countDocuments({ open: state === "open" }, majority);
+    count(state, target) {
+      const filter = listed(state, target);
+      const isAll = Object.keys(filter).length === 0;
+      return requests.countDocuments(filter, { readConcern: MAJORITY, ...(isAll ? { hint: "_id_" } : {}) });
     },
 
     receiptKey: (fresh) => textOnce(db, RECEIPT_KEY, fresh),
@@ -206,6 +203,18 @@ interface Update {
     readonly filter: Filter<DeletionDocument> & { readonly _id: string };
     readonly update: UpdateFilter<DeletionDocument> | Document[];
   };
+}
+
+const inState: Readonly<Record<ListedState, Filter<DeletionDocument>>> = {
+  open: { open: true },
+  stuck: { open: true, attempts: { $gte: STUCK_ATTEMPTS } },
+  completed: { open: false },
+  all: {},
+};
+
+/** Filter of the requests in a state, with a target those whose next run calls it. */
+function listed(state: ListedState, target: string | undefined): Filter<DeletionDocument> {
+  return { ...inState[state], ...(target === undefined ? {} : { nextTarget: target }) };
 }
 
 /** Ranges of `notBefore` of a request that is due: the time has come, or the clock was set back since. */

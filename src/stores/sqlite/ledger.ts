@@ -197,7 +197,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     },
 
     async wakeWaitingFor(target) {
-      sql.wakeWaitingFor.run(target);
+      return Number(sql.wakeWaitingFor.run(target).changes);
     },
 
     async clearOtherTargets(configured) {
