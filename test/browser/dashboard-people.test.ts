@@ -156,6 +156,38 @@ describe("People and deletions on the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
+  it("Open deletions are filtered and sorted; the oldest has its due date, and all of a target are tried at once", async () => {
+    const stuck = [await stuckDeletion("kim@example.org"), await stuckDeletion("lea@example.org")];
+    const { request_id } = await call("DELETE", "/api/entity/user/email/mia@example.org");
+    await tried(request_id, 1);
+    const ids = [...stuck, request_id];
+    const now = NOW + 6 * 24 * 3_600_000;
+    const { page, errors } = await on.open("?view=deletions", { prepare: unseen, now });
+    await state(page, "ready");
+    const card = page.locator("section.card", { hasText: "Open deletions" });
+    const isListed = (expected: readonly string[]) =>
+      until(`the list is ${expected}`, async () => {
+        const rows = await card.locator("tbody th").allInnerTexts();
+        return JSON.stringify(rows) === JSON.stringify(expected);
+      });
+    await isListed(ids);
+    await card.getByText("oldest open: 6 d, due in 24 d").waitFor();
+    await card.getByRole("button", { name: "Accepted" }).click();
+    await isListed(ids.toReversed());
+    await card.getByLabel("State").selectOption("Stuck");
+    await isListed(stuck.toReversed());
+    await card.getByLabel("State").selectOption("All open");
+    await card.getByLabel("Target").selectOption("crm");
+    await isListed(ids.toReversed());
+    crm.trouble = undefined;
+    await card.getByRole("button", { name: "Try all of crm" }).click();
+    await card.getByText("3 tried again").waitFor();
+    for (const id of ids) await isDone(id);
+    await page.keyboard.press("r");
+    await isListed([]);
+    expect(errors).to.deep.equal([]);
+  });
+
   it("Try now of a deletion that was completed since shows the error of the service", async () => {
     const id = await stuckDeletion("eve@example.org");
     const { page } = await on.open("?view=deletions", { prepare: unseen });

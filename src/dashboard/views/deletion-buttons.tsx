@@ -1,4 +1,6 @@
 import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { count } from "../format.js";
 import { download } from "../page/download.js";
 import type { Page } from "../view.js";
 import { useTask } from "./use-task.js";
@@ -42,6 +44,27 @@ export function TryNowButton({ requestId, page }: DeletionButtonProps): VNode | 
         Try now<span class="hidden"> {requestId}</span>
       </button>
       {problem !== undefined && <span role="alert"> {problem}</span>}
+    </>
+  );
+}
+
+/** Runs all requests that wait for a target. */
+export function TryAllButton({ target, page }: { readonly target: string; readonly page: Page }): VNode | null {
+  const { run, isRunning, problem } = useTask(page);
+  const [retried, setRetried] = useState<number>();
+  if (!page.scopes.has("admin")) return null;
+  const tryAll = () =>
+    run(async (signal) => {
+      setRetried(await page.client.retryDeletions(target, { signal }));
+      page.reload();
+    });
+  return (
+    <>
+      <button type="button" disabled={isRunning} onClick={tryAll}>
+        Try all of {target}
+      </button>
+      {retried !== undefined && <span role="status">{count(retried)} tried again</span>}
+      {problem !== undefined && <span role="alert">{problem}</span>}
     </>
   );
 }

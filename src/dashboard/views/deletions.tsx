@@ -1,32 +1,35 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ListedDeletion, ListPage } from "../../client/client.js";
+import type { DeletionPage, ListedDeletion } from "../../client/client.js";
 import { age } from "../duration.js";
 import { fullTime } from "../format.js";
+import type { Column } from "../list/table.js";
 import { takeOpenedRequest } from "../opened.js";
 import { Card } from "../page/card.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
 import { DeleteMany } from "./delete-many.js";
-import { ReceiptButton, TryNowButton } from "./deletion-buttons.js";
+import { ReceiptButton } from "./deletion-buttons.js";
 import { DeletionFlow } from "./deletion-flow.js";
-import { DELETIONS_PAGE, DeletionList } from "./deletion-list.js";
+import { DeletionList, type DeletionQuery, deletionQuery } from "./deletion-list.js";
 import { DeletionProgress } from "./deletion-progress.js";
 import { firstIdentity, IdentityForm, type TypedIdentity } from "./identity-form.js";
-import { stageName } from "./stage-name.js";
+import { allOpen, OpenDeletions } from "./open-deletions.js";
 
 interface Data {
   readonly tables: Tables;
-  readonly open: ListPage<ListedDeletion>;
-  readonly completed: ListPage<ListedDeletion>;
+  readonly open: DeletionPage;
+  readonly completed: DeletionPage;
 }
 
 const REFRESH_MS = 10_000;
 
+const newestCompleted: DeletionQuery = { state: "completed", order: "desc" };
+
 /** Open and completed requests; a new one, and the state of one. */
 export async function load({ client, now, signal }: Page): Promise<Loaded<Data>> {
-  const open = await client.page("deletion", { state: "open", limit: DELETIONS_PAGE }, { signal });
-  const completed = await client.page("deletion", { state: "completed", limit: DELETIONS_PAGE }, { signal });
+  const open = await client.page("deletion", deletionQuery(allOpen), { signal });
+  const completed = await client.page("deletion", deletionQuery(newestCompleted), { signal });
   return { data: { tables: readTables(), open, completed }, nextAt: now + REFRESH_MS };
 }
 
@@ -34,11 +37,14 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
   const { zone } = page;
   const time = (text: string | null) => (text === null ? "–" : fullTime(Date.parse(text), zone));
   const [requestId, setRequestId] = useState(takeOpenedRequest);
-  const requestOf = ({ request_id }: ListedDeletion) => (
-    <button type="button" class="plain" onClick={() => setRequestId(request_id)}>
-      <code>{request_id}</code>
-    </button>
-  );
+  const request: Column<ListedDeletion> = {
+    head: "Request",
+    cell: ({ request_id }) => (
+      <button type="button" class="plain" onClick={() => setRequestId(request_id)}>
+        <code>{request_id}</code>
+      </button>
+    ),
+  };
   return (
     <>
       <h1 class="hidden">Deletions</h1>
@@ -46,37 +52,14 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
       {page.scopes.has("entity:delete") && <DeleteMany tables={tables} page={page} />}
       <LookUp onSubmit={setRequestId} />
       {requestId !== undefined && <DeletionProgress key={requestId} requestId={requestId} page={page} />}
-      <DeletionList
-        title="Open deletions"
-        state="open"
-        first={open}
-        page={page}
-        columns={[
-          { head: "Request", cell: requestOf },
-          { head: "Accepted", cell: ({ accepted_at }) => time(accepted_at) },
-          { head: "Age", isNumber: true, cell: ({ accepted_at }) => age(page.now - Date.parse(accepted_at)) },
-          { head: "Stage", cell: ({ stage }) => stageName(stage) },
-          {
-            head: "Reason",
-            cell: ({ problem, stuck }) => (
-              <>
-                {stuck && <b class="bad">stuck ▲ </b>}
-                {problem ?? "–"}
-              </>
-            ),
-          },
-          { head: "Attempts", isNumber: true, cell: ({ attempts }) => attempts },
-          { head: "Next try", cell: ({ next_try_at }) => (next_try_at === null ? "now" : time(next_try_at)) },
-          { head: "Action", cell: ({ request_id }) => <TryNowButton requestId={request_id} page={page} /> },
-        ]}
-      />
+      <OpenDeletions open={open} request={request} page={page} />
       <DeletionList
         title="Completed deletions"
-        state="completed"
+        query={newestCompleted}
         first={completed}
         page={page}
         columns={[
-          { head: "Request", cell: requestOf },
+          request,
           { head: "Accepted", cell: ({ accepted_at }) => time(accepted_at) },
           { head: "Completed", cell: ({ completed_at }) => time(completed_at) },
           {
