@@ -32,8 +32,29 @@ interface Requested {
   readonly rejected: number;
 }
 
-/** Deletes the people whose identities are in a file: counts first, then confirmation, then request ids to download. */
-export function DeleteMany({ tables, page }: { readonly tables: Tables; readonly page: Page }): VNode {
+interface DeleteManyProps {
+  readonly tables: Tables;
+  readonly page: Page;
+}
+
+/** Deletes the people whose identities are in a file. Opened by a button, so that the view has one form at first. */
+export function DeleteMany(props: DeleteManyProps): VNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <Card title="Delete many people">
+      {isOpen ? (
+        <FileForm {...props} />
+      ) : (
+        <button type="button" onClick={() => setOpen(true)}>
+          From a file
+        </button>
+      )}
+    </Card>
+  );
+}
+
+/** Counts first, then confirmation, then request ids to download. */
+function FileForm({ tables, page }: DeleteManyProps): VNode {
   const [chosen, setChosen] = useState(() => firstIdentity(tables));
   const [lines, setLines] = useState<IdentityLines>();
   const [totals, setTotals] = useState<Totals>();
@@ -62,7 +83,7 @@ export function DeleteMany({ tables, page }: { readonly tables: Tables; readonly
       }
     });
   return (
-    <Card title="Delete many people">
+    <>
       <form class="fields" autocomplete="off">
         <FieldChoice tables={tables} identity={chosen} onChange={setChosen} />
         <label>
@@ -83,7 +104,7 @@ export function DeleteMany({ tables, page }: { readonly tables: Tables; readonly
         <Confirmation isRunning={isRunning} onConfirm={() => request(lines.items)} />
       )}
       {requested !== undefined && <Result requested={requested} />}
-    </Card>
+    </>
   );
 }
 
