@@ -16,6 +16,8 @@ const PAGE_SIZE = 50;
 type Member = Exclude<MemberLine, { readonly type: "end" }>;
 
 interface MemberPage {
+  /** Cursors of the pages up to this one. */
+  readonly cursors: readonly string[];
   readonly members: readonly Member[];
   readonly next: string | null;
 }
@@ -25,10 +27,9 @@ export function Members({ segment, page }: { readonly segment: Segment; readonly
   const [cursors, setCursors] = useState<readonly string[]>();
   const [shown, setShown] = useState<MemberPage>();
   const { run, problem } = useTask(page);
-  const after = cursors?.at(-1);
   useEffect(() => {
     if (cursors === undefined) return;
-    run(async (signal) => setShown(await memberPage(segment.id, after, page, signal)));
+    run(async (signal) => setShown(await memberPage(segment.id, cursors, page, signal)));
   }, [cursors, segment.id]);
   if (!page.scopes.has("entity:export"))
     return (
@@ -56,12 +57,12 @@ export function Members({ segment, page }: { readonly segment: Segment; readonly
         </button>
       </p>
       {problem !== undefined && <p role="alert">{problem}</p>}
-      {cursors !== undefined && shown !== undefined && (
+      {shown !== undefined && (
         <>
           <Pager
             list={{ data: shown.members, meta: { next: shown.next, total: segment.size } }}
             size={PAGE_SIZE}
-            cursors={cursors}
+            cursors={shown.cursors}
             onChange={setCursors}
           />
           <MemberTable members={shown.members} table={segment.table} page={page} />
@@ -73,10 +74,11 @@ export function Members({ segment, page }: { readonly segment: Segment; readonly
 
 async function memberPage(
   segment: string,
-  after: string | undefined,
+  cursors: readonly string[],
   { client }: Page,
   signal: AbortSignal,
 ): Promise<MemberPage> {
+  const after = cursors.at(-1);
   const input = { limit: PAGE_SIZE, ...(after === undefined ? {} : { after }) };
   const members: Member[] = [];
   let next: string | null = null;
@@ -84,7 +86,7 @@ async function memberPage(
     if ("type" in line) next = line.next;
     else members.push(line);
   }
-  return { members, next };
+  return { cursors, members, next };
 }
 
 interface MemberTableProps {
