@@ -94,12 +94,12 @@ export async function fetchSeries(wanted: readonly WantedSeries[], options: Fetc
     const requests = parts.slice(first, first + SERIES_PER_REQUEST).map(({ request }) => request);
     answers.push(...(await requestBatch(requests, options)));
   }
-  return joined(parts, answers);
+  return joined(parts, answers, options.address);
 }
 
 function partsOf(wanted: WantedSeries, { address, now }: FetchOptions): Part[] {
   const window = wanted.window ?? windowOf(address, wanted.dimension, now);
-  const windows = (wanted.compare ?? address.compare) ? [window, windowBefore(window)] : [window];
+  const windows = (wanted.compare ?? address.compare) ? [window, windowBefore(window, address)] : [window];
   return windows.map((one, index) => ({
     wanted,
     window,
@@ -141,7 +141,7 @@ async function requestBatch(
   }
 }
 
-function joined(parts: readonly Part[], answers: readonly SeriesAnswer[]): Fetched {
+function joined(parts: readonly Part[], answers: readonly SeriesAnswer[], address: Address): Fetched {
   const series: Series[] = [];
   const refused: Refused[] = [];
   parts.forEach(({ wanted, window, isBefore }, index) => {
@@ -162,7 +162,7 @@ function joined(parts: readonly Part[], answers: readonly SeriesAnswer[]): Fetch
       window,
       aggregation: String(answer.aggregation),
       values: inBuckets(answer, window.from, window),
-      before: earlier && inBuckets(earlier, windowBefore(window).from, window),
+      before: earlier && inBuckets(earlier, windowBefore(window, address).from, window),
       completeUntil: Number(answer.complete_until),
       nextSaveAt: Number(answer.next_save_at),
     });

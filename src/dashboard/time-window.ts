@@ -31,14 +31,17 @@ export function windowOf(address: Address, dimension: string, now: number): Time
   return { from, to, interval, step, buckets: bucketsOf(from, to, step) };
 }
 
-/** The window of the same length that ends where this one begins. */
-export function windowBefore(window: TimeWindow): TimeWindow {
-  const length = window.to - window.from;
+/**
+ * The range before: these buckets, earlier by the length of the range in whole buckets. The window of a range that ends
+ * now has the open bucket besides, which must not move the others: an hour is compared with the same hour.
+ */
+export function windowBefore(window: TimeWindow, address: Address): TimeWindow {
+  const earlier = Math.ceil(lengthOf(address) / window.step) * window.step;
   return {
     ...window,
-    from: window.from - length,
-    to: window.from,
-    buckets: window.buckets.map((ts) => ts - length),
+    from: window.from - earlier,
+    to: window.to - earlier,
+    buckets: window.buckets.map((ts) => ts - earlier),
   };
 }
 

@@ -114,6 +114,50 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(await other.page.locator(".legend li").innerText()).to.include("516 against 516 before: 0, 0 %");
   });
 
+  it("Compare has the values that the API has for the range before, bucket for bucket", async () => {
+    for (const [name, search, interval, days] of [
+      ["stream.web.size", "range=24h", "1h", 1],
+      ["stream.web.size", "range=7d", "1h", 7],
+      ["segment.buyers.size", "range=7d", "12h", 7],
+      ["segment.buyers.size", "range=7d&smooth=true", "2h", 7],
+      ["segment.buyers.size", "range=7d&aggregation=min", "2d", 8],
+      ["segment.buyers.size", "from=2026-11-14&to=2026-11-18", "1d", 4],
+      ["stream.web.size", "from=2026-11-12&to=2026-11-20&aggregation=max", "1w", 14],
+    ] as const) {
+      const { page } = await explore(`series=${name}&${search}&interval=${interval}&compare=true`);
+      const shown = await rows(page).evaluateAll((all) =>
+        all.map((row) => ({
+          ts: row.querySelector("time")?.getAttribute("datetime") ?? "",
+          before: row.querySelector("td:last-child data")?.getAttribute("value") ?? undefined,
+        })),
+      );
+      const earlier = ({ ts }: { ts: string }) => Date.parse(ts) - days * 24 * HOUR;
+      const starts = shown.map(earlier).reverse();
+      const [first = 0, second = 0] = starts;
+      const [dimension, dimension_id, dimension_type] = name.split(".");
+      const { smooth, ...others } = Object.fromEntries(new URLSearchParams(search)) as Record<string, string>;
+      const asked = {
+        dimension,
+        dimension_id,
+        dimension_type,
+        interval,
+        startdate: first,
+        enddate: first + starts.length * (second - first),
+        ...(others.aggregation === undefined ? {} : { aggregation: others.aggregation }),
+        ...(smooth === undefined ? {} : { smooth: true }),
+      };
+      const answer = await on.service.fetch("/api/metric", { method: "POST", json: [asked] });
+      const { data } = (await answer.json()) as { data: { values: { ts: string; value: number }[] }[] };
+      const values = new Map(data[0]?.values.map(({ ts, value }) => [Number(ts), String(value)]));
+      const what = `${name}, ${search}, ${interval}`;
+      expect(
+        shown.map((row) => row.before),
+        what,
+      ).to.deep.equal(shown.map((row) => values.get(earlier(row))));
+      expect(values.size, what).to.be.above(0);
+    }
+  });
+
   it("The title names unit and bucket", async () => {
     const { page } = await explore(
       "series=stream.web.size&series=segment.buyers.size&series=experience.welcome.conversionrate",

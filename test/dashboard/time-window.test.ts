@@ -66,13 +66,21 @@ describe("Time windows of the dashboard", () => {
     expect(windowOf(of("range=7d&interval=1d"), "segment", NOW).interval).to.equal("1d");
   });
 
-  it("The window before has the same length and ends where the window begins", () => {
-    const window = windowOf(of("range=7d"), "stream", NOW);
-    const before = windowBefore(window);
-    expect(before.to).to.equal(window.from);
-    expect(before.buckets).to.have.length(window.buckets.length);
-    expect(before.buckets.at(-1)).to.equal(window.from - window.step);
-  });
+  for (const [search, dimension, days] of [
+    ["range=24h", "stream", 1],
+    ["range=7d", "stream", 7],
+    ["range=7d&interval=2d", "stream", 8],
+    ["range=13w&interval=12h", "segment", 91],
+    ["range=52w&interval=1w", "stream", 364],
+    ["from=2026-11-09&to=2026-11-19&interval=1w", "stream", 14],
+  ] as const) {
+    it(`The buckets before those of ${search} are the same ones ${days} days earlier`, () => {
+      const window = windowOf(of(search), dimension, NOW);
+      const before = windowBefore(window, of(search));
+      expect(before.buckets).to.deep.equal(window.buckets.map((ts) => ts - days * DAY));
+      expect([before.from, before.to]).to.deep.equal([window.from - days * DAY, window.to - days * DAY]);
+    });
+  }
 
   it("A recent window contains the open hour", () => {
     const { buckets, to } = newestWindow(NOW, 2);
