@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
-import type { Client, KeyInfo } from "../client/client.js";
+import type { Client, KeyInfo, Mark } from "../client/client.js";
 import type { Address, ViewName } from "./address.js";
 import type { Zone } from "./format.js";
 
@@ -11,6 +11,8 @@ export interface Page {
   /** The key in use; its bounds limit what it can read. */
   readonly key: KeyInfo;
   readonly zone: Zone;
+  /** Marks that charts may contain; none before the view is drawn. */
+  readonly marks: readonly Mark[];
   /** Instant of the load, Unix ms. */
   readonly now: number;
   /** Aborts requests whose result is no longer wanted. */
@@ -25,6 +27,8 @@ export interface Page {
 
 export interface Loaded<D> {
   readonly data: D;
+  /** Name of the thing that a page shows; its id when absent. */
+  readonly title?: string | undefined;
   /** Whether the service contains nothing that this view could show. */
   readonly isEmpty?: boolean;
   /** Earliest time at which a reload can show something new, Unix ms; undefined: only on request. */

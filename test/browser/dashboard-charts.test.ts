@@ -296,6 +296,75 @@ describe("Charts of the dashboard in Chromium", function () {
     }
   });
 
+  it("Marks of the window are drawn, in the tooltip and listed; m and Shift with a click add one, and the list deletes it", async () => {
+    const put = async (id: string, ago: number, rest = {}) => {
+      const json = { ts: String(OPEN_HOUR - ago * HOUR), text: `Mark ${id}`, ...rest };
+      expect((await on.service.fetch(`/api/mark/${id}`, { method: "PUT", json })).status).to.equal(200);
+    };
+    const drawn = (page: Page) =>
+      page.evaluate<number>(`(() => {
+        const canvas = document.querySelector("figure canvas");
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        return data.filter((value, at) => at % 4 === 3 && value > 0).length;
+      })()`);
+    const { page } = await explore("series=stream.web.size&range=24h");
+    const marks = page.getByRole("list", { name: "Marks" }).getByRole("listitem");
+    const without = await drawn(page);
+    expect(await marks.count()).to.equal(0);
+    await put("release", 6);
+    await put("mobile", 6, { dimension: "stream", dimension_id: "mobile" });
+    await put("web", 4, { dimension: "stream", dimension_id: "web" });
+    await put("old", 60);
+    await page.locator("h1").click();
+    await page.keyboard.press("r");
+    await marks.first().waitFor();
+    expect((await marks.allInnerTexts()).map((text) => text.replace(/^.*UTC /, ""))).to.deep.equal([
+      "Mark release ×",
+      "Mark web ×",
+    ]);
+    expect(await drawn(page)).to.be.above(without + 200);
+    await pointAt(page, 18.4, 25);
+    expect(await page.getByRole("tooltip").innerText()).to.include("Mark: Mark release");
+
+    const add = async (text: string) => {
+      const dialog = page.getByRole("dialog", { name: "Add a mark" });
+      await dialog.getByLabel("Text").fill(text);
+      await page.keyboard.press("Enter");
+      await dialog.waitFor({ state: "detached" });
+      await marks.filter({ hasText: text }).waitFor();
+    };
+    await page.keyboard.press("m");
+    await add("by the key");
+    await page.keyboard.down("Shift");
+    await page.locator(".u-over").click({ position: { x: 5, y: 50 } });
+    await page.keyboard.up("Shift");
+    await add("by a click");
+    const answer = await (await on.service.fetch("/api/mark")).json();
+    const stored = (answer as { data: { text: string; ts: string }[] }).data;
+    const tsOf = (text: string) => Number(stored.find((one) => one.text === text)?.ts);
+    expect(tsOf("by the key")).to.equal(OPEN_HOUR - 6 * HOUR);
+    expect(tsOf("by a click")).to.equal(OPEN_HOUR - 24 * HOUR);
+    await page.getByRole("button", { name: "Delete the mark by the key" }).click();
+    await marks.filter({ hasText: "by the key" }).waitFor({ state: "detached" });
+
+    const { key } = await on.newKey(["metric:read"]);
+    const reader = await on.open("?view=stream&id=web&range=24h", { key });
+    await state(reader.page, "ready");
+    expect(await reader.page.getByRole("listitem").filter({ hasText: "Mark web" }).count()).to.equal(1);
+    expect(await reader.page.getByRole("button", { name: /mark/i }).count()).to.equal(0);
+  });
+
+  it("Chips, legend and heads have the names of the catalogue, else the name of the series", async () => {
+    const names = ["segment.buyers.size", "experience.welcome.actualreach", "stream.web.size", "segment.absent.size"];
+    const { page } = await explore(names.map((name) => `series=${name}`).join("&"));
+    const labels = ["The buyers", "Welcome, actual reach", "stream.web.size", "segment.absent.size"];
+    expect(await page.locator(".chips li").allInnerTexts()).to.deep.equal(labels.map((label) => `${label} ×`));
+    for (const [index, label] of labels.entries()) {
+      expect(await page.locator(`th[data-series="${names[index]}"]`).textContent()).to.equal(label);
+      expect(await page.locator(".legend li", { hasText: label }).count()).to.equal(1);
+    }
+  });
+
   it("One refused series has its error in the legend, and the others are drawn", async () => {
     const { page } = await explore("series=stream.web.size&series=stream.web.nothing");
     expect(await page.locator(".legend").innerText()).to.match(/stream\.web\.size [\s\S]*stream\.web\.nothing: ./);

@@ -3,8 +3,10 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { coloursOf } from "../colours.js";
 import { isUnfinished, type Refused, type Series } from "../fetch-series.js";
 import { chartTitle, fullTime, type Zone } from "../format.js";
+import { marksOf } from "../marks.js";
 import type { Page } from "../view.js";
 import { Legend } from "./legend.js";
+import { Marks, NewMark } from "./marks.js";
 import { drawPlot, type Plot } from "./plot.js";
 import { Tooltip } from "./tooltip.js";
 import { ValuesTable } from "./values-table.js";
@@ -35,10 +37,13 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
   const [stacked, setStacked] = useState(false);
   const [isFitted, setFitted] = useState(false);
   const [pointed, setPointed] = useState<Pointed>();
+  /** Instant of the mark that is being added, Unix ms. */
+  const [newMark, setNewMark] = useState<number>();
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot>(undefined);
   const visible = series.filter(({ name }) => !hidden.has(name));
   const first = series[0];
+  const marks = marksOf(visible, page.marks);
   const colours = coloursOf(series.map(({ name }) => name));
   const caption = title ?? titleOf(series, refused);
   const redraws = useRedraws(place);
@@ -49,6 +54,7 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
     const own = drawPlot(place.current, {
       caption,
       series: visible,
+      marks,
       colours,
       stacked,
       isFitted,
@@ -60,8 +66,13 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
     plot.current = own;
     if (pngRef !== undefined) pngRef.current = own.toPng;
     return () => own.destroy();
-  }, [...series, hidden, stacked, isFitted, page.zone, redraws]);
+  }, [...series, hidden, stacked, isFitted, page.marks, page.zone, redraws]);
 
+  const addMark = () => {
+    if (!page.scopes.has("metric:write") || first === undefined) return;
+    const at = pointed === undefined ? undefined : first.window.buckets[pointed.index];
+    setNewMark(at ?? Math.min(page.now, first.window.to));
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const last = (first?.window.buckets.length ?? 0) - 1;
     const at = pointed?.index ?? last + 1;
@@ -88,14 +99,24 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
             tabIndex={0}
             aria-label={summaryOf(caption, visible, page.zone)}
             onKeyDown={onKeyDown}
+            onClick={(event) => event.shiftKey && addMark()}
             onBlur={() => plot.current?.point(undefined)}
           />
           {pointed !== undefined && visible.length > 0 && (
-            <Tooltip series={visible} colours={colours} index={pointed.index} left={pointed.left} zone={page.zone} />
+            <Tooltip
+              series={visible}
+              marks={marks}
+              colours={colours}
+              index={pointed.index}
+              left={pointed.left}
+              zone={page.zone}
+            />
           )}
         </div>
       )}
       <Legend series={series} refused={refused} colours={colours} hidden={hidden} onChange={setHidden} />
+      {first !== undefined && <Marks marks={marks} page={page} onAdd={addMark} />}
+      {newMark !== undefined && <NewMark at={newMark} page={page} close={() => setNewMark(undefined)} />}
       {isFlat(visible) && (
         <p class="note">
           <Toggle label="Fit the axis to the values" isOn={isFitted} onChange={setFitted} />

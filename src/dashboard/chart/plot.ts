@@ -3,6 +3,9 @@ import { colourText, type SeriesColour } from "../colours.js";
 import { DAY } from "../duration.js";
 import { isUnfinished, type Series, type Values } from "../fetch-series.js";
 import { amount, clockTime, dayOf, fullTime, type Zone } from "../format.js";
+import type { ChartMark } from "../marks.js";
+import { cutTo } from "./cut-text.js";
+import { drawMarks } from "./draw-marks.js";
 
 // The file of uPlot is loaded with the first view that has a chart, before that view is drawn.
 const { uPlot } = await import("./uplot.js");
@@ -24,6 +27,7 @@ interface PlotOptions {
   /** Title of an image of the drawing. */
   readonly caption: string;
   readonly series: readonly Series[];
+  readonly marks: readonly ChartMark[];
   readonly colours: ReadonlyMap<string, SeriesColour>;
   readonly stacked: boolean;
   /** Whether the y axis begins at the least value instead of 0. */
@@ -91,7 +95,10 @@ export function drawPlot(place: HTMLElement, options: PlotOptions): Plot {
       ],
       series: lines,
       hooks: {
-        draw: hasLabels ? [(own) => drawLabels(own, ends, axis.font)] : [],
+        draw: [
+          (own) => drawMarks(own, options.marks, axis.stroke, axis.font, uPlot.pxRatio),
+          (own) => hasLabels && drawLabels(own, ends, axis.font),
+        ],
         setCursor: [
           ({ cursor: { idx, left }, bbox }) =>
             onPoint(
@@ -176,15 +183,6 @@ function drawLabels(plot: InstanceType<typeof uPlot>, ends: readonly LineEnd[], 
     free = at + LINE_HEIGHT * ratio;
   }
   context.restore();
-}
-
-/** Returns the text, cut to a width with an ellipsis. */
-function cutTo(text: string, width: number, context: CanvasRenderingContext2D): string {
-  const letters = [...text];
-  const isCut = () => context.measureText(`${letters.join("")}…`).width > width;
-  if (context.measureText(text).width <= width) return text;
-  while (letters.length > 1 && isCut()) letters.pop();
-  return `${letters.join("")}…`;
 }
 
 /** Up to three lines for each series: complete, unfinished, and the window before. */

@@ -2,10 +2,12 @@ import type { VNode } from "preact";
 import type { SeriesColour } from "../colours.js";
 import { isUnfinished, type Series } from "../fetch-series.js";
 import { amount, bucketLabel, change, type Zone } from "../format.js";
+import type { ChartMark } from "../marks.js";
 import { SeriesKey } from "./series-key.js";
 
 interface TooltipProps {
   readonly series: readonly Series[];
+  readonly marks: readonly ChartMark[];
   readonly colours: ReadonlyMap<string, SeriesColour>;
   /** Bucket under the pointer. */
   readonly index: number;
@@ -14,11 +16,12 @@ interface TooltipProps {
   readonly zone: Zone;
 }
 
-/** Values of one bucket, each with its change to the bucket before. */
-export function Tooltip({ series, colours, index, left, zone }: TooltipProps): VNode | null {
+/** Values of one bucket, each with its change to the bucket before, and the marks in it. */
+export function Tooltip({ series, marks, colours, index, left, zone }: TooltipProps): VNode | null {
   const [first] = series;
   const ts = first?.window.buckets[index];
   if (first === undefined || ts === undefined) return null;
+  const own = marks.filter(({ at }) => at >= ts && at < ts + first.window.step);
   const isRight = index > first.window.buckets.length / 2;
   return (
     <div role="tooltip" class={isRight ? "tooltip right" : "tooltip"} style={{ "--left": `${left}px` }}>
@@ -28,6 +31,9 @@ export function Tooltip({ series, colours, index, left, zone }: TooltipProps): V
           <li key={one.name}>
             <SeriesKey colour={colours.get(one.name)} /> {one.label} <Value series={one} index={index} ts={ts} />
           </li>
+        ))}
+        {own.map(({ id, text }) => (
+          <li key={id}>Mark: {text}</li>
         ))}
       </ul>
     </div>

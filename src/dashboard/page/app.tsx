@@ -15,8 +15,8 @@ export function App({ state, controller }: AppProps): VNode {
   const { address, view, isLoading } = state;
   const shortcuts = useShortcuts(controller);
   useEffect(() => {
-    document.title = `${address.id ?? view.label} · entity-metrics`;
-  }, [address.id, view]);
+    document.title = `${state.shown?.title ?? address.id ?? view.label} · entity-metrics`;
+  }, [address.id, view, state.shown?.title]);
   return (
     <>
       <a class="skip" href="#main">

@@ -1,6 +1,7 @@
 import { ApiError, type Client, createClient, type KeyInfo, NotReached } from "../../client/client.js";
 import { type Address, addressText, nextAddress, readAddress } from "../address.js";
 import type { Zone } from "../format.js";
+import { marksReader } from "../marks.js";
 import type { Page, View, ViewScript } from "../view.js";
 import { views } from "../views.js";
 import { scheduler } from "./schedule.js";
@@ -14,6 +15,7 @@ export interface Shown {
   readonly script: ViewScript<unknown>;
   readonly data: unknown;
   readonly page: Page;
+  readonly title: string | undefined;
   readonly problems: readonly string[];
 }
 
@@ -90,7 +92,8 @@ export function startController(draw: (state: State, controller: Controller) => 
   let client: Client | undefined;
   let isKeyChecked = false;
   let current: AbortController | undefined;
-  const schedule = scheduler(() => void load());
+  const readMarks = marksReader();
+  const schedule = scheduler(() => void load({ isRefresh: true }));
   const checks = scheduler(() => void check());
 
   const controller: Controller = {
@@ -149,7 +152,7 @@ export function startController(draw: (state: State, controller: Controller) => 
     void load();
   }
 
-  async function load(): Promise<void> {
+  async function load({ isRefresh = false } = {}): Promise<void> {
     current?.abort();
     schedule.stop();
     const own = new AbortController();
@@ -167,13 +170,13 @@ export function startController(draw: (state: State, controller: Controller) => 
         checks.at(Date.now() + CHECK_PAUSE_MS);
       }
       isKeyChecked = true;
-      await loadView(client, signal);
+      await loadView(client, signal, isRefresh);
     } catch (error) {
       if (!own.signal.aborted) fail(error);
     }
   }
 
-  async function loadView(ready: Client, signal: AbortSignal): Promise<void> {
+  async function loadView(ready: Client, signal: AbortSignal, isRefresh: boolean): Promise<void> {
     const { address, view, zone } = state;
     if (!controller.mayOpen(view)) {
       const needed = view.scopes.join(" or ");
@@ -188,11 +191,19 @@ export function startController(draw: (state: State, controller: Controller) => 
     const key = state.key as KeyInfo;
     const scopes: ReadonlySet<string> = new Set(key.scopes);
     const { go, reload, link } = controller;
-    const page: Page = { client: ready, address, scopes, key, zone, now, signal, go, reload, link };
+    const page: Page = { client: ready, address, scopes, key, zone, marks: [], now, signal, go, reload, link };
     const script = await loadScript(view, signal);
-    const { data, isEmpty = false, nextAt, problems = [] } = await script.load(page);
+    const { data, title, isEmpty = false, nextAt, problems = [] } = await script.load(page);
     signal.throwIfAborted();
-    const shown: Shown = { view, script, data, page, problems: [...address.problems, ...problems] };
+    const marks = await readMarks(page, isRefresh, view);
+    const shown: Shown = {
+      view,
+      script,
+      data,
+      title,
+      page: { ...page, marks: marks.found },
+      problems: [...address.problems, ...problems, ...marks.problems],
+    };
     const at = isEmpty ? now + EMPTY_PAUSE_MS : nextAt;
     set({ phase: isEmpty ? "empty" : "ready", isLoading: false, shown, reason: undefined, nextAt: at });
     if (at !== undefined) schedule.at(isEmpty ? at : schedule.spread(at, now));

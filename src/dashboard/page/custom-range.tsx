@@ -4,8 +4,7 @@ import { lengthOf } from "../address.js";
 import { DAY } from "../duration.js";
 import type { Zone } from "../format.js";
 import type { AppProps } from "./controller.js";
-
-const MINUTE = 60_000;
+import { MINUTE, momentOf, momentText } from "./moment.js";
 
 interface Draft {
   readonly from?: string;
@@ -17,13 +16,13 @@ export function CustomRange({ state: { address, zone }, controller }: AppProps):
   const [draft, setDraft] = useState<Draft>({});
   const to = address.to ?? Math.floor(Date.now() / MINUTE) * MINUTE;
   const from = address.from ?? to - lengthOf(address);
-  const shown = { from: draft.from ?? textOf(from, zone), to: draft.to ?? textOf(to, zone) };
+  const shown = { from: draft.from ?? momentText(from, zone), to: draft.to ?? momentText(to, zone) };
   const problem = problemOf(shown.from, shown.to, zone);
   const isWrong = problem !== undefined;
   const go = (texts: Required<Draft>) => {
     if (problemOf(texts.from, texts.to, zone) !== undefined) return setDraft(texts);
     setDraft({});
-    controller.go({ from: msOf(texts.from, zone), to: msOf(texts.to, zone) });
+    controller.go({ from: momentOf(texts.from, zone), to: momentOf(texts.to, zone) });
   };
   const apply = () => {
     if (draft.from !== undefined || draft.to !== undefined) go(shown);
@@ -88,7 +87,7 @@ function DayPicker({ label, value, onPick }: DayPickerProps): VNode {
 
 /** Returns why two texts are no window; undefined when they are. */
 function problemOf(from: string, to: string, zone: Zone): string | undefined {
-  const [start, end] = [msOf(from, zone), msOf(to, zone)];
+  const [start, end] = [momentOf(from, zone), momentOf(to, zone)];
   if (Number.isNaN(start)) return "From needs a day, with or without a time: 2026-11-23 14:00.";
   if (Number.isNaN(end)) return "To needs a day, with or without a time: 2026-11-23 14:00.";
   return start < end ? undefined : "From must be before To.";
@@ -97,18 +96,4 @@ function problemOf(from: string, to: string, zone: Zone): string | undefined {
 /** The day after `2026-11-23`, so that a window contains the picked day. */
 function dayAfter(day: string): string {
   return new Date(Date.parse(`${day}T00:00Z`) + DAY).toISOString().slice(0, 10);
-}
-
-/** `2026-11-23 14:00` */
-function textOf(ms: number, zone: Zone): string {
-  const offset = zone === "local" ? new Date(ms).getTimezoneOffset() * MINUTE : 0;
-  return new Date(ms - offset).toISOString().slice(0, 16).replace("T", " ");
-}
-
-/** Reads a day, or a day and a time, in the zone of the page unless it ends in Z; NaN for any other text. */
-function msOf(text: string, zone: Zone): number {
-  const [, day, time = "00:00", utc] =
-    /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z)?)?$/.exec(text.trim()) ?? [];
-  if (day === undefined) return Number.NaN;
-  return Date.parse(zone === "local" && utc === undefined ? `${day}T${time}` : `${day}T${time}Z`);
 }

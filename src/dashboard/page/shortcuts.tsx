@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { views } from "../views.js";
 import type { Controller } from "./controller.js";
 
@@ -8,6 +8,7 @@ const shortcuts = [
   ["⌘ K or Ctrl K", "go to a view, segment, experience, stream or request"],
   ["/", "focus the search"],
   ["r", "load again"],
+  ["m", "add a mark at the point of a chart; Shift and a click do the same"],
   ["?", "this list"],
   ["← →", "walk along the points of a chart"],
   ["Esc", "close"],
@@ -27,6 +28,7 @@ export function useShortcuts({ go, reload }: Controller) {
       const view = views.filter(({ parent }) => parent === undefined)[Number(event.key) - 1];
       if (event.key === "?") show("keys");
       else if (event.key === "r") reload();
+      else if (event.key === "m") addMark(event);
       else if (event.key === "/") focusSearch(event);
       else if (view !== undefined) go({ view: view.name });
     };
@@ -34,6 +36,15 @@ export function useShortcuts({ go, reload }: Controller) {
     return () => removeEventListener("keydown", onKey);
   }, []);
   return { dialog, show };
+}
+
+/** Adds a mark to the chart under the pointer or with the focus, else to the first one. */
+function addMark(event: KeyboardEvent): void {
+  const chart = ["figure:hover", "figure:focus-within", "figure"].find((one) => document.querySelector(one) !== null);
+  const button = document.querySelector<HTMLElement>(`${chart} [data-key=m]`);
+  if (button === null || document.querySelector("dialog[open]") !== null) return;
+  event.preventDefault();
+  button.click();
 }
 
 function focusSearch(event: KeyboardEvent): void {
@@ -47,7 +58,7 @@ function focusSearch(event: KeyboardEvent): void {
 
 export function ShortcutList({ close }: { readonly close: () => void }): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} aria-label="Keyboard" onClose={close}>
       <h2>Keyboard</h2>

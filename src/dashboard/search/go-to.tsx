@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Address } from "../address.js";
 import { openRequest } from "../opened.js";
 import type { Page } from "../view.js";
@@ -24,7 +24,7 @@ interface GoToProps {
 /** A dialog that leads to a view, segment, experience, stream or deletion request by a part of its name or id. */
 export function GoTo({ page, close }: GoToProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const choose = ({ key, to }: Place) => {
     close();
     if (to === undefined) openRequest(key, page);

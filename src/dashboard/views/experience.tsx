@@ -32,6 +32,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const isKnown = experience !== undefined || hasValues;
   return {
     data: { experience, names, recent, fetched },
+    title: experience?.name,
     nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
     problems: isKnown ? [] : [`The service has no experience with the id “${id}”.`],
   };

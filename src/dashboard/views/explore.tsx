@@ -1,12 +1,13 @@
 import type { VNode } from "preact";
 import { useRef } from "preact/hooks";
-import { aggregations, intervals, seriesNamed } from "../address.js";
+import { aggregations, intervals, nameOf, seriesNamed } from "../address.js";
 import { Chart } from "../chart/chart.js";
 import { type Fetched, fetchSeries, nextSaveOf, type Series, type WantedSeries } from "../fetch-series.js";
 import { count, fullTime, type Unit, unitOf } from "../format.js";
 import { Card } from "../page/card.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
+import { labelled } from "./series-labels.js";
 import { SeriesPicker } from "./series-picker.js";
 import { ShareButtons } from "./share-buttons.js";
 
@@ -19,13 +20,24 @@ const units: readonly Unit[] = ["members", "messages", "people", "rate"];
 
 /** Any series together, one chart for each unit. */
 export async function load(page: Page): Promise<Loaded<Data>> {
-  const wanted = page.address.series.flatMap((name): WantedSeries | [] => seriesNamed(name) ?? []);
-  const fetched = await fetchSeries(wanted, page);
-  return { data: { wanted, fetched }, nextAt: nextSaveOf(fetched.series) };
+  const named = page.address.series.flatMap((name) => seriesNamed(name) ?? []);
+  const [fetched, wanted] = await Promise.all([fetchSeries(named, page), labelled(named, page)]);
+  return { data: { wanted, fetched: withLabels(fetched, wanted) }, nextAt: nextSaveOf(fetched.series) };
+}
+
+/** The fetched series with the labels of the wanted ones. */
+function withLabels({ series, refused }: Fetched, wanted: readonly WantedSeries[]): Fetched {
+  const labels = new Map(wanted.map((one) => [nameOf(one), one.label]));
+  const named = <S extends { readonly name: string; readonly label: string }>(one: S): S => ({
+    ...one,
+    label: labels.get(one.name) ?? one.label,
+  });
+  return { series: series.map(named), refused: refused.map(named) };
 }
 
 export function Show({ data: { wanted, fetched }, page }: { readonly data: Data; readonly page: Page }): VNode {
   const { address, go } = page;
+  const labels = new Map(wanted.map((one) => [nameOf(one), one.label]));
   return (
     <>
       <section class="card">
@@ -33,11 +45,11 @@ export function Show({ data: { wanted, fetched }, page }: { readonly data: Data;
         <SeriesPicker page={page} />
         <ul class="chips">
           {address.series.map((name) => (
-            <li key={name}>
-              {name}{" "}
+            <li key={name} title={name}>
+              {labels.get(name) ?? name}{" "}
               <button
                 type="button"
-                aria-label={`Remove ${name}`}
+                aria-label={`Remove ${labels.get(name) ?? name}`}
                 onClick={() => go({ series: address.series.filter((one) => one !== name) })}
               >
                 ×

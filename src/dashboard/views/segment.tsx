@@ -38,6 +38,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const isKnown = segment !== undefined || hasValues;
   return {
     data: { segment, users, recent, fetched },
+    title: segment?.name,
     nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
     problems: isKnown ? [] : [`The service has no segment with the id “${id}”.`],
   };

@@ -1,0 +1,126 @@
+import type { VNode } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { fullTime } from "../format.js";
+import type { ChartMark } from "../marks.js";
+import { momentOf, momentText } from "../page/moment.js";
+import type { Page } from "../view.js";
+import { useTask } from "../views/use-task.js";
+
+interface MarksProps {
+  readonly marks: readonly ChartMark[];
+  readonly page: Page;
+  /** Opens the dialog for a new mark. */
+  readonly onAdd: () => void;
+}
+
+/** The marks of a chart as a list. A key with the scope `metric:write` also gets buttons that add and delete one. */
+export function Marks({ marks, page, onAdd }: MarksProps): VNode | null {
+  const { run, isRunning, problem } = useTask(page);
+  const mayWrite = page.scopes.has("metric:write");
+  const remove = (id: string) =>
+    run(async (signal) => {
+      await page.client.removeMark(id, { signal });
+      page.reload();
+    });
+  return (
+    <>
+      {marks.length > 0 && (
+        <ul class="marks note" aria-label="Marks">
+          {marks.map(({ id, at, text }) => (
+            <li key={id}>
+              <time dateTime={new Date(at).toISOString()}>{fullTime(at, page.zone)}</time> {text}{" "}
+              {mayWrite && (
+                <button
+                  type="button"
+                  aria-label={`Delete the mark ${text}`}
+                  disabled={isRunning}
+                  onClick={() => remove(id)}
+                >
+                  ×
+                </button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {problem !== undefined && <p role="alert">{problem}</p>}
+      {mayWrite && (
+        <p class="note">
+          <button type="button" data-key="m" onClick={onAdd}>
+            Add mark
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+interface NewMarkProps {
+  /** Unix ms. */
+  readonly at: number;
+  readonly page: Page;
+  readonly close: () => void;
+}
+
+/** A dialog that adds a mark to all charts that contain its instant. */
+export function NewMark({ at, page, close }: NewMarkProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [text, setText] = useState("");
+  const [moment, setMoment] = useState(momentText(at, page.zone));
+  const { run, isRunning, problem } = useTask(page);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  const ts = momentOf(moment, page.zone);
+  const isWrong = Number.isNaN(ts);
+  const add = () =>
+    run(async (signal) => {
+      await page.client.putMark(newId(ts), { ts: String(ts), text: text.trim() }, { signal });
+      close();
+      page.reload();
+    });
+  return (
+    <dialog ref={dialog} aria-label="Add a mark" onClose={close}>
+      <form
+        class="controls"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!isWrong && text.trim() !== "") add();
+        }}
+      >
+        <label>
+          Text{" "}
+          <input
+            value={text}
+            maxLength={200}
+            placeholder="Release 2.0"
+            required
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+        <label>
+          At{" "}
+          <input
+            class="time"
+            size={20}
+            value={moment}
+            aria-invalid={isWrong || undefined}
+            onInput={({ currentTarget }) => setMoment(currentTarget.value)}
+          />
+        </label>
+        <button type="submit" disabled={isRunning}>
+          Add
+        </button>
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Cancel
+        </button>
+      </form>
+      {isWrong && <p role="alert">At needs a day, with or without a time: 2026-11-23 14:00.</p>}
+      {problem !== undefined && <p role="alert">{problem}</p>}
+    </dialog>
+  );
+}
+
+/** An id that no other mark has, in the order of the instants. */
+function newId(ts: number): string {
+  const random = crypto.getRandomValues(new Uint32Array(2));
+  return `${new Date(ts).toISOString().slice(0, 10)}-${[...random].map((one) => one.toString(36)).join("")}`;
+}

@@ -1,0 +1,38 @@
+import { nameOf, type SeriesName } from "../address.js";
+import type { WantedSeries } from "../fetch-series.js";
+import type { Page } from "../view.js";
+
+const types: Readonly<Record<string, string>> = {
+  conversionrate: "conversion rate",
+  potentialreach: "potential reach",
+  actualreach: "actual reach",
+};
+
+/**
+ * Labels series with the names of the catalogue, one request for each segment and experience. A series that the
+ * catalogue does not have, or whose name cannot be read, has its own name.
+ */
+export async function labelled(series: readonly SeriesName[], { client, signal }: Page): Promise<WantedSeries[]> {
+  const names = new Map<string, Promise<string | undefined>>();
+  const named = ({ dimension, dimension_id: id }: SeriesName) => {
+    const key = `${dimension}.${id}`;
+    const read = () => {
+      if (dimension !== "segment" && dimension !== "experience") return Promise.resolve(undefined);
+      return client.page(dimension, { id }, { signal }).then(
+        ({ data }) => data[0]?.name,
+        () => undefined,
+      );
+    };
+    const name = names.get(key) ?? read();
+    names.set(key, name);
+    return name;
+  };
+  return Promise.all(
+    series.map(async (one) => {
+      const name = await named(one);
+      const type = one.dimension_type;
+      const label = name === undefined ? nameOf(one) : type === "size" ? name : `${name}, ${types[type] ?? type}`;
+      return { ...one, label };
+    }),
+  );
+}
