@@ -242,6 +242,7 @@ export function composeSeries(
       ...listingRoutes({
         series: stores.series,
         streams: streamList({ series: stores.series, counts: stores.counts, sums, keep }),
+        catalogue: stores.catalogue,
         orders,
         clock,
       }),

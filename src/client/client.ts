@@ -88,8 +88,8 @@ export function createClient(options: ClientOptions) {
     key: (options?: CallOptions) => read<KeyInfo>({ method: "GET", path: "/api/key" }, options),
 
     /**
-     * Yields all series with at least one point; optional filters are `dimension` and a `prefix` of ids. Scope
-     * `metric:read`.
+     * Yields all series with at least one point; optional filters are `dimension` and a `prefix` of ids, and
+     * `catalogue: false` for segments or experiences that only have points. Scope `metric:read`.
      */
     series: listOf<ListedSeries>("/api/series"),
     /** Yields all streams. Scope `metric:read`. */

@@ -12,6 +12,7 @@ import { ListMeta, searchQuery } from "../core/list-page.js";
 import { fetchPage, oneOf, success, TimeOrNull } from "../core/responses.js";
 import { type Route, route, type SchemaIssue } from "../core/route.js";
 import { isTrendSort, rowValue, trendPage, trendSorts, trendSortsText, windowQuery } from "../core/trend-page.js";
+import { type UncataloguedDependencies, uncataloguedSeries } from "./uncatalogued-series.js";
 
 export const Stream = Type.Object(
   {
@@ -48,6 +49,11 @@ const seriesListQuery = {
     }),
   ),
   prefix: Type.String({ default: "", description: "Prefix of the ids; case-sensitive." }),
+  catalogue: Type.Boolean({
+    default: true,
+    description:
+      "`false`: only series whose segment or experience is not in the catalogue, so that only its points are known; needs `dimension`.",
+  }),
   ...searchQuery([], "`id` and `name` both sort by dimension and id: the name of a series is its id."),
 };
 
@@ -66,12 +72,13 @@ export const ListedSeries = Type.Object(
 export interface ListingDependencies {
   readonly series: Pick<SeriesStore, "list" | "count">;
   readonly streams: StreamList;
+  readonly catalogue: UncataloguedDependencies["catalogue"];
   readonly orders: ListOrders;
   readonly clock: Clock;
 }
 
 /** Routes that list series and streams. */
-export function listingRoutes({ series, streams, orders, clock }: ListingDependencies): readonly Route[] {
+export function listingRoutes({ series, streams, catalogue, orders, clock }: ListingDependencies): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -82,16 +89,21 @@ export function listingRoutes({ series, streams, orders, clock }: ListingDepende
         tag: "metrics",
         summary: "List series",
         description:
-          "Use it to find series to fetch: lists every series with at least one point, by dimension and id. With InfluxDB, series written by another process appear within 10 s. Errors 400: `unknown_dimension`, `bad_after`, `bad_limit`, `bad_q`.",
+          "Use it to find series to fetch: lists every series with at least one point, by dimension and id. With InfluxDB, series written by another process appear within 10 s. Errors 400: `unknown_dimension`, `bad_flag`, `too_many_entries`, `bad_after`, `bad_limit`, `bad_q`.",
       },
       query: seriesListQuery,
       responses: { 200: success("SeriesListAnswer", Type.Array(ListedSeries), { meta: ListMeta }) },
-      async handler({ query: { dimension, prefix, q = "", order, ...page } }) {
+      async handler({ query: { dimension, prefix, q = "", order, catalogue: isAll, ...page } }) {
         const wanted = dimension === undefined ? undefined : dimensionNamed(dimension);
         const among = { dimension: wanted, prefix, contains: searchText(q) };
+        let total: number | undefined;
         const { items, meta } = await fetchPage(page, async (after, limit) => {
           const last = after === undefined ? undefined : readPlace(after);
-          const found = await listSeries(series, { ...among, after: last, limit, descending: order === "desc" });
+          const asked = { ...among, after: last, limit, descending: order === "desc" };
+          const { found, ...counted } = isAll
+            ? { found: await listSeries(series, asked), total: undefined }
+            : await uncataloguedSeries(asked, { series, catalogue });
+          total = counted.total;
           return found.map((one) => ({ ...one, id: `${one.dimension.name}.${one.id}`, dimension_id: one.id }));
         });
         return {
@@ -100,7 +112,7 @@ export function listingRoutes({ series, streams, orders, clock }: ListingDepende
             dimension_id,
             dimension_types: [...types],
           })),
-          meta: { ...meta, total: await countSeries(series, among) },
+          meta: { ...meta, total: total ?? (await countSeries(series, among)) },
         };
       },
     }),
