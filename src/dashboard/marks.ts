@@ -1,47 +1,38 @@
 import type { Mark } from "../client/client.js";
 import { seriesNamed } from "./address.js";
-import { HOUR } from "./duration.js";
 import type { Series } from "./fetch-series.js";
+import { kept } from "./kept.js";
 import { windowOf } from "./time-window.js";
 import type { Page, View } from "./view.js";
 
 /** Marks per request. */
 const LIMIT = 1_000;
-/** Marks change seldom: a refresh by the timer keeps them for so long, ms. */
-const KEPT_MS = 6 * HOUR;
 
 interface ReadMarks {
-  /** Instant of the request, Unix ms. */
-  readonly at: number;
   readonly found: readonly Mark[];
   readonly problems: readonly string[];
 }
 
-/** Returns a function that reads the marks of a view with charts, or keeps them. A failure keeps the last ones. */
-export function marksReader() {
-  let last: ReadMarks = { at: 0, found: [], problems: [] };
-  return async (page: Page, isRefresh: boolean, { canCompare = false }: View): Promise<ReadMarks> => {
-    if (!canCompare) return { at: 0, found: [], problems: [] };
-    if (isRefresh && page.now - last.at < KEPT_MS) return last;
-    try {
-      last = { at: page.now, found: await fetchMarks(page), problems: [] };
-    } catch (error) {
-      page.signal.throwIfAborted();
-      const why = error instanceof Error ? error.message : String(error);
-      last = { at: 0, found: last.found, problems: [`The marks are not up to date. ${why}`] };
-    }
-    return last;
-  };
+/** Reads the marks for the charts of a view. A failure does not affect the view. */
+export async function marksFor(page: Page, { canCompare = false }: View): Promise<ReadMarks> {
+  if (!canCompare) return { found: [], problems: [] };
+  try {
+    return { found: await keptMarks(page), problems: [] };
+  } catch (error) {
+    page.signal.throwIfAborted();
+    const why = error instanceof Error ? error.message : String(error);
+    return { found: [], problems: [`The marks could not be read. ${why}`] };
+  }
 }
 
 /** Marks from the start of the window on. They have no end, so that they are also those of a later window. */
-async function fetchMarks({ client, address, now, signal }: Page): Promise<Mark[]> {
+const keptMarks = kept(async ({ client, address, now, signal }): Promise<Mark[]> => {
   // Series of segments have the longest slots, so their window begins first.
   const { from } = windowOf(address, "segment", now);
   const found: Mark[] = [];
   for await (const mark of client.marks({ startdate: from, limit: LIMIT }, { signal })) found.push(mark);
   return found;
-}
+});
 
 /** A mark of a chart. */
 export interface ChartMark {

@@ -15,6 +15,8 @@ export interface Page {
   readonly marks: readonly Mark[];
   /** Instant of the load, Unix ms. */
   readonly now: number;
+  /** Whether the timer loads the view again, so that parts that change seldom may be kept. */
+  readonly isRefresh: boolean;
   /** Aborts requests whose result is no longer wanted. */
   readonly signal: AbortSignal;
   /** Shows another state of the page. The back button returns, unless `replace` is set. */

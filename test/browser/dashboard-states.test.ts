@@ -296,6 +296,18 @@ describe("States of the dashboard in Chromium", function () {
       await state(page, "ready");
       expect(await page.locator('th[data-series="segment.hello.size"]').count()).to.equal(1);
       expect(await page.locator('figure data[value="42"]').count()).to.be.above(0);
+      expect(await page.innerText("[data-figure=segments]")).to.include("and 1 with points only");
+      await page.getByRole("link", { name: "Segments", exact: true }).click();
+      await page.getByRole("table", { name: "Segments that only have points" }).getByRole("link").waitFor();
+      await state(page, "ready");
+      expect(await page.innerText("main")).to.include("1 not in the catalogue");
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Go to" }).fill("ELL");
+      await page.clock.runFor(300);
+      await page.getByRole("option", { name: "hello" }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForSelector("main[data-view=segment][data-state=ready]");
+      expect(new URL(page.url()).searchParams.get("id")).to.equal("hello");
       await page.context().close();
     } finally {
       await service.stop();

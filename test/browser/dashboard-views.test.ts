@@ -15,9 +15,17 @@ const views = [
     "overview",
     "",
     "Overview",
-    ["GET /metrics", "GET /api/segment", "GET /api/experience", "GET /api/stream", "POST /api/metric", "GET /api/mark"],
+    [
+      "GET /metrics",
+      "GET /api/segment",
+      "GET /api/experience",
+      "GET /api/stream",
+      "GET /api/series",
+      "POST /api/metric",
+      "GET /api/mark",
+    ],
   ],
-  ["segments", "", "Segments", ["GET /api/segment", "POST /api/metric"]],
+  ["segments", "", "Segments", ["GET /api/segment", "GET /api/series", "POST /api/metric"]],
   [
     "segment",
     "&id=newsletter",
@@ -118,6 +126,6 @@ describe("Views of the dashboard in Chromium", function () {
     expect(requests).to.deep.equal([]);
     await page.clock.fastForward(7_000);
     await until("the view is loaded again", () => requests.includes("POST /api/metric"));
-    expect(requests).to.deep.equal(["GET /api/segment", "POST /api/metric"]);
+    expect(requests).to.deep.equal(["GET /api/segment", "GET /api/series", "POST /api/metric"]);
   });
 });

@@ -1,7 +1,7 @@
 import { ApiError, type Client, createClient, type KeyInfo, NotReached } from "../../client/client.js";
 import { type Address, addressText, nextAddress, readAddress } from "../address.js";
 import type { Zone } from "../format.js";
-import { marksReader } from "../marks.js";
+import { marksFor } from "../marks.js";
 import type { Page, View, ViewScript } from "../view.js";
 import { views } from "../views.js";
 import { scheduler } from "./schedule.js";
@@ -92,8 +92,7 @@ export function startController(draw: (state: State, controller: Controller) => 
   let client: Client | undefined;
   let isKeyChecked = false;
   let current: AbortController | undefined;
-  const readMarks = marksReader();
-  const schedule = scheduler(() => void load({ isRefresh: true }));
+  const schedule = scheduler(() => void load({ isRefresh: state.phase === "ready" }));
   const checks = scheduler(() => void check());
 
   const controller: Controller = {
@@ -191,11 +190,12 @@ export function startController(draw: (state: State, controller: Controller) => 
     const key = state.key as KeyInfo;
     const scopes: ReadonlySet<string> = new Set(key.scopes);
     const { go, reload, link } = controller;
-    const page: Page = { client: ready, address, scopes, key, zone, marks: [], now, signal, go, reload, link };
+    const given = { client: ready, address, scopes, key, zone, now, isRefresh, signal };
+    const page: Page = { ...given, marks: [], go, reload, link };
     const script = await loadScript(view, signal);
     const { data, title, isEmpty = false, nextAt, problems = [] } = await script.load(page);
     signal.throwIfAborted();
-    const marks = await readMarks(page, isRefresh, view);
+    const marks = await marksFor(page, view);
     const shown: Shown = {
       view,
       script,

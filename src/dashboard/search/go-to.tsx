@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Address } from "../address.js";
 import { openRequest } from "../opened.js";
 import type { Page } from "../view.js";
+import { segmentsWithPoints } from "../views/segments-with-points.js";
 import { views } from "../views.js";
 import { Combobox, type Option } from "./combobox.js";
 
@@ -53,10 +54,11 @@ async function findPlaces(text: string, { client, scopes }: Page, signal: AbortS
     .map(({ name, label }): Place => ({ key: name, text: label, note: "view", to: { view: name } }));
   if (text === "" || !scopes.has("metric:read")) return named;
   const query = { limit: OPTIONS, q: text };
-  const [segments, experiences, streams] = await Promise.all([
+  const [segments, experiences, streams, points] = await Promise.all([
     client.page("segment", query, { signal }),
     client.page("experience", query, { signal }),
     client.page("stream", query, { signal }),
+    segmentsWithPoints({ client, signal }, OPTIONS, text),
   ]);
   const place = (view: "segment" | "experience" | "stream", id: string, name: string): Place => {
     return { key: `${view}.${id}`, text: name, note: name === id ? view : `${view} ${id}`, to: { view, id } };
@@ -64,6 +66,7 @@ async function findPlaces(text: string, { client, scopes }: Page, signal: AbortS
   return [
     ...named,
     ...segments.data.map(({ id, name }) => place("segment", id, name)),
+    ...(points?.data ?? []).map(({ dimension_id: id }) => place("segment", id, id)),
     ...experiences.data.map(({ id, name }) => place("experience", id, name)),
     ...streams.data.map(({ stream }) => place("stream", stream, stream)),
   ];

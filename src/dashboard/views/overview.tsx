@@ -5,6 +5,7 @@ import { Sparkline } from "../chart/sparkline.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
 import { changeOf, countedWindow, hasMoved, type Moved, sampledWindow } from "../figures.js";
 import { amount, count, relative, type Unit } from "../format.js";
+import { kept } from "../kept.js";
 import { type Column, Table } from "../list/table.js";
 import { messageSeries, rateOf, seriesOf, sizeOf } from "../list/wanted.js";
 import { type Optional, optional } from "../optional.js";
@@ -16,6 +17,7 @@ import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
 import { type DayTotals, dayTotals, messagesByStream, type StreamShares, wantedDays } from "./messages-by-stream.js";
 import { PointsOnly, wantedPoints } from "./points-only.js";
+import { segmentsWithPoints } from "./segments-with-points.js";
 
 /** The largest streams of the chart; all others are one series. */
 const STREAMS = 8;
@@ -25,6 +27,8 @@ const REFRESH_MS = 60_000;
 interface Data {
   readonly service: ServiceMetrics;
   readonly segments: Optional<ListPage<ListedSegment>>;
+  /** Number of segments that only have points. */
+  readonly segmentsOfPoints: number;
   readonly experiences: Optional<ListPage<ListedExperience>>;
   readonly fetched: Fetched;
   readonly days: DayTotals | undefined;
@@ -33,16 +37,19 @@ interface Data {
   readonly points: readonly ListedSeries[];
 }
 
+const countOfPoints = kept(async (page) => (await segmentsWithPoints(page, 1))?.meta.total ?? 0);
+
 /** State of the service, messages and changes. The first request is made alone, so a revoked key costs one. */
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, now, signal } = page;
   const service = readServiceMetrics(await client.serviceMetrics({ signal }));
   const moved = { sort: "movement", order: "desc", limit: ROWS } as const;
   const largest = { sort: "now", order: "desc", limit: STREAMS, ...countedWindow(page) } as const;
-  const [segments, experiences, streams] = await Promise.all([
+  const [segments, experiences, streams, segmentsOfPoints] = await Promise.all([
     optional(client.page("segment", { ...moved, ...sampledWindow("segment", page) }, { signal })),
     optional(client.page("experience", { ...moved, ...sampledWindow("experience", page) }, { signal })),
     optional(client.page("stream", largest, { signal })),
+    countOfPoints(page),
   ]);
   const entries = [segments, experiences, streams].reduce((sum, { value }) => sum + (value?.meta.total ?? 0), 0);
   const points = entries > 0 ? [] : (await client.page("series", { limit: ROWS }, { signal })).data;
@@ -59,6 +66,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
     data: {
       service,
       segments,
+      segmentsOfPoints,
       experiences,
       fetched,
       days: dayTotals(fetched, now),
@@ -71,13 +79,13 @@ export async function load(page: Page): Promise<Loaded<Data>> {
 }
 
 export function Show({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
-  const { service, segments, experiences, fetched, days, shares, points } = data;
+  const { service, segments, segmentsOfPoints, experiences, fetched, days, shares, points } = data;
   if (points.length === 0 && shares.streams === 0 && !segments.value?.meta.total && !experiences.value?.meta.total)
     return <FirstSteps title="Overview" />;
   return (
     <>
       <h1 class="hidden">Overview</h1>
-      <Figures service={service} segments={segments} days={days} />
+      <Figures service={service} segments={segments} segmentsOfPoints={segmentsOfPoints} days={days} />
       {points.length > 0 && <PointsOnly points={points} fetched={fetched} page={page} />}
       <Card title="Messages by stream">
         <Chart series={shares.series} refused={shares.refused} page={page} canStack />
@@ -117,10 +125,11 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
 interface FiguresProps {
   readonly service: ServiceMetrics;
   readonly segments: Data["segments"];
+  readonly segmentsOfPoints: number;
   readonly days: DayTotals | undefined;
 }
 
-function Figures({ service, segments, days }: FiguresProps): VNode {
+function Figures({ service, segments, segmentsOfPoints, days }: FiguresProps): VNode {
   const open = service.value("deletions_open") ?? 0;
   const stuck = service.value("deletions_stuck") ?? 0;
   const wrong = service.stores.filter(({ state }) => state !== "up");
@@ -137,7 +146,13 @@ function Figures({ service, segments, days }: FiguresProps): VNode {
         value={segments.value?.meta.total}
         text={segments.value && count(segments.value.meta.total)}
       >
-        {segments.refusal ?? (first === undefined || !hasMoved(first) ? "" : `changed most: ${first.name}`)}
+        {segments.refusal ??
+          [
+            segmentsOfPoints === 0 ? [] : `and ${count(segmentsOfPoints)} with points only`,
+            first === undefined || !hasMoved(first) ? [] : `changed most: ${first.name}`,
+          ]
+            .flat()
+            .join("; ")}
       </Figure>
       <Figure name="deletions" title="Open deletions" value={open} text={count(open)} isGood={stuck === 0}>
         {stuck === 0 ? "none stuck" : `${count(stuck)} stuck ▲`}
