@@ -12,14 +12,14 @@ interface SeriesOf<Dimension, Type> {
 export type StoredSeries =
   | SeriesOf<"experience", Reach>
   | SeriesOf<"experiencegroup", Reach>
-  | SeriesOf<"segment" | "segsize", "size">
+  | SeriesOf<"segment" | "segsize", "size" | "joined" | "left">
   | SeriesOf<"stream", "size">;
 
 /** A readable series: the stored and computed types of each dimension. */
 export type ReadableSeries =
   | SeriesOf<"experience", Reach | "conversionrate">
   | SeriesOf<"experiencegroup", Reach | "conversionrate">
-  | SeriesOf<"segment" | "segsize", "size">
+  | SeriesOf<"segment" | "segsize", "size" | "joined" | "left">
   | SeriesOf<"stream", "size">;
 
 /** Window and buckets of a series to read. Absent fields have the service's defaults. */

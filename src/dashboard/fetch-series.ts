@@ -1,6 +1,6 @@
 import { ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
 import { type Address, nameOf, type SeriesName } from "./address.js";
-import { type Unit, unitOf } from "./format.js";
+import { isCounted, type Unit, unitOf } from "./format.js";
 import { newestWindow, type TimeWindow, windowBefore, windowOf } from "./time-window.js";
 
 /** One value for each bucket of a window; null where nothing was saved. */
@@ -193,7 +193,7 @@ export const newestOf = (series: Series | undefined): number | null =>
   series?.values.findLast((value) => value !== null) ?? null;
 
 /**
- * Compares the series with the window before, in complete buckets: the sum of messages, otherwise the newest value and
+ * Compares the series with the window before, in complete buckets: the sum of counts, otherwise the newest value and
  * that of the same bucket before. Undefined unless both have values.
  */
 export function comparisonOf(series: Series): { now: number; before: number } | undefined {
@@ -202,7 +202,7 @@ export function comparisonOf(series: Series): { now: number; before: number } | 
     const isOpen = isUnfinished(series, series.window.buckets[at] as number);
     return now === null || before == null || isOpen ? [] : [{ now, before }];
   });
-  if (series.unit !== "messages" || series.aggregation !== "sum") return pairs.at(-1);
+  if (!isCounted(series.unit) || series.aggregation !== "sum") return pairs.at(-1);
   if (pairs.length === 0) return undefined;
   return pairs.reduce((sum, pair) => ({ now: sum.now + pair.now, before: sum.before + pair.before }));
 }

@@ -10,6 +10,8 @@ import { windowOf } from "./time-window.js";
 // - Value of a window: the newest saved value of a sampled series (members, reach, conversion) before its end.
 // - Change of a window: that value less the one at the start of the window, or less the first one after it, which is
 //   then named: "since 12 Oct".
+// - Joined and left: the people who joined and left between the two sizes of a change, so that joined less left is the
+//   change.
 // The window is the window of the trend. Lists take it as `startdate` and `enddate`, so that a row, the order of the
 // rows and the page of one entry have the same figures.
 

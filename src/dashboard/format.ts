@@ -44,16 +44,21 @@ export function bucketLabel(ts: number, step: number, zone: Zone): string {
 }
 
 /** Unit of the values of a series. */
-export type Unit = "members" | "messages" | "people" | "rate";
+export type Unit = "members" | "moves" | "messages" | "people" | "rate";
 
 export const unitOf = (dimension: string, type: string): Unit => {
   if (type === "conversionrate") return "rate";
+  if (type === "joined" || type === "left") return "moves";
   if (dimension === "stream") return "messages";
   return dimension === "segment" || dimension === "segsize" ? "members" : "people";
 };
 
+/** Whether values of the unit are counted in their slot, so that their sum has a meaning. */
+export const isCounted = (unit: Unit) => unit === "messages" || unit === "moves";
+
 const unitTitle: Readonly<Record<Unit, string>> = {
   members: "Members",
+  moves: "People who joined or left",
   messages: "Messages",
   people: "People",
   rate: "Conversion rate",
@@ -64,7 +69,7 @@ const aggregationTitle: Readonly<Record<string, string>> = { max: "largest", min
 export function chartTitle(unit: Unit, aggregation: string, interval: string): string {
   const bucket = intervalWords(interval);
   if (unit === "rate") return `${unitTitle.rate} of each ${bucket}`;
-  if (unit === "messages" && aggregation === "sum") return `${unitTitle.messages} per ${bucket}`;
+  if (isCounted(unit) && aggregation === "sum") return `${unitTitle[unit]} per ${bucket}`;
   return `${unitTitle[unit]}, ${aggregationTitle[aggregation] ?? aggregation} of each ${bucket}`;
 }
 

@@ -28,6 +28,11 @@ export interface ProfileChange {
   readonly entity: StoredEntity;
   /** Segments with a new statement in `entity.memberships`. */
   readonly changedSegments: ReadonlySet<string>;
+  /**
+   * Segments whose number of members changes, by how many: 1 if the person joins, -1 for each member who leaves. Of
+   * several members that are merged one stays.
+   */
+  readonly moves: readonly (readonly [segment: string, change: number])[];
   /** Bindings in `entity.bindings` that are new or begin earlier than before. */
   readonly changedBindings: readonly Binding[];
   /** Live profiles merged into this one, with the revisions they were read at. */
@@ -87,8 +92,9 @@ export interface EntityStore {
 
   /**
    * Stores all of it or nothing: messages in the history, each counted once for its stream in the slot of its event
-   * time; profiles with their identities, memberships and keys; segments. Removes the profiles of `mergedFrom` and
-   * moves their identities to the merged profile. Resolves with true when the commit survives a crash. Resolves with
+   * time; profiles with their identities, memberships and keys; segments; the moves of the profiles, counted in the
+   * slot of the newest arrival. Removes the profiles of `mergedFrom` and moves their identities to the merged profile.
+   * Resolves with true when the commit survives a crash. Resolves with
    * false, and stores nothing, when the plan is outdated: a revision or an owner has changed, a deletion was accepted
    * since, the commit names segments and one was deleted since, or a message with one of these ids is already stored.
    */

@@ -25,15 +25,17 @@ export interface Dimension {
   readonly storedTypes: readonly string[];
   /** Types computed from stored ones: type → [numerator, denominator]. */
   readonly ratios: Readonly<Record<string, readonly [string, string]>>;
-  readonly defaultAggregation: Aggregation;
+  /**
+   * Stored types that are counted during the slot: they are due when it ends, and are summed by default. The others are
+   * sampled: they are due when it starts, and their default is the largest value.
+   */
+  readonly countedTypes: readonly string[];
   /** The id that represents every id of the catalogue in a fetch. */
   readonly everyId?: string;
   /** The id of a series that is computed: in each slot the sum over all series of the dimension and type. */
   readonly sumId?: string;
   /** Ids that cannot be written. */
   readonly reservedIds: readonly string[];
-  /** When the slot's value is due: a count when the slot ends, a sampled size when it starts. */
-  readonly due: "start" | "end";
   /** Sampling of its values by the recorder; absent for a dimension of counts. */
   readonly sampling?: Sampling;
 }
@@ -71,9 +73,8 @@ export const experience = {
   slotMs: HOUR,
   storedTypes: ["size", "potentialreach", "actualreach", "converted"],
   ratios: { conversionrate: ["actualreach", "potentialreach"] },
-  defaultAggregation: "max",
+  countedTypes: [],
   reservedIds: [],
-  due: "start",
   sampling: {
     ids: async (audiences) => (await audiences.experiences()).map(({ id }) => id),
     sample: async (audiences, ids) =>
@@ -112,17 +113,16 @@ async function sampleGroups(audiences: AudienceCounts, groups: ReadonlySet<strin
   ]);
 }
 
-/** Members of each segment, every 2 hours. */
+/** Members of each segment, and the number of people who joined and left it, every 2 hours. */
 export const segment = {
   name: "segment",
   aliases: ["segsize"],
   slotMs: 2 * HOUR,
-  storedTypes: ["size"],
+  storedTypes: ["size", "joined", "left"],
   ratios: {},
-  defaultAggregation: "max",
+  countedTypes: ["joined", "left"],
   everyId: EVERY_SEGMENT,
   reservedIds: COLLECTIVE_IDS,
-  due: "start",
   sampling: {
     ids: (audiences) => audiences.segments(),
     sample: async (audiences, ids) =>
@@ -143,10 +143,9 @@ export const stream = {
   slotMs: HOUR,
   storedTypes: ["size"],
   ratios: {},
-  defaultAggregation: "sum",
+  countedTypes: ["size"],
   sumId: EVERY_STREAM,
   reservedIds: COLLECTIVE_IDS,
-  due: "end",
 } as const satisfies Dimension;
 
 /** Every dimension. A new one is an object above and its place here. */
@@ -162,6 +161,11 @@ const byName = new Map(dimensions.flatMap((d) => [d.name, ...d.aliases].map((nam
 /** Returns the dimension of that name or alias. */
 export function dimensionNamed(name: string): Dimension | undefined {
   return byName.get(name);
+}
+
+/** Returns whether values of the type are counted during a slot: see `countedTypes`. */
+export function isCounted({ dimension, type }: { readonly dimension: Dimension; readonly type: string }): boolean {
+  return dimension.countedTypes.includes(type);
 }
 
 /** Every name and alias, for messages and schemas. */

@@ -96,8 +96,9 @@ export interface SharedEpochs {
   read(version: number): Promise<{ readonly version: number; readonly counts: EpochCounts } | undefined>;
 }
 
-/** Messages counted for a stream in the slot that starts at `slot` (Unix ms). */
+/** Messages of a stream in the slot that starts at `slot` (Unix ms), or people who joined or left a segment. */
 export interface SlotCount {
+  /** Name of the stream, or of another count: see `moveCounts`. */
   readonly stream: string;
   readonly slot: number;
   readonly count: number;
@@ -112,7 +113,10 @@ export interface CountedStream {
   readonly lastArrival: number;
 }
 
-/** PORT. Counts of the messages of streams. Times are Unix ms. Rejects as every store does: see `ServiceErrorOf`. */
+/**
+ * PORT. Counts of the messages of streams, and of the people who join and leave segments. Times are Unix ms. Rejects as
+ * every store does: see `ServiceErrorOf`.
+ */
 export interface SlotCounts {
   /**
    * Returns counts of slots starting before `before` that were never saved, or have grown since; oldest first, at most

@@ -292,7 +292,9 @@ describe("Charts of the dashboard in Chromium", function () {
     ] as const) {
       const { page } = await on.open(`?view=${view}&${search}`);
       await state(page, "ready");
-      expect(await page.locator(".step data, dl.facts data").first().getAttribute("value"), view).to.equal(String(newest));
+      expect(await page.locator(".step data, dl.facts data").first().getAttribute("value"), view).to.equal(
+        String(newest),
+      );
     }
   });
 

@@ -99,6 +99,24 @@ describe("The dashboard at real size in Chromium", function () {
     expect(newest).to.equal(String(sizeAt(index, slots.length - 1)));
   });
 
+  it("A segment's page shows how many people joined and left between the two sizes of its change", async () => {
+    const id = segmentId(4_000);
+    const { startdate } = sampledWindow("segment", {
+      address: readAddress(`?view=segment&id=${id}&range=24h`),
+      now: NOW,
+    });
+    const counted = slots.filter((ts) => ts + 2 * HOUR <= NOW);
+    const series = ["joined", "left"].map((type) => ({ dimension: "segment", dimension_id: id, dimension_type: type }));
+    const json = { series, ts: counted, values: [counted.map(() => 4), counted.map(() => 1)] };
+    expect((await on.service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
+    const { page } = await on.open(`?view=segment&id=${id}&range=24h`);
+    await state(page, "ready");
+    const all = counted.filter((ts) => ts >= startdate).length;
+    const facts = await page.locator("dl.facts").innerText();
+    expect(facts).to.include(`${4 * all} joined, ${all} left`);
+    expect(await page.locator("h2").allInnerTexts()).to.include("Joined and left");
+  });
+
   for (const window of ["range=24h", "range=7d", "range=52w", "from=2026-11-14T10:00:00Z&to=2026-11-19T10:00:00Z"]) {
     it(`List, own page and API have the same figures for ${window}`, async () => {
       for (const [kind, id, unit, heads] of [

@@ -30,7 +30,7 @@ const views = [
     "segment",
     "&id=newsletter",
     "The newsletter",
-    ["GET /api/segment", "GET /api/experience", "POST /api/metric", "GET /api/mark"],
+    ["GET /api/segment", "GET /api/experience", "POST /api/metric", "POST /api/metric", "GET /api/mark"],
   ],
   ["experiences", "", "Experiences", ["GET /api/experience", "POST /api/metric"]],
   [

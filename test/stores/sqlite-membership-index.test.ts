@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { deletedSegmentsSchema } from "../../src/stores/sqlite/deleted-segments.js";
 import { membershipSchema, sqliteMembershipIndex } from "../../src/stores/sqlite/membership-index.js";
+import { slotCountSchema } from "../../src/stores/sqlite/slot-counts.js";
 import { membershipIndexContract } from "../contracts/membership-index.contract.js";
 import { temporaryStores } from "../support/stores.js";
 
@@ -14,7 +15,7 @@ describe("sqlite: large segments", () => {
   /** Statements about these segments, of entities from one number to another, with a time. */
   function filled(...ranges: readonly (readonly [string, number, number, 0 | 1, number])[]) {
     const db = new DatabaseSync(":memory:");
-    db.exec(`PRAGMA foreign_keys = OFF; ${membershipSchema} ${deletedSegmentsSchema}`);
+    db.exec(`PRAGMA foreign_keys = OFF; ${membershipSchema} ${deletedSegmentsSchema} ${slotCountSchema}`);
     const fill = db.prepare(`INSERT INTO membership
       WITH RECURSIVE n (i) AS (SELECT ?2 UNION ALL SELECT i + 1 FROM n WHERE i < ?3)
       SELECT printf('%08d', i), ?1, ?4, ?5, ?5, 1, 0 FROM n`);

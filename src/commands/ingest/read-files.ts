@@ -1,5 +1,6 @@
 import { CsvReader, type CsvRecord } from "../../formats/csv.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
+import { isCounted } from "../../metrics/dimensions.js";
 import type { Series } from "../../metrics/series.js";
 import {
   instantIssue,
@@ -153,7 +154,7 @@ export class SeriesNumbers {
   #add(series: Series): number {
     const number = this.series.length;
     this.series.push(series);
-    this.foldings.push(this.#folding ?? (series.dimension.defaultAggregation === "sum" ? "sum" : "last"));
+    this.foldings.push(this.#folding ?? (isCounted(series) ? "sum" : "last"));
     this.#numbers.set(series, number);
     return number;
   }

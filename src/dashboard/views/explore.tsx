@@ -16,7 +16,7 @@ interface Data {
   readonly fetched: Fetched;
 }
 
-const units: readonly Unit[] = ["members", "messages", "people", "rate"];
+const units: readonly Unit[] = ["members", "moves", "messages", "people", "rate"];
 
 /** Any series together, one chart for each unit. */
 export async function load(page: Page): Promise<Loaded<Data>> {

@@ -12,6 +12,7 @@ import { rangeOf } from "../range.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
 import { findExperiences } from "./find-experiences.js";
+import { findMoves, JoinedAndLeft, type Moves, movesOf } from "./joined-and-left.js";
 import { Members } from "./members.js";
 
 interface Data {
@@ -21,23 +22,25 @@ interface Data {
   /** Newest values, whatever the range is. */
   readonly recent: Fetched;
   readonly fetched: Fetched;
+  readonly moves: Moves | undefined;
 }
 
 const REFRESH_MS = 60_000;
 
-/** One segment: its size, its trend, the experiences that use it, its members. */
+/** One segment: its size, its trend, who joined and left, the experiences that use it, its members. */
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
   const id = address.id as string;
   const listed = await client.page("segment", { id, ...sampledWindow("segment", page) }, { signal });
   const segment = listed.data[0];
-  const [users, { recent, fetched, hasValues }] = await Promise.all([
+  const [users, { recent, fetched, hasValues }, moves] = await Promise.all([
     segment === undefined ? [] : findExperiences(page, ({ audience, goal }) => audience === id || goal === id),
-    fetchWithRecent([sizeOf({ id, name: segment?.name ?? id })], page),
+    fetchWithRecent([sizeOf({ id, name: segment?.name ?? id }), ...movesOf(id)], page),
+    segment === undefined ? undefined : findMoves(segment, page),
   ]);
   const isKnown = segment !== undefined || hasValues;
   return {
-    data: { segment, users, recent, fetched },
+    data: { segment, users, recent, fetched, moves },
     title: segment?.name,
     nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
     problems: isKnown ? [] : [`The service has no segment with the id “${id}”.`],
@@ -45,7 +48,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
 }
 
 export function Show({
-  data: { segment, users, recent, fetched },
+  data: { segment, users, recent, fetched, moves },
   page,
 }: {
   readonly data: Data;
@@ -72,16 +75,22 @@ export function Show({
           {segment !== undefined && (
             <Fact name={`Change, ${rangeOf(page.address)}`}>{changeOf(segment, "members", page.zone)}</Fact>
           )}
+          {moves !== undefined && (
+            <Fact name={`Joined and left, ${rangeOf(page.address)}`}>
+              {count(moves.joined)} joined, {count(moves.left)} left
+            </Fact>
+          )}
         </dl>
       </section>
       <Card title="Trend">
-        <Chart series={fetched.series} refused={fetched.refused} page={page} />
+        <Chart series={fetched.series.filter(({ unit }) => unit === "members")} refused={fetched.refused} page={page} />
       </Card>
+      <JoinedAndLeft fetched={fetched} page={page} />
       <Card title="Experiences that use it">
         {users.length === 0 ? <p class="note">None.</p> : <Users id={id} users={users} page={page} />}
       </Card>
       {segment !== undefined && <Members segment={segment} page={page} />}
-      <ApiCall wanted={[size]} page={page} />
+      <ApiCall wanted={[size, ...movesOf(id)]} page={page} />
     </>
   );
 }

@@ -15,6 +15,22 @@ export function segmentsIn({ statements }: Memberships): string[] {
   return [...statements].flatMap(([segment, { member }]) => (member ? [segment] : [])).sort();
 }
 
+/**
+ * Returns how the number of members of segments changes when the memberships of one or several profiles become those of
+ * a draft; never by 0.
+ */
+export function movesTo(draft: MembershipDraft, before: readonly Memberships[]): (readonly [string, number])[] {
+  const merged = before.slice(1).flatMap(({ statements }) => [...statements.keys()]);
+  const { statements: after } = draft.memberships();
+  const moves: (readonly [string, number])[] = [];
+  for (const segment of merged.length === 0 ? draft.changed : new Set([...draft.changed, ...merged])) {
+    const members = before.filter(({ statements }) => statements.get(segment)?.member).length;
+    const change = (after.get(segment)?.member ? 1 : 0) - members;
+    if (change !== 0) moves.push([segment, change]);
+  }
+  return moves;
+}
+
 /** Memberships under construction: the newest statement per segment. The order of statements does not matter. */
 export class MembershipDraft {
   readonly #statements: Map<string, MembershipStatement>;

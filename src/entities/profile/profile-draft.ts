@@ -2,10 +2,10 @@ import type { BatchMessage } from "../collect/message.js";
 import type { ProfileChange } from "../ports.js";
 import { AttributesDraft } from "./attributes.js";
 import type { SegmentDeletions } from "./deleted-segments.js";
-import type { Binding, EntityId, StoredEntity } from "./entity.js";
+import type { Binding, EntityId, Memberships, StoredEntity } from "./entity.js";
 import type { EntityDocument, OpenedDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
-import { MembershipDraft, noMemberships } from "./memberships.js";
+import { MembershipDraft, movesTo, noMemberships } from "./memberships.js";
 
 /** A stored profile with its decrypted document. */
 export interface OpenProfile {
@@ -34,6 +34,8 @@ export class ProfileDraft {
   readonly #mergedIds: Set<EntityId>;
   readonly #mergedFrom: { readonly id: EntityId; readonly revision: number }[] = [];
   readonly #memberships: MembershipDraft;
+  /** The stored memberships of this profile and of those merged into it. */
+  readonly #storedMemberships: Memberships[];
   #draft = new AttributesDraft();
   #changes = 0;
   #parent: ProfileDraft | undefined;
@@ -47,6 +49,7 @@ export class ProfileDraft {
     this.#bindings = new Map(entity.bindings.map(({ hash, since }) => [hash, since]));
     this.#mergedIds = new Set(entity.mergedIds);
     this.#memberships = new MembershipDraft(entity.memberships);
+    this.#storedMemberships = [entity.memberships];
   }
 
   static stored({ entity, opened }: OpenProfile): ProfileDraft {
@@ -127,13 +130,16 @@ export class ProfileDraft {
     const changedBindings = bindings.filter(({ hash }) => this.#changedHashes.has(hash));
     const memberships = this.#memberships.memberships();
     const entity = { id, table, revision, born, bindings, mergedIds: [...this.#mergedIds], memberships, sealed };
-    return { entity, changedSegments: this.#memberships.changed, changedBindings, mergedFrom: this.#mergedFrom };
+    const { changed: changedSegments } = this.#memberships;
+    const moves = movesTo(this.#memberships, this.#storedMemberships);
+    return { entity, changedSegments, moves, changedBindings, mergedFrom: this.#mergedFrom };
   }
 
   #merge(other: ProfileDraft): void {
     other.#parent = this;
     this.#draft.merge(other.#draft.document());
     this.#memberships.merge(other.#memberships.memberships());
+    this.#storedMemberships.push(...other.#storedMemberships);
     for (const [hash, since] of other.#bindings) this.#bind(hash, since);
     for (const id of other.#mergedIds) this.#mergedIds.add(id);
     this.#mergedFrom.push(...other.#mergedFrom);

@@ -46,7 +46,8 @@ export const seriesFields = {
   }),
   dimension_type: text({
     enum: [...new Set(dimensions.flatMap(typesOf)), null],
-    description: "Type of the values. All types but `size` exist only for experience and experiencegroup.",
+    description:
+      "Type of the values. `joined` and `left` exist only for segment: the people who joined and left it. The other types but `size` exist only for experience and experiencegroup.",
   }),
   name: text({
     maxLength: NAME_LENGTH,
@@ -55,7 +56,8 @@ export const seriesFields = {
   aggregation: text({
     title: "Aggregation",
     enum: [...aggregations, null],
-    description: "Function over the saved values of an interval. Default: `sum` for stream, `max` for others.",
+    description:
+      "Function over the saved values of an interval. Default: `sum` for stream and for `joined` and `left`, `max` for others.",
   }),
   interval: text({
     ...duration,

@@ -1,5 +1,5 @@
-import type { Dimension } from "../dimensions.js";
-import { isSum, type SlotColumn, slotStart } from "../series.js";
+import { isCounted } from "../dimensions.js";
+import { isSum, type Series, type SlotColumn, slotStart } from "../series.js";
 import type { SeriesPlan } from "./plan.js";
 
 /** Times until which the values of a series stay unchanged without writes: docs/freshness.md. All Unix ms. */
@@ -35,7 +35,7 @@ export function isSaved(
   now: number,
 ): boolean {
   const { dimension } = plan.request;
-  const due = newestDue(dimension, now);
+  const due = newestDue(plan.request, now);
   if (due < plan.readFrom || due >= plan.to || plan.stored.some(isSum)) return false;
   return columns.every(({ from, values }) => !Number.isNaN(values[(due - from) / dimension.slotMs] ?? Number.NaN));
 }
@@ -49,9 +49,9 @@ export function isFresh({ since, freshUntil }: { since: number; freshUntil: numb
 }
 
 /** Returns the start of the newest due slot: a count is due when its slot has ended, a size when its slot begins. */
-export function newestDue(dimension: Dimension, now: number): number {
-  const open = slotStart(dimension, now);
-  return dimension.due === "end" ? open - dimension.slotMs : open;
+export function newestDue(series: Pick<Series, "dimension" | "type">, now: number): number {
+  const open = slotStart(series.dimension, now);
+  return isCounted(series) ? open - series.dimension.slotMs : open;
 }
 
 /**
@@ -60,11 +60,11 @@ export function newestDue(dimension: Dimension, now: number): number {
  */
 function saveSchedule(plan: SeriesPlan, isSaved: boolean, now: number): Freshness {
   const { dimension, window } = plan.request;
-  const due = newestDue(dimension, now);
+  const due = newestDue(plan.request, now);
   const open = slotStart(dimension, now);
   const next = open + dimension.slotMs;
   const waited = now - open >= SAVE_WAIT_MS;
-  const isComplete = isSaved || (dimension.due === "end" && waited);
+  const isComplete = isSaved || (isCounted(plan.request) && waited);
   const completeUntil = isComplete ? due + dimension.slotMs : due;
   if (isSaved || waited) return { completeUntil, nextSaveAt: next, freshUntil: next };
   if (window.to > due || window.to >= now) {

@@ -1,4 +1,4 @@
-import type { Dimension } from "../dimensions.js";
+import { isCounted } from "../dimensions.js";
 import type { SeriesWindow } from "../ports.js";
 import { type Series, slotStart } from "../series.js";
 import type { SeriesRequest } from "./request.js";
@@ -48,7 +48,7 @@ export function seriesPlan(request: SeriesRequest, now: number, keep?: number): 
   const lead = request.smooth && !empty ? SMOOTH_LEAD : 0;
   const start = first - lead * grid.step;
   const buckets = { start, step: grid.step, count: Math.round((end - start) / grid.step) };
-  const filled = request.fillEmpty ? fillable(dimension, buckets, now) : 0;
+  const filled = request.fillEmpty ? fillable(request, buckets, now) : 0;
   const expired = keep === undefined ? Number.NEGATIVE_INFINITY : now - keep;
   const from = nextSlot(Math.max(window.from, expired), slotMs);
   const to = Math.max(from, nextSlot(window.to, slotMs));
@@ -65,8 +65,9 @@ export function windowsOf({ stored, readFrom, to }: SeriesPlan): SeriesWindow[] 
  * Returns how many of these buckets, from the first, can have a value by now: they have started, and the slot of their
  * start is due.
  */
-function fillable(dimension: Dimension, { start, step, count }: Buckets, now: number): number {
-  const wait = dimension.due === "end" ? dimension.slotMs : 0;
+function fillable(request: SeriesRequest, { start, step, count }: Buckets, now: number): number {
+  const { dimension } = request;
+  const wait = isCounted(request) ? dimension.slotMs : 0;
   let known = Math.min(count, Math.max(0, Math.ceil((now - start) / step)));
   while (known > 0 && slotStart(dimension, start + (known - 1) * step) + wait > now) known -= 1;
   return known;

@@ -151,6 +151,6 @@ function pointEnds(buckets: Buckets): readonly string[] {
 /** Two plans of one key have the same values and the same due slot. */
 function keyOf({ request, buckets, lead, filled, readFrom, from, to }: SeriesPlan, now: number): string {
   const { dimension, id, type, aggregation, grid } = request;
-  const due = newestDue(dimension, now);
+  const due = newestDue(request, now);
   return `${dimension.name}\0${id}\0${type}\0${aggregation} ${grid.step} ${buckets.start} ${lead} ${filled} ${readFrom} ${from} ${to} ${due}`;
 }

@@ -1,7 +1,14 @@
 import { invalid } from "../../errors.js";
 import { durationRule, parseDuration } from "../../formats/duration.js";
 import { hasAtMost } from "../../text.js";
-import { type Aggregation, aggregations, type Dimension, dimensionNamed, dimensionNames } from "../dimensions.js";
+import {
+  type Aggregation,
+  aggregations,
+  type Dimension,
+  dimensionNamed,
+  dimensionNames,
+  isCounted,
+} from "../dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../series.js";
 import { type AskedWindow, type BucketGrid, bucketGrid, type TimeWindow, timeWindow } from "./time-window.js";
 
@@ -43,7 +50,7 @@ export function seriesRequest(asked: AskedSeries, now: number): SeriesRequest {
   const id = readId(asked.id);
   const type = readType(asked.type, dimension);
   if (!isName(asked.name)) throw invalid("bad_name", "name", `A text of at most ${NAME_LENGTH} characters is expected`);
-  const aggregation = readAggregation(asked.aggregation, dimension);
+  const aggregation = readAggregation(asked.aggregation, { dimension, type });
   const interval = parseDuration(asked.interval ?? DEFAULT_INTERVAL);
   if (interval === undefined) throw invalid("bad_interval", "interval", `${durationRule}, is expected`);
   const grid = bucketGrid(interval);
@@ -96,8 +103,8 @@ function readType(type: string | undefined, dimension: Dimension): string {
   throw invalid("unknown_type", "dimension_type", `For ${dimension.name}, one of ${types.join(", ")} is expected`);
 }
 
-function readAggregation(name: string | undefined, dimension: Dimension): Aggregation {
-  if (name === undefined) return dimension.defaultAggregation;
+function readAggregation(name: string | undefined, series: Pick<SeriesRequest, "dimension" | "type">): Aggregation {
+  if (name === undefined) return isCounted(series) ? "sum" : "max";
   const aggregation = aggregations.find((known) => known === name);
   if (aggregation !== undefined) return aggregation;
   throw invalid("unknown_aggregation", "aggregation", `One of ${aggregations.join(", ")} is expected`);

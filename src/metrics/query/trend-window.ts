@@ -1,4 +1,4 @@
-import type { Dimension } from "../dimensions.js";
+import { type Dimension, isCounted } from "../dimensions.js";
 import { slotStart } from "../series.js";
 import { type AskedWindow, timeWindow } from "./time-window.js";
 
@@ -38,11 +38,12 @@ export function trendWindow(
   const nextSlot = (ms: number) => Math.ceil(ms / slotMs) * slotMs;
   const kept = keep === undefined ? Number.NEGATIVE_INFINITY : nextSlot(now - keep);
   const open = slotStart(dimension, now);
-  const end = dimension.due === "end" ? open : open + slotMs;
+  const isCount = isCounted({ dimension, type: "size" });
+  const end = isCount ? open : open + slotMs;
   if (!isAsked(asked)) return { to: end, kept };
   const { from, to, backMs = 0 } = timeWindow(asked, { origin: 0, step: slotMs }, now);
   if (asked.range === undefined) return { from: nextSlot(from), to: nextSlot(to), kept };
-  return dimension.due === "end" ? { from: end - nextSlot(backMs), to: end, kept } : { to: end, backMs, kept };
+  return isCount ? { from: end - nextSlot(backMs), to: end, kept } : { to: end, backMs, kept };
 }
 
 /** Returns whether a window is requested. */

@@ -3,6 +3,7 @@ import type { Clock } from "../../clock.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
 import { type Dimension, stream } from "../dimensions.js";
+import { countedSeries } from "../move-counts.js";
 import type { Lease, LeaseResult, SeriesStore, SlotCount, SlotCounts } from "../ports.js";
 import { type Series, type SlotColumn, slotStart } from "../series.js";
 import { PointFold } from "../slot-columns.js";
@@ -66,7 +67,7 @@ export interface CountDependencies extends Pick<RecorderDependencies, "clock" | 
 }
 
 /**
- * Saves stream counts of ended slots that were never saved, or have grown since, however long no recorder ran. One
+ * Saves counts of ended slots that were never saved, or have grown since, however long no recorder ran. One
  * batch; returns true if more may be left.
  */
 export async function recordCounts({ clock, counts, lease, write }: CountDependencies): Promise<boolean> {
@@ -81,11 +82,9 @@ export async function recordCounts({ clock, counts, lease, write }: CountDepende
 }
 
 function columnsOf(counts: readonly SlotCount[]): SlotColumn[] {
-  const series = new Map<string, Series>(
-    counts.map(({ stream: id }) => [id, { dimension: stream, id, type: "size" }] as const),
-  );
+  const series = new Map<string, Series>(counts.map(({ stream: name }) => [name, countedSeries(name)] as const));
   const fold = new PointFold();
-  for (const { stream: id, slot, count } of counts) fold.add(series.get(id) as Series, slot, count);
+  for (const { stream: name, slot, count } of counts) fold.add(series.get(name) as Series, slot, count);
   return fold.columns();
 }
 

@@ -2,12 +2,16 @@ import type { ClientSession } from "mongodb";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Deletion } from "../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../deletions/ports.js";
+import { validMemberships } from "../../entities/profile/deleted-segments.js";
+import { moveCounts } from "../../metrics/move-counts.js";
 import { byIds } from "./collection.js";
 import type { StoreDependencies } from "./connection.js";
-import { entityCollectionsOf, markedErased, revisionsOf } from "./entity-document.js";
+import { endingGenerations } from "./deleted-segments.js";
+import { entityCollectionsOf, markedErased, membershipsOf, revisionsOf } from "./entity-document.js";
 import { isOfOneCall } from "./errors.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
 import { notesOf } from "./number-deletions.js";
+import { addedCountsOf } from "./slot-counts.js";
 import { addErasedIdentities } from "./suppression.js";
 import { queue } from "./waiting-deletions.js";
 
@@ -66,6 +70,7 @@ async function acceptAll(
     (request) => !ids.has(request.deletion.requestId) && !request.late?.aborted && isAsFound(request),
   );
   if (accepted.length === 0) return ids;
+  await countLeavers(dependencies, accepted, session);
   const named = accepted.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
   if (named.length > 0)
     await entities.updateMany(byIds(named), { $set: markedErased, $inc: { revision: 1 } }, { session });
@@ -93,6 +98,36 @@ async function acceptAll(
     ids.add(deletion.requestId);
   }
   return ids;
+}
+
+/** Counts the members among the profiles of these requests as people who left their segments. */
+async function countLeavers(
+  { data }: StoreDependencies,
+  requests: readonly Request[],
+  session: ClientSession,
+): Promise<void> {
+  const ids = requests.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
+  if (ids.length === 0) return;
+  const generations = await endingGenerations(data);
+  const members = entityCollectionsOf(data).entities.find(byIds(ids), {
+    session,
+    projection: { fullSince: 1, statements: 1 },
+    batchSize: ids.length + 1,
+  });
+  const segments = new Map(
+    (await members.toArray()).map((document) => {
+      const { statements } = validMemberships(membershipsOf(document), generations);
+      return [document._id, [...statements].flatMap(([segment, { member }]) => (member ? [segment] : []))];
+    }),
+  );
+  const counts = requests.flatMap(({ deletion, scope }) => {
+    const left = scope.profiles.flatMap(({ id }) => segments.get(id) ?? []);
+    return moveCounts(
+      left.map((segment) => [segment, -1]),
+      deletion.acceptedAt,
+    );
+  });
+  if (counts.length > 0) await addedCountsOf(data).insertMany(counts, { session });
 }
 
 /**

@@ -134,7 +134,10 @@ export function entityOf(document: EntityDocument, generations: ReadonlyMap<stri
   };
 }
 
-function membershipsOf({ fullSince, statements }: EntityDocument): Memberships {
+export function membershipsOf({
+  fullSince,
+  statements,
+}: Pick<EntityDocument, "fullSince" | "statements">): Memberships {
   return {
     fullSince: fullSince === null ? undefined : { ...fullSince, generation: fullSince.generation ?? 0 },
     statements: new Map(

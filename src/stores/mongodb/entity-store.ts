@@ -12,6 +12,7 @@ import {
 import { namesSegments, noSegmentDeletions } from "../../entities/profile/deleted-segments.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import type { IdentityHash } from "../../entities/profile/identity.js";
+import { commitMoves } from "../../metrics/move-counts.js";
 import { streamCounts } from "../../metrics/stream-counts.js";
 import { segmentsOf, unregistered } from "./catalogue-store.js";
 import { byIds } from "./collection.js";
@@ -254,8 +255,9 @@ async function registerSegments(
   await segmentsOf(data).insertMany(documents, { session });
 }
 
-async function writeMessages({ data }: StoreDependencies, { messages }: Commit, session: ClientSession): Promise<void> {
+async function writeMessages({ data }: StoreDependencies, commit: Commit, session: ClientSession): Promise<void> {
+  const { messages } = commit;
   if (messages.length === 0) return;
   await messagesOf(data).insertMany(messages.map(messageDocument), { session });
-  await addedCountsOf(data).insertMany(streamCounts(messages), { session });
+  await addedCountsOf(data).insertMany([...streamCounts(messages), ...commitMoves(commit)], { session });
 }

@@ -1,4 +1,5 @@
 import type { Collection, Db, ObjectId } from "mongodb";
+import type { MoveCount } from "../../metrics/move-counts.js";
 import type { SlotCounts } from "../../metrics/ports.js";
 import type { StreamCount } from "../../metrics/stream-counts.js";
 import type { CollectionPlan } from "./collection.js";
@@ -12,12 +13,10 @@ export const slotCountCollections: readonly CollectionPlan[] = [
 ];
 
 /**
- * Messages that a commit added to a slot of a stream and that its count does not contain yet. Each commit inserts its
- * own, as concurrent commits would conflict over the count.
+ * Messages that a commit added to a slot of a stream, or people who joined or left a segment, and that its count does
+ * not contain yet. Each transaction inserts its own, as concurrent ones would conflict over the count.
  */
-interface AddedCount extends StreamCount {
-  readonly _id?: ObjectId;
-}
+type AddedCount = MoveCount & Partial<Pick<StreamCount, "arrival">> & { readonly _id?: ObjectId };
 
 export const addedCountsOf = (db: Db): Collection<AddedCount> => db.collection<AddedCount>("added_counts");
 
@@ -80,7 +79,10 @@ export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): 
         },
       }));
       await counts.bulkWrite(additions, { session });
-      const newest = newestArrivals(found.map(({ stream, arrival }) => ({ _id: stream, lastArrival: arrival })));
+      const newest = newestArrivals(
+        found.flatMap(({ stream, arrival }) => (arrival === undefined ? [] : { _id: stream, lastArrival: arrival })),
+      );
+      if (newest.size === 0) return;
       const arrivals = Array.from(newest, ([_id, lastArrival]) => ({
         updateOne: { filter: { _id }, update: { $max: { lastArrival } }, upsert: true },
       }));
@@ -113,7 +115,7 @@ export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): 
     /** Additions are moved together with their stream's arrival, so they are read first. */
     async streams(after = "", limit) {
       const ofAdditions = [
-        { $match: { stream: { $gt: after } } },
+        { $match: { stream: { $gt: after }, arrival: { $exists: true } } },
         { $group: { _id: "$stream", lastArrival: { $max: "$arrival" } } },
         { $sort: { _id: 1 } },
         { $limit: limit },

@@ -14,11 +14,13 @@ import {
   type Memberships,
   type StoredEntity,
 } from "../../entities/profile/entity.js";
+import { commitMoves } from "../../metrics/move-counts.js";
 import { streamCounts } from "../../metrics/stream-counts.js";
 import { type Database, inTransaction, sharingCommits, unlessDamaged } from "./connection.js";
 import { segmentDeletions } from "./deleted-segments.js";
 import { addKeys } from "./entity-keys.js";
 import { membershipRows } from "./membership-index.js";
+import { addSlotCount } from "./slot-counts.js";
 import { suppressionIn } from "./suppression.js";
 
 /**
@@ -78,8 +80,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const keptMessage = db.prepare("SELECT 1 FROM message WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
   const keepMessage = db.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
-  const addCount = db.prepare(`INSERT INTO stream_count (stream, slot, count, saved) VALUES (?, ?, ?, NULL)
-    ON CONFLICT DO UPDATE SET count = count + excluded.count`);
+  const addCount = db.prepare(addSlotCount);
   const noteArrival = db.prepare(`INSERT INTO stream (name, last_arrival) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET last_arrival = max(last_arrival, excluded.last_arrival)`);
   const register = db.prepare(`INSERT OR IGNORE INTO segment (id, name, "table") VALUES (?1, ?1, ?2)`);
@@ -117,8 +118,9 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     memberships.keep(entity.id, entity.memberships, changedSegments);
   }
 
-  function countMessages({ messages }: Commit): void {
-    for (const { stream, slot, count, arrival } of streamCounts(messages)) {
+  function countChanges(commit: Commit): void {
+    for (const { stream, slot, count } of commitMoves(commit)) addCount.run(stream, slot, count);
+    for (const { stream, slot, count, arrival } of streamCounts(commit.messages)) {
       addCount.run(stream, slot, count);
       noteArrival.run(stream, arrival);
     }
@@ -196,7 +198,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
         for (const { id, table, stream, entity, time, arrival, position, sealed } of commit.messages) {
           keepMessage.run(id, table, stream, entity, time, arrival, position, sealed);
         }
-        countMessages(commit);
+        countChanges(commit);
         for (const { id, table } of commit.segments) register.run(id, table);
       });
       return true;

@@ -109,7 +109,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     // After a crash before this, the replay at the next start removes the memberships.
     inTransaction(entities, () => {
       noteInData(newest, 0);
-      for (const { deletion } of sequences.keys()) removeMemberships(deletion.entities);
+      for (const { deletion } of sequences.keys()) removeMemberships(deletion.entities, deletion.acceptedAt);
     });
     record(newest);
     return accepted;

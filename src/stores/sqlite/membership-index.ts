@@ -2,8 +2,10 @@ import { pacer } from "../../async/yielding.js";
 import type { MembershipIndex } from "../../entities/ports.js";
 import { validMemberships } from "../../entities/profile/deleted-segments.js";
 import type { EntityId, MembershipStatement, Memberships, StatementVersion } from "../../entities/profile/entity.js";
+import { moveCounts, type SegmentMove } from "../../metrics/move-counts.js";
 import { type Database, inTransaction, sharingCommits } from "./connection.js";
 import { segmentDeletions } from "./deleted-segments.js";
+import { addSlotCount } from "./slot-counts.js";
 
 /**
  * `membership`: the newest statement for each (entity, segment) ever named. `membership_full`: the newest full list of
@@ -26,6 +28,7 @@ export const membershipSchema = `
 export function sqliteMembershipIndex(db: Database): MembershipIndex {
   const remove = membershipRemoval(db);
   const { sizes, overlap } = memberCounts(db);
+  const now = db.prepare("SELECT unixepoch() * 1000 AS ms");
   const membersAfter = db.prepare(`SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ?
     ORDER BY entity LIMIT ?`);
   const kept = db.prepare(`SELECT 1 FROM membership WHERE entity IN (SELECT value FROM json_each(?1))
@@ -39,21 +42,34 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
       return (membersAfter.all(segment, after, limit) as { entity: EntityId }[]).map(({ entity }) => entity);
     },
 
-    erase: sharingCommits((entities: readonly EntityId[]) => inTransaction(db, () => remove(entities))),
+    // A member who is still stored was not counted when the deletion was accepted: the process ended in between, or the
+    // data are older.
+    erase: sharingCommits((entities: readonly EntityId[]) =>
+      inTransaction(db, () => remove(entities, (now.get() as { ms: number }).ms)),
+    ),
 
     holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
   };
 }
 
-/** Returns the removal of all data about entities, inside the caller's transaction. */
-export function membershipRemoval(db: Database): (entities: readonly EntityId[]) => void {
+/**
+ * Returns the removal of all data about entities, inside the caller's transaction. It counts the members as people who
+ * left at `at` (Unix ms): each once, as a later call does not find them.
+ */
+export function membershipRemoval(db: Database): (entities: readonly EntityId[], at: number) => void {
+  const left = db.prepare(`SELECT segment FROM membership LEFT JOIN segment_removed ON id = segment AND ending = 1
+    WHERE entity = ? AND member = 1 AND membership.generation >= coalesce(segment_removed.generation, 0)`);
+  const addCount = db.prepare(addSlotCount);
   const statements = db.prepare("DELETE FROM membership WHERE entity = ?");
   const fullLists = db.prepare("DELETE FROM membership_full WHERE entity = ?");
-  return (entities) => {
+  return (entities, at) => {
+    const moves: SegmentMove[] = [];
     for (const entity of entities) {
+      for (const { segment } of left.all(entity) as { segment: string }[]) moves.push([segment, -1]);
       statements.run(entity);
       fullLists.run(entity);
     }
+    for (const { stream, slot, count } of moveCounts(moves, at)) addCount.run(stream, slot, count);
   };
 }
 

@@ -1,7 +1,10 @@
 import type { CountedStream, Lease, SlotCount, SlotCounts } from "../../metrics/ports.js";
 import { type Database, inTransaction, withoutSync } from "./connection.js";
 
-/** Messages counted for each stream and slot, and the count that was last saved; NULL: never saved. */
+/**
+ * Messages counted for each stream and slot, people who joined or left a segment (see `moveCounts`), and the count that
+ * was last saved; NULL: never saved.
+ */
 export const slotCountSchema = `
   CREATE TABLE IF NOT EXISTS stream_count (
     stream TEXT NOT NULL, slot INTEGER NOT NULL, count INTEGER NOT NULL, saved INTEGER, PRIMARY KEY (stream, slot)
@@ -9,7 +12,11 @@ export const slotCountSchema = `
   CREATE INDEX IF NOT EXISTS stream_count_unsaved ON stream_count (slot, stream) WHERE saved IS NOT count;
   CREATE TABLE IF NOT EXISTS stream (name TEXT PRIMARY KEY, last_arrival REAL NOT NULL) WITHOUT ROWID;`;
 
-/** Stream counts in `entities.db`; `sqliteEntityStore` adds to them in the transaction that stores the messages. */
+/** Adds to the count of a name and slot. */
+export const addSlotCount = `INSERT INTO stream_count (stream, slot, count, saved) VALUES (?, ?, ?, NULL)
+  ON CONFLICT DO UPDATE SET count = count + excluded.count`;
+
+/** Slot counts in `entities.db`; `sqliteEntityStore` and `membershipRemoval` add to them in their transactions. */
 export function sqliteSlotCounts(db: Database): SlotCounts {
   const unsaved =
     db.prepare(`SELECT stream, slot, count, saved AS token FROM stream_count WHERE saved IS NOT count AND slot < ?

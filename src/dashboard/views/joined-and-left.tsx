@@ -1,0 +1,53 @@
+import type { VNode } from "preact";
+import type { ListedSegment, SeriesRequest } from "../../client/client.js";
+import { Chart } from "../chart/chart.js";
+import { HOUR } from "../duration.js";
+import { type Fetched, newestOf, type WantedSeries } from "../fetch-series.js";
+import { sampledWindow } from "../figures.js";
+import { Card } from "../page/card.js";
+import type { Page } from "../view.js";
+
+const SLOT_MS = 2 * HOUR;
+
+/** The series of the people who joined and left a segment. */
+export const movesOf = (id: string): WantedSeries[] =>
+  ["joined", "left"].map((dimension_type) => ({
+    dimension: "segment",
+    dimension_id: id,
+    dimension_type,
+    label: dimension_type,
+    aggregation: "sum",
+  }));
+
+/** People who joined and left between the two sizes of a change. */
+export interface Moves {
+  readonly joined: number;
+  readonly left: number;
+}
+
+/** Returns the moves that explain the change of a row in the window; undefined where none are recorded. */
+export async function findMoves({ id, since }: ListedSegment, page: Page): Promise<Moves | undefined> {
+  const { startdate: from, enddate: to } = sampledWindow("segment", page);
+  const open = Math.floor(page.now / SLOT_MS) * SLOT_MS;
+  // The newest size is taken at the start of its slot, so the moves of that slot are not part of the change.
+  const window = { startdate: since === undefined ? from : Date.parse(since), enddate: Math.min(to - SLOT_MS, open) };
+  if (window.enddate <= window.startdate) return undefined;
+  const requests = movesOf(id).map(({ label: _, ...series }) => ({ ...series, ...window, interval: "1w" }));
+  const answers = await page.client.metrics(requests as SeriesRequest[], { signal: page.signal });
+  const [joined, left] = answers.map(({ values = [] }) => values.map(({ value }) => value));
+  if (joined === undefined || left === undefined || joined.length + left.length === 0) return undefined;
+  return { joined: total(joined), left: total(left) };
+}
+
+const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+/** Chart of both series; renders nothing without values. */
+export function JoinedAndLeft({ fetched, page }: { readonly fetched: Fetched; readonly page: Page }): VNode | null {
+  const series = fetched.series.filter(({ unit }) => unit === "moves");
+  if (series.every((one) => newestOf(one) === null)) return null;
+  return (
+    <Card title="Joined and left">
+      <Chart series={series} page={page} />
+    </Card>
+  );
+}
