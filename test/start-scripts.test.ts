@@ -171,7 +171,7 @@ describe("the scripts", function () {
       expect(addresses).to.have.length(3);
       for (const address of addresses)
         expect((await fetch(address, { headers: { Authorization: key } })).status, address).to.equal(200);
-      expect(out).to.match(/Open http:\S+\/dashboard in a browser/);
+      expect(out).to.match(/ http:\S+\/dashboard#code=[0-9a-f]{32}\n/);
       const listed = async (path: string) => {
         const response = await fetch(new URL(path, addresses[0]), { headers: { Authorization: key } });
         return ((await response.json()) as { data: Record<string, string>[] }).data;
