@@ -5,6 +5,8 @@ interface SegmentDeletion {
   readonly during: Span;
   /** Its time by the clock of its process. */
   readonly time: Span;
+  /** Whether its process died, so that it may have had no effect. */
+  isUncertain: boolean;
 }
 
 /** Memberships that messages state, each of one segment, while segments are deleted. */
@@ -22,9 +24,11 @@ export class MembershipModel {
     this.#stated.set(message.number, [...(this.#stated.get(message.number) ?? []), { message, during }]);
   }
 
-  deleted(segment: string, during: Span, aheadMs: number): void {
+  deleted(segment: string, during: Span, aheadMs: number): SegmentDeletion {
     const time = { from: Math.floor(during.from) + aheadMs, to: during.to + aheadMs };
-    this.#deletions.set(segment, [...(this.#deletions.get(segment) ?? []), { during, time }]);
+    const deletion = { during, time, isUncertain: false };
+    this.#deletions.set(segment, [...(this.#deletions.get(segment) ?? []), deletion]);
+    return deletion;
   }
 
   /** Compares the segments of a profile with the messages in it. */
@@ -49,8 +53,9 @@ export class MembershipModel {
     return (this.#stated.get(number) ?? []).some(({ message, during }) =>
       deletions.every(
         (deletion) =>
-          deletion.during.from <= during.to &&
-          !(deletion.during.to < during.from && isLate(message, deletion.time.from)),
+          deletion.isUncertain ||
+          (deletion.during.from <= during.to &&
+            !(deletion.during.to < during.from && isLate(message, deletion.time.from))),
       ),
     );
   }

@@ -167,7 +167,7 @@ class Life {
     const work = this.#workOf(one.work, this.#other);
     if (work === undefined) return;
     const until = work.at + PAUSE_MS * (one.meanwhile.length + 1);
-    this.#note(work, until);
+    const deletion = this.#note(work, until);
     const held = work.request && this.#operationOf(work, until, false);
     if (held !== undefined) this.#model.take([held]);
     const reached = this.#calls.hold(one.calls);
@@ -184,6 +184,7 @@ class Life {
     if (one.kind === "dies") this.#calls.die();
     else this.#calls.release();
     const finished = await running;
+    if (deletion !== undefined) deletion.isUncertain = !finished;
     this.#calls.revive();
     if (!finished) await this.#process.replay();
     if (held === undefined) return;
@@ -236,11 +237,11 @@ class Life {
     };
   }
 
-  /** Notes when the work changes memberships. */
-  #note({ at, through, request, deletes }: Work, to = at): void {
+  /** Notes when the work changes memberships; returns its deletion of a segment. */
+  #note({ at, through, request, deletes }: Work, to = at) {
     const during = { from: at, to };
-    if (deletes !== undefined) this.#memberships.deleted(deletes, during, through.aheadMs);
     if (request?.kind === "collect") for (const message of request.messages) this.#memberships.stated(message, during);
+    return deletes === undefined ? undefined : this.#memberships.deleted(deletes, during, through.aheadMs);
   }
 
   async #runOne(which: number, process: Process): Promise<void> {
