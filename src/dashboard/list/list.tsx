@@ -13,9 +13,12 @@ const PAGE_SIZE = 50;
 /** Rows of a request for a download. */
 const ALL_AT_ONCE = 1_000;
 
+/** Methods of the client that yield all rows, by the path of their list. */
+const allOf = { segment: "segments", experience: "experiences", stream: "streams" } as const;
+
 interface ListProps<R extends object> {
   /** Path of the list: `segment` for `/api/segment`. */
-  readonly path: keyof ListRows;
+  readonly path: keyof typeof allOf;
   readonly caption: string;
   readonly columns: readonly Column<R>[];
   readonly list: ListPage<R>;
@@ -45,12 +48,8 @@ export function List<R extends object>({ path, caption, columns, list, keyOf, pa
   const save = () =>
     run(async (signal) => {
       const rows: object[] = [];
-      for (let after: string | null | undefined; after !== null; ) {
-        const { limit: _, after: __, ...order } = listQuery(path, page);
-        const next = await page.client.page(path, { ...order, limit: ALL_AT_ONCE, after }, { signal });
-        rows.push(...next.data);
-        after = next.meta.next;
-      }
+      const query = { ...listQuery(path, page), limit: ALL_AT_ONCE, after: undefined };
+      for await (const row of page.client[allOf[path]](query, { signal })) rows.push(row);
       download(`${path}.csv`, new Blob([csvOfRows(rows)], { type: "text/csv" }));
     });
   return (

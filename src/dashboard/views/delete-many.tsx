@@ -79,7 +79,7 @@ function FileForm({ tables, page }: DeleteManyProps): VNode {
       for await (const received of page.client.deleteEntities(items, { signal })) {
         if ("errors" in received) rejected += 1;
         else ids.push(received.request_id as string);
-        setRequested({ ids: [...ids], rejected });
+        setRequested({ ids, rejected });
       }
     });
   return (

@@ -36,29 +36,39 @@ interface DeletionListProps {
   readonly children?: ComponentChildren;
 }
 
+/** A page of the list, with the cursors of the pages up to it: they change together. */
+interface ReadPage {
+  readonly list: DeletionPage;
+  readonly cursors: readonly string[];
+}
+
 /** A list of requests with its own pages. */
 export function DeletionList({ title, query, first, columns, page, children, ...sorting }: DeletionListProps): VNode {
   const name = JSON.stringify(query);
   const [place, setPlace] = useState<{ readonly name: string; readonly cursors: readonly string[] }>();
-  const [read, setRead] = useState(first);
+  const [read, setRead] = useState<ReadPage | undefined>(first && { list: first, cursors: [] });
   const { run, problem } = useTask(page);
   // Another filter or order begins with its first page.
   const cursors = place?.name === name ? place.cursors : [];
   const after = cursors.at(-1);
   const known = after === undefined ? first : undefined;
   useEffect(() => {
-    if (known !== undefined) return setRead(known);
-    run(async (signal) => setRead(await page.client.page("deletion", deletionQuery(query, after), { signal })));
+    if (known !== undefined) return setRead({ list: known, cursors });
+    run(async (signal) => {
+      const list = await page.client.page("deletion", deletionQuery(query, after), { signal });
+      setRead({ list, cursors });
+    });
   }, [name, after, known, page.now]);
-  const list = known ?? read;
+  const shown = known === undefined ? read : { list: known, cursors };
+  const list = shown?.list;
   return (
     <Card title={title}>
       {children}
-      {list !== undefined && (
+      {shown !== undefined && (
         <Pager
-          list={list}
+          list={shown.list}
           size={DELETIONS_PAGE}
-          cursors={cursors}
+          cursors={shown.cursors}
           onChange={(next) => setPlace({ name, cursors: next })}
         />
       )}
