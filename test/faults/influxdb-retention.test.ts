@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { makeBucket, shortenRetention } from "../stores/influx-bucket.js";
+import { makeBucket, shortenRetention } from "../stores/influxdb/bucket.js";
 import { dropBucket } from "../support/drop-from-servers.js";
 import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { influxdbToken, influxdbUrl, onServers, ownName } from "../support/servers.js";

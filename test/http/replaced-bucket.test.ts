@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { ask, describeBucket, makeBucket } from "../stores/influx-bucket.js";
+import { ask, describeBucket, makeBucket } from "../stores/influxdb/bucket.js";
 import { dropBucket } from "../support/drop-from-servers.js";
 import { influxdbToken, influxdbUrl, onServers, ownName } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { type ApiKey, type KeyBounds, type KeyStore, keyIdOf, scopes } from "../../src/keys/api-key.js";
 import { keyVerifier, mintKey } from "../../src/keys/verify-key.js";
+import { keySchema, sqliteKeyStore } from "../../src/stores/sqlite/catalogue/key-store.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
-import { keySchema, sqliteKeyStore } from "../../src/stores/sqlite/key-store.js";
 
 const admin = "em_bench_0123456789abcdef0123456789abcdef";
 

@@ -4,10 +4,10 @@ import fc from "fast-check";
 import { stream } from "../../src/metrics/dimensions.js";
 import { type Plane, planes } from "../../src/metrics/ports.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
-import { CHUNK_SLOTS } from "../../src/stores/sqlite/chunks.js";
 import { type Database, openDatabase } from "../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
-import { type SqliteSeriesStore, sqliteSeriesStore } from "../../src/stores/sqlite/series-store.js";
+import { CHUNK_SLOTS } from "../../src/stores/sqlite/series/chunks.js";
+import { type SqliteSeriesStore, sqliteSeriesStore } from "../../src/stores/sqlite/series/series-store.js";
 import { dataFolder } from "../support/data-folder.js";
 
 /** Slots that histories write to: four chunks, beginning at a chunk's first slot. */

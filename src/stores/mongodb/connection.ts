@@ -3,8 +3,8 @@ import { retry } from "../../async/retry.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { tlsError } from "../tls-errors.js";
-import type { KeyWrapping } from "./entity-keys.js";
 import { mongoServiceError } from "./errors.js";
+import type { KeyWrapping } from "./profiles/entity-keys.js";
 import { abortAbandoned, type Transact, transactions } from "./transaction.js";
 import { WireConnection } from "./wire-connection.js";
 

@@ -3,15 +3,21 @@ import type { Experience, Mark } from "../../catalogue/ports.js";
 import { StartError } from "../../errors.js";
 import type { CopyRecords, PartTarget, ProfileTarget, SegmentRecord } from "../copy.js";
 import type { EngineDependencies } from "../stores.js";
-import { type ExperienceDocument, experienceOf, experiencesOf, segmentOf, segmentsOf } from "./catalogue-store.js";
+import {
+  type ExperienceDocument,
+  experienceOf,
+  experiencesOf,
+  segmentOf,
+  segmentsOf,
+} from "./catalogue/catalogue-store.js";
+import { chartMarksOf, type MarkDocument, markOf } from "./catalogue/mark-store.js";
 import type { CollectionPlan } from "./collection.js";
 import { marks, textOf, textOnce } from "./database-facts.js";
-import { deletionOf, removedSegmentsOf } from "./deleted-segments.js";
 import { importPart, inBatches } from "./import-part.js";
-import { ledgerParts, profileParts, readFacts, setFacts } from "./import-profiles.js";
 import { plans } from "./index.js";
-import { chartMarksOf, type MarkDocument, markOf } from "./mark-store.js";
 import { COPIED, COPIED_FROM, openDatabases } from "./open-databases.js";
+import { deletionOf, removedSegmentsOf } from "./profiles/deleted-segments.js";
+import { ledgerParts, profileParts, readFacts, setFacts } from "./profiles/import-profiles.js";
 
 /** Time limit of one write or read, ms: no request waits for it. */
 const DEADLINE_MS = 300_000;

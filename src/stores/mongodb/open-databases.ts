@@ -9,12 +9,12 @@ import { pepperBytes, pepperFingerprint } from "../pepper.js";
 import { byIds, type CollectionPlan, checkCluster, makeCollections } from "./collection.js";
 import { type Connection, connect } from "./connection.js";
 import { FORGOTTEN, marksOf, mongoDeletionWatermark, numberIn, seenBy, textOf, textOnce } from "./database-facts.js";
-import { entityCollectionsOf } from "./entity-document.js";
-import { entityKeysOf } from "./entity-keys.js";
-import { messagesOf } from "./history.js";
-import { copyRepeatable } from "./idempotency.js";
-import { hasNoted, migrateNumbers, newestNumber } from "./number-deletions.js";
-import { linkWaiting } from "./waiting-deletions.js";
+import { hasNoted, migrateNumbers, newestNumber } from "./deletions/number-deletions.js";
+import { linkWaiting } from "./deletions/waiting-deletions.js";
+import { entityCollectionsOf } from "./profiles/entity-document.js";
+import { entityKeysOf } from "./profiles/entity-keys.js";
+import { messagesOf } from "./profiles/history.js";
+import { copyRepeatable } from "./profiles/idempotency.js";
 
 /** Both databases, which belong together and to this pepper. */
 export interface OpenDatabases extends Connection {

@@ -6,13 +6,13 @@ import { dimensionNamed } from "../../metrics/dimensions.js";
 import type { SeriesWindow } from "../../metrics/ports.js";
 import type { Series } from "../../metrics/series.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
-import { CHUNK_SLOTS, chunkOf, rowOf } from "./chunks.js";
 import type { Database, FileLayout } from "./connection.js";
-import { copyFacts, entityParts, ledgerParts } from "./export-profiles.js";
+import { matchLedger } from "./deletions/ledger-match.js";
 import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
-import { matchLedger } from "./ledger-match.js";
 import { OpenFiles } from "./open-files.js";
-import { sqliteSeriesStore } from "./series-store.js";
+import { copyFacts, entityParts, ledgerParts } from "./profiles/export-profiles.js";
+import { CHUNK_SLOTS, chunkOf, rowOf } from "./series/chunks.js";
+import { sqliteSeriesStore } from "./series/series-store.js";
 
 /** An embedded folder, locked against services until it is closed. */
 interface LockedFolder {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { EARLIER_OPEN } from "../../deletions/deletion.js";
 import type { IdempotentRequest } from "../../entities/ports.js";
 import { type Database, DatabaseSync, damagedFile, isDamage } from "./connection.js";
-import { idempotencySchema } from "./idempotency.js";
+import { idempotencySchema } from "./profiles/idempotency.js";
 
 /**
  * Lets open requests wait for earlier ones over the same identities, and copies the repeatable requests of

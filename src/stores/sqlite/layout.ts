@@ -1,21 +1,21 @@
-import { catalogueSchema } from "./catalogue-store.js";
-import { CHUNK_PAGE_BYTES } from "./chunks.js";
+import { catalogueSchema } from "./catalogue/catalogue-store.js";
+import { keySchema } from "./catalogue/key-store.js";
+import { markSchema } from "./catalogue/mark-store.js";
 import type { FileLayout } from "./connection.js";
-import { deletedSegmentsMigration, deletedSegmentsSchema } from "./deleted-segments.js";
-import { entityKeysSchema } from "./entity-keys.js";
-import { entitySchema } from "./entity-store.js";
-import { historySchema } from "./history.js";
-import { idempotencySchema } from "./idempotency.js";
-import { keySchema } from "./key-store.js";
+import { ledgerSchema } from "./deletions/ledger.js";
+import { deletionWatermarkSchema, ledgerMarkSchema } from "./deletions/ledger-match.js";
+import { suppressionSchema } from "./deletions/suppression.js";
 import { ledgerToLayout2 } from "./layout-2.js";
-import { ledgerSchema } from "./ledger.js";
-import { deletionWatermarkSchema, ledgerMarkSchema } from "./ledger-match.js";
-import { markSchema } from "./mark-store.js";
-import { membershipSchema } from "./membership-index.js";
 import { pepperSchema } from "./pepper.js";
-import { seriesSchema } from "./series-store.js";
-import { leaseSchema, slotCountSchema } from "./slot-counts.js";
-import { suppressionSchema } from "./suppression.js";
+import { deletedSegmentsMigration, deletedSegmentsSchema } from "./profiles/deleted-segments.js";
+import { entityKeysSchema } from "./profiles/entity-keys.js";
+import { entitySchema } from "./profiles/entity-store.js";
+import { historySchema } from "./profiles/history.js";
+import { idempotencySchema } from "./profiles/idempotency.js";
+import { membershipSchema } from "./profiles/membership-index.js";
+import { CHUNK_PAGE_BYTES } from "./series/chunks.js";
+import { seriesSchema } from "./series/series-store.js";
+import { leaseSchema, slotCountSchema } from "./series/slot-counts.js";
 
 /** Requests, suppression, keys and repeatable deletions: restoring older data must not revert them. */
 export const ledgerFile: FileLayout = {

@@ -1,0 +1,117 @@
+import type { ClientSession, Collection, Db } from "mongodb";
+import type { CatalogueStore, Experience, Segment } from "../../../catalogue/ports.js";
+import { byIds, type CollectionPlan } from "../collection.js";
+import { noteDeletion, voidRemoval } from "../profiles/deleted-segments.js";
+import type { Transact } from "../transaction.js";
+
+export const catalogueCollections: readonly CollectionPlan[] = [
+  { name: "segments", indexes: [{ key: { table: 1, _id: 1 } }] },
+  { name: "experiences", indexes: [{ key: { audience: 1 } }, { key: { goal: 1 } }] },
+];
+
+interface SegmentDocument extends Omit<Segment, "id"> {
+  readonly _id: string;
+  /** Increased by each experience that names the segment, so that a concurrent deletion conflicts. */
+  readonly named?: number;
+}
+
+export const segmentsOf = (db: Db): Collection<SegmentDocument> => db.collection<SegmentDocument>("segments");
+
+export type ExperienceDocument = Omit<Experience, "id"> & { readonly _id: string };
+
+export const experiencesOf = (db: Db): Collection<ExperienceDocument> =>
+  db.collection<ExperienceDocument>("experiences");
+
+/** Segments and experiences, a document each. Lists are in the order of `_id`, that is of its UTF-8 bytes. */
+export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore {
+  const segments = segmentsOf(db);
+  const experiences = experiencesOf(db);
+
+  return {
+    async putSegment({ id, name, table }) {
+      await segments.updateOne({ _id: id }, { $set: { name, table } }, { upsert: true });
+    },
+
+    segment: (id) => segments.findOne({ _id: id }).then((found) => (found ? segmentOf(found) : undefined)),
+
+    async segmentsById(ids) {
+      if (ids.length === 0) return new Map();
+      const found = await segments.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
+      return new Map(found.map((document) => [document._id, segmentOf(document)]));
+    },
+
+    async segments(after, limit, table) {
+      const ofTable = table === undefined ? {} : { table: { $eq: table } };
+      const page = segments.find({ _id: { $gt: after ?? "" }, ...ofTable });
+      return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(segmentOf);
+    },
+
+    countSegments: (table) =>
+      table === undefined
+        ? segments.countDocuments({}, { hint: "_id_" })
+        : segments.countDocuments({ table: { $eq: table } }),
+
+    async segmentIds(after, limit) {
+      const page = segments.find({ _id: { $gt: after ?? "" } }, { projection: { _id: 1 } });
+      return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(({ _id }) => _id);
+    },
+
+    deleteSegment: (id, at) =>
+      transact(async (session) => {
+        if ((await experiences.findOne({ $or: [{ audience: id }, { goal: id }] }, { session })) !== null)
+          return "in-use";
+        if ((await segments.deleteOne({ _id: id }, { session })).deletedCount === 0) return "absent";
+        await noteDeletion(db, id, at, session);
+        return "deleted";
+      }),
+
+    endMemberships: voidRemoval(db),
+
+    putExperience: ({ id, ...experience }) =>
+      transact(async (session) => {
+        const named = [...new Set([experience.audience, experience.goal])];
+        const gone = await unregistered(db, named, session);
+        if (gone.length > 0)
+          return { missing: (["audience", "goal"] as const).filter((part) => gone.includes(experience[part])) };
+        await segments.updateMany(byIds(named), { $inc: { named: 1 } }, { session });
+        await experiences.replaceOne({ _id: id }, experience, { session, upsert: true });
+        return { missing: [] };
+      }),
+
+    experience: (id) => experiences.findOne({ _id: id }).then((found) => (found ? experienceOf(found) : undefined)),
+
+    async experiences(after, limit) {
+      const page = experiences.find({ _id: { $gt: after ?? "" } });
+      return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(experienceOf);
+    },
+
+    async experiencesById(ids) {
+      if (ids.length === 0) return new Map();
+      const found = await experiences.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
+      return new Map(found.map((document) => [document._id, experienceOf(document)]));
+    },
+
+    countExperiences: () => experiences.countDocuments({}, { hint: "_id_" }),
+
+    async deleteExperience(id) {
+      return (await experiences.deleteOne({ _id: id })).deletedCount > 0;
+    },
+  };
+}
+
+export function segmentOf({ _id: id, name, table }: SegmentDocument): Segment {
+  return { id, name, table };
+}
+
+export function experienceOf({ _id: id, name, group, audience, goal }: ExperienceDocument): Experience {
+  return { id, name, ...(group === undefined ? {} : { group }), audience, goal };
+}
+
+/** Returns which of these segments are not in the catalogue. */
+export async function unregistered(db: Db, ids: readonly string[], session?: ClientSession): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const inside = session === undefined ? {} : { session };
+  const options = { ...inside, projection: { _id: 1 }, batchSize: ids.length + 1 };
+  const known = new Set((await segmentsOf(db).find(byIds(ids), options).toArray()).map(({ _id }) => _id));
+  return ids.filter((id) => !known.has(id));
+}

@@ -1,0 +1,45 @@
+import type { Collection, Db } from "mongodb";
+import type { Mark, MarkStore } from "../../../catalogue/ports.js";
+import type { CollectionPlan } from "../collection.js";
+
+export const markCollections: readonly CollectionPlan[] = [{ name: "chart_marks", indexes: [] }];
+
+export type MarkDocument = Omit<Mark, "id"> & { readonly _id: string };
+
+export const chartMarksOf = (db: Db): Collection<MarkDocument> => db.collection<MarkDocument>("chart_marks");
+
+/** Marks, a document each. Lists are in the order of `_id`, that is of its UTF-8 bytes. */
+export function mongoMarkStore(db: Db): MarkStore {
+  const marks = chartMarksOf(db);
+
+  return {
+    async putMark({ id, ...mark }, most) {
+      const replaced = await marks.replaceOne({ _id: id }, mark);
+      if (replaced.matchedCount > 0) return true;
+      if ((await marks.countDocuments({}, { hint: "_id_" })) >= most) return false;
+      await marks.replaceOne({ _id: id }, mark, { upsert: true });
+      return true;
+    },
+
+    mark: (id) => marks.findOne({ _id: id }).then((found) => (found ? markOf(found) : undefined)),
+
+    async marks({ from, to, dimension, dimensionId }, after, limit) {
+      const page = marks.find({
+        _id: { $gt: after ?? "" },
+        at: { $gte: from, $lt: to },
+        ...(dimension === undefined ? {} : { dimension: { $eq: dimension } }),
+        ...(dimensionId === undefined ? {} : { dimensionId: { $eq: dimensionId } }),
+      });
+      return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(markOf);
+    },
+
+    async deleteMark(id) {
+      return (await marks.deleteOne({ _id: id })).deletedCount > 0;
+    },
+  };
+}
+
+export function markOf({ _id: id, at, text, dimension, dimensionId }: MarkDocument): Mark {
+  const ofDimension = dimension === undefined ? {} : { dimension };
+  return { id, at, text, ...ofDimension, ...(dimensionId === undefined ? {} : { dimensionId }) };
+}

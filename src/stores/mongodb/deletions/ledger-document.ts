@@ -1,0 +1,138 @@
+import { Binary, type Collection, type Db, Timestamp } from "mongodb";
+import { type Deletion, EARLIER_OPEN, NOTIFICATION } from "../../../deletions/deletion.js";
+import type { EntityId } from "../../../entities/profile/entity.js";
+import type { IdentityHash } from "../../../entities/profile/identity.js";
+import type { CollectionPlan } from "../collection.js";
+import type { KeyWrapping } from "../profiles/entity-keys.js";
+
+/** Deletion requests; suppression queries `entities`. */
+export const deletions: CollectionPlan = {
+  name: "deletions",
+  indexes: [
+    { key: { sequence: 1 }, unique: true },
+    { key: { number: 1, sequence: 1 } },
+    { key: { open: 1, sequence: 1 } },
+    { key: { nextTarget: 1, notBefore: 1, sequence: 1 } },
+    { key: { open: 1, nextTarget: 1, completedAt: 1 } },
+    { key: { open: 1, attempts: 1 }, partialFilterExpression: { open: true } },
+    { key: { hashes: 1, sequence: 1 }, partialFilterExpression: { open: true } },
+    { key: { entities: 1 } },
+  ],
+};
+
+export function deletionsOf(db: Db): Collection<DeletionDocument> {
+  return db.collection<DeletionDocument>(deletions.name);
+}
+
+/** A stored request: one document, so that one write is atomic. */
+export interface DeletionDocument {
+  /** The request id. */
+  readonly _id: string;
+  /**
+   * Place in the order of acceptance, assigned by the server: the cluster time. Of two requests over one identity the
+   * later one waits for the commit of the earlier one, so it has the later time.
+   */
+  readonly sequence: Timestamp;
+  /** See `numberDeletions`; null before. */
+  readonly number: number | null;
+  readonly table: string;
+  readonly identity: IdentityHash;
+  readonly acceptedAt: number;
+  readonly cutOff: number;
+  readonly entities: readonly EntityId[];
+  readonly hashes: readonly IdentityHash[];
+  /** Identities as written, encrypted under `key`, which is wrapped. Null without remote targets and once destroyed. */
+  readonly identities: { readonly key: Binary; readonly bytes: Binary } | null;
+  readonly targets: readonly string[];
+  readonly done: readonly string[];
+  readonly times: Deletion["times"];
+  readonly attempts: number;
+  readonly problem: string | null;
+  /**
+   * Empty if the next run calls no remote target; null if there is no next run: the request is completed, and no
+   * notification is pending, or it waits for an earlier one.
+   */
+  readonly nextTarget: string | null;
+  /** Unix ms: the time of the next retry, or the end of the lease of `runner`. */
+  readonly notBefore: number;
+  /** The run that leases the request. */
+  readonly runner: string | null;
+  readonly open: boolean;
+  /**
+   * Open requests over the same identities that it waits for: the newest before it of each identity. Null for a copied
+   * request until the next start.
+   */
+  readonly behind: readonly string[] | null;
+  /** Greater than 0 once a request waits for it; each acceptance of one writes it, so that a completion conflicts. */
+  readonly followed: number;
+  /** Whether no request waits for it, although it is open. */
+  readonly freed?: true;
+  readonly completedAt: number | null;
+  /** The call that completed the request. */
+  readonly completedBy: string | null;
+  readonly notify: boolean;
+}
+
+/** Returns the document of a new request, or of one that is copied with its number. */
+export function deletionDocument(
+  deletion: Deletion,
+  number: number | undefined,
+  wrapping: KeyWrapping,
+  { behind, followed }: Pick<DeletionDocument, "behind" | "followed">,
+): DeletionDocument {
+  const { requestId, encryptedIdentities, problem, completedAt, ...rest } = deletion;
+  const waits = behind !== null && behind.length > 0;
+  return {
+    _id: requestId,
+    sequence: sequenceOf(number),
+    number: number ?? null,
+    ...rest,
+    identities:
+      encryptedIdentities === undefined
+        ? null
+        : { key: new Binary(wrapping.wrap(encryptedIdentities.key)), bytes: new Binary(encryptedIdentities.bytes) },
+    problem: waits ? EARLIER_OPEN : (problem ?? null),
+    nextTarget: nextTargetOf(deletion, waits),
+    runner: null,
+    open: completedAt === undefined,
+    behind,
+    followed,
+    completedAt: completedAt ?? null,
+    completedBy: null,
+  };
+}
+
+function nextTargetOf({ completedAt, notify }: Deletion, waits: boolean): string | null {
+  if (completedAt === undefined) return waits ? null : "";
+  return notify ? NOTIFICATION : null;
+}
+
+/** Returns the place of a numbered request, before every other; without a number one that the server replaces. */
+export function sequenceOf(number = 0): Timestamp {
+  return new Timestamp({ t: 0, i: number });
+}
+
+export function deletionOf(document: DeletionDocument, wrapping: KeyWrapping): Deletion {
+  const { identities } = document;
+  return {
+    requestId: document._id,
+    table: document.table,
+    identity: document.identity,
+    acceptedAt: document.acceptedAt,
+    cutOff: document.cutOff,
+    entities: document.entities,
+    hashes: document.hashes,
+    encryptedIdentities:
+      identities === null
+        ? undefined
+        : { key: wrapping.unwrap(identities.key.value()), bytes: new Uint8Array(identities.bytes.value()) },
+    targets: document.targets,
+    done: document.done,
+    times: document.times,
+    attempts: document.attempts,
+    problem: document.problem ?? undefined,
+    notBefore: document.notBefore,
+    completedAt: document.completedAt ?? undefined,
+    notify: document.notify,
+  };
+}

@@ -1,0 +1,223 @@
+import type { Document, Filter, UpdateFilter } from "mongodb";
+import { groupedCalls, groupedReads } from "../../../async/grouped-calls.js";
+import { LONGEST_WAIT_MS, NOTIFICATION, noFollowers, STUCK_ATTEMPTS } from "../../../deletions/deletion.js";
+import type { Ledger, ListedState } from "../../../deletions/ports.js";
+import { randomId } from "../../../ids.js";
+import { byIds, type CollectionPlan } from "../collection.js";
+import { committedRead, MAJORITY, type ReadOptions } from "../committed-read.js";
+import type { StoreDependencies } from "../connection.js";
+import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "../database-facts.js";
+import { acceptDeletions } from "./accept-deletions.js";
+import { type DeletionDocument, deletionOf as deletionFrom, deletions, deletionsOf } from "./ledger-document.js";
+import { newestNumber, numberDeletions } from "./number-deletions.js";
+import { erasedIdentities, erasedIdentitiesOf } from "./suppression.js";
+import { free, releaseWaiting, waitingOver } from "./waiting-deletions.js";
+
+export const ledgerCollections: readonly CollectionPlan[] = [deletions, erasedIdentities, marks];
+
+/** Requests removed by one step of `expire`. */
+const AT_ONCE = 100;
+
+/**
+ * Deletion requests in the database of the ledger. Every change is one conditional write to one document, except an
+ * acceptance, and a completion for which other requests wait.
+ */
+export function mongoLedger(dependencies: StoreDependencies): Ledger {
+  const { ledger: db, wrapping } = dependencies;
+  const requests = deletionsOf(db);
+  const deletionOf = (document: DeletionDocument) => deletionFrom(document, wrapping);
+
+  const committed = <T>(read: (options: ReadOptions) => Promise<T>) => committedRead(db, read);
+
+  async function read(ids: readonly string[], options = {}): Promise<Map<string, DeletionDocument>> {
+    const batchSize = ids.length + 1;
+    const found = await requests.find(byIds<DeletionDocument>(ids), { batchSize, ...options }).toArray();
+    return new Map(found.map((document) => [document._id, document]));
+  }
+
+  /** Concurrent requests share their reads. */
+  const documents = groupedReads((ids: readonly string[]) => committed((options) => read(ids, options)), {
+    most: 1_000,
+    atOnce: 2,
+  });
+
+  /** Concurrent runs share their writes, each to its own document, and the following read of the documents. */
+  const updated = groupedCalls(
+    async (updates: readonly Update[]) => {
+      await requests.bulkWrite([...updates], { ordered: false });
+      return read(updates.map(({ updateOne }) => updateOne.filter._id));
+    },
+    { most: 1_000, atOnce: 2, afterRound: true },
+  );
+
+  return {
+    accept: acceptDeletions(dependencies),
+
+    async find(requestId) {
+      const found = (await documents([requestId])).get(requestId);
+      return found === undefined ? undefined : deletionOf(found);
+    },
+
+    async waitingOver(identities, limit) {
+      const options = { sort: { sequence: 1 }, limit } as const;
+      return (await requests.find(waitingOver(identities), options).toArray()).map(deletionOf);
+    },
+
+    async due(now, nextTarget = "", limit) {
+      const filter = { $or: whenDue(now).map((notBefore) => ({ nextTarget, notBefore })) };
+      const options = { sort: { notBefore: 1, sequence: 1 }, limit, projection: { _id: 1 } } as const;
+      return (await requests.find(filter, options).toArray()).map(({ _id }) => _id);
+    },
+
+    async lease(requestId, runner, now, until) {
+      const isDue = { $or: whenDue(now).map((notBefore) => ({ notBefore })) };
+      const filter = { _id: requestId, nextTarget: { $ne: null }, ...isDue };
+      const update = { $set: { runner, notBefore: until } };
+      const kept = (await updated([{ updateOne: { filter, update } }])).get(requestId);
+      return kept?.runner === runner && kept.notBefore === until ? deletionOf(kept) : undefined;
+    },
+
+    async renew(requestId, runner, until) {
+      await requests.updateOne({ _id: requestId, runner }, { $set: { notBefore: until } });
+    },
+
+    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = "", notBefore }) {
+      const $set = { done, times, attempts, problem, nextTarget, notBefore, runner: null };
+      await requests.updateOne({ _id: requestId, runner }, { $set });
+    },
+
+    async wake(requestIds) {
+      const filter = { ...byIds<DeletionDocument>(requestIds), nextTarget: { $ne: null }, runner: null };
+      await requests.updateMany(filter, { $set: { notBefore: 0 } });
+    },
+
+    async wakeWaitingFor(target) {
+      const filter = { nextTarget: target, notBefore: { $gt: 0 }, runner: null };
+      return (await requests.updateMany(filter, { $set: { notBefore: 0 } })).modifiedCount;
+    },
+
+    async clearOtherTargets(configured) {
+      const filter = { nextTarget: { $nin: [null, "", ...configured] } };
+      await requests.updateMany(filter, { $set: { nextTarget: "" } });
+    },
+
+    async destroyKey(requestId, { done, times }) {
+      const filter = { _id: requestId, open: true, identities: { $ne: null } };
+      await requests.updateOne(filter, { $set: { identities: null, done, times, nextTarget: "" } });
+    },
+
+    async complete(requestId, at, times, followers = noFollowers) {
+      // If two calls complete it concurrently, only one call's mark is stored.
+      const mark = randomId();
+      const ended = { open: false, completedAt: at, completedBy: mark, times: { $literal: times }, identities: null };
+      const nextTarget = { $cond: ["$notify", NOTIFICATION, null] };
+      const update = [{ $set: { ...ended, nextTarget, notBefore: at, runner: null, attempts: 0, problem: null } }];
+      const filter = { _id: requestId, open: true };
+      const kept = (
+        await updated([{ updateOne: { filter: { ...filter, followed: { $not: { $gt: 0 } } }, update } }])
+      ).get(requestId);
+      if (kept?.completedBy === mark) return [];
+      if (!kept?.open) return undefined;
+      const freed = followers.freed.map((follower) => follower.requestId);
+      const completed = followers.completed.map((follower) => follower.requestId);
+      return dependencies.transact(async (session) => {
+        const { modifiedCount } = await requests.updateOne(filter, update, { session });
+        if (modifiedCount === 0) return undefined;
+        if (completed.length > 0)
+          await requests.updateMany({ ...byIds<DeletionDocument>(completed), open: true }, update, { session });
+        await free(db, freed, session);
+        return [...freed, ...(await releaseWaiting(db, [requestId, ...completed, ...freed], kept.hashes, session))];
+      });
+    },
+
+    async notified(requestId) {
+      const $set = { notify: false, nextTarget: null, runner: null, attempts: 0, problem: null };
+      await requests.updateOne({ _id: requestId, open: false }, { $set });
+    },
+
+    async list({ state, target, newestFirst, after, limit }) {
+      const last = after === undefined ? undefined : await requests.findOne({ _id: after });
+      if (last === null) return [];
+      const filter = {
+        ...listed(state, target),
+        ...(last === undefined ? {} : { sequence: newestFirst ? { $lt: last.sequence } : { $gt: last.sequence } }),
+      };
+      const sort = { sequence: newestFirst ? -1 : 1 } as const;
+      const page = await committed((options) => requests.find(filter, { sort, limit, ...options }).toArray());
+      return page.map(deletionOf);
+    },
+
+    count(state, target) {
+      const filter = listed(state, target);
+      const isAll = Object.keys(filter).length === 0;
+      return requests.countDocuments(filter, { readConcern: MAJORITY, ...(isAll ? { hint: "_id_" } : {}) });
+    },
+
+    receiptKey: (fresh) => textOnce(db, RECEIPT_KEY, fresh),
+
+    async settledSequence() {
+      await numberDeletions(dependencies);
+      // The newest number is read first: a request numbered between the two reads is above it and not settled.
+      const newest = await newestNumber(db, { readConcern: MAJORITY });
+      const oldestFirst = { sort: { number: 1 }, limit: 1, readConcern: MAJORITY } as const;
+      const [oldest] = await requests.find({ open: true, number: { $gt: 0 } }, oldestFirst).toArray();
+      return oldest === undefined ? newest : Math.min(newest, Number(oldest.number) - 1);
+    },
+
+    async since(sequence, limit) {
+      await numberDeletions(dependencies);
+      const later = await committed((options) =>
+        requests.find({ number: { $gt: sequence } }, { sort: { number: 1 }, limit, ...options }).toArray(),
+      );
+      return later.map((found) => ({ sequence: Number(found.number), deletion: deletionOf(found) }));
+    },
+
+    /** The newest number is stored before the removal, so that it is never assigned again. */
+    async expire(before, keepsNotifying, note) {
+      await numberDeletions(dependencies);
+      const nextTarget = keepsNotifying ? null : { $in: [null, NOTIFICATION] };
+      const old = { open: false, nextTarget, completedAt: { $lt: before } };
+      const options = { sort: { number: -1 }, readConcern: MAJORITY } as const;
+      const newest = (await requests.findOne({ ...old, number: { $gt: 0 } }, options))?.number;
+      if (newest === undefined || newest === null) return;
+      await note(newest);
+      await raiseTo(db, FORGOTTEN, newest);
+      for (;;) {
+        const some = { projection: { hashes: 1 }, limit: AT_ONCE } as const;
+        const gone = await requests.find({ ...old, number: { $gt: 0, $lte: newest } }, some).toArray();
+        if (gone.length === 0) return;
+        const ids = gone.map(({ _id }) => _id);
+        // An identity that a later or an open request names keeps its cut-off.
+        const hashes = gone.flatMap((request) => request.hashes);
+        const open = await requests.distinct("hashes", { open: true, hashes: { $in: hashes } });
+        const named = { _id: { $in: hashes, $nin: open } };
+        await erasedIdentitiesOf(db).deleteMany({ ...named, request: { $in: ids } });
+        await requests.deleteMany(byIds(ids));
+      }
+    },
+  };
+}
+
+interface Update {
+  readonly updateOne: {
+    readonly filter: Filter<DeletionDocument> & { readonly _id: string };
+    readonly update: UpdateFilter<DeletionDocument> | Document[];
+  };
+}
+
+const inState: Readonly<Record<ListedState, Filter<DeletionDocument>>> = {
+  open: { open: true },
+  stuck: { open: true, attempts: { $gte: STUCK_ATTEMPTS } },
+  completed: { open: false },
+  all: {},
+};
+
+/** Filter of the requests in a state, with a target those whose next run calls it. */
+function listed(state: ListedState, target: string | undefined): Filter<DeletionDocument> {
+  return { ...inState[state], ...(target === undefined ? {} : { nextTarget: target }) };
+}
+
+/** Ranges of `notBefore` of a request that is due: the time has come, or the clock was set back since. */
+function whenDue(now: number) {
+  return [{ $lte: now }, { $gt: now + LONGEST_WAIT_MS }];
+}

@@ -1,0 +1,87 @@
+import type { ClientSession, Collection, Db } from "mongodb";
+import { byIds, type CollectionPlan, type InSession } from "../collection.js";
+import type { StoreDependencies } from "../connection.js";
+import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "../database-facts.js";
+import { deletionsOf, sequenceOf } from "./ledger-document.js";
+import { erasedIdentitiesOf } from "./suppression.js";
+
+/**
+ * In the data: requests that were accepted and have no number yet, so that the next start refuses a ledger without
+ * them.
+ */
+export const notes: CollectionPlan = { name: "accepted_deletions", indexes: [] };
+
+export function notesOf(data: Db): Collection<{ readonly _id: string }> {
+  return data.collection<{ _id: string }>(notes.name);
+}
+
+/** Requests numbered by one transaction. */
+const AT_ONCE = 100;
+
+/**
+ * Numbers the accepted requests that have no number. Only committed requests get one, so numbers are gapless, and a
+ * request that is seen later has a greater one. Processes that do this concurrently write the same fact in the data, so
+ * one of them repeats its transaction.
+ */
+export async function numberDeletions(dependencies: StoreDependencies): Promise<void> {
+  const { transact } = dependencies;
+  while ((await transact((session) => numberSome(dependencies, session))) === AT_ONCE);
+}
+
+async function numberSome({ data, ledger }: StoreDependencies, session: ClientSession): Promise<number> {
+  const deletions = deletionsOf(ledger);
+  const inOrder = { sort: { sequence: 1 }, limit: AT_ONCE, projection: { _id: 1 } } as const;
+  const fresh = (await deletions.find({ number: null }, { ...inOrder, session }).toArray()).map(({ _id }) => _id);
+  if (fresh.length === 0) return 0;
+  const newest = await newestNumber(ledger, { session });
+  const numbered = fresh.map((_id, index) => ({
+    updateOne: { filter: { _id }, update: { $set: { number: newest + index + 1 } } },
+  }));
+  await deletions.bulkWrite(numbered, { session });
+  await raiseTo(data, ACCEPTED, newest + fresh.length, { session });
+  await notesOf(data).deleteMany(byIds(fresh), { session });
+  return fresh.length;
+}
+
+/** Returns the newest number of a request, present or removed; 0 at first. */
+export async function newestNumber(ledger: Db, inside: InSession = {}): Promise<number> {
+  const newestFirst = { sort: { number: -1 }, projection: { number: 1 } } as const;
+  const newest = await deletionsOf(ledger).findOne({}, { ...newestFirst, ...inside });
+  return Math.max(newest?.number ?? 0, await numberIn(ledger, FORGOTTEN, inside));
+}
+
+/**
+ * Returns whether the ledger has every request that the data has a note of. Removes notes of numbered requests: they
+ * come from a backup of the data.
+ */
+export async function hasNoted(ledger: Db, data: Db): Promise<boolean> {
+  const noted = (await notesOf(data).find().toArray()).map(({ _id }) => _id);
+  const found = await deletionsOf(ledger)
+    .find(byIds(noted), { projection: { number: 1 } })
+    .toArray();
+  await notesOf(data).deleteMany(byIds(found.filter(({ number }) => number !== null).map(({ _id }) => _id)));
+  return found.length === noted.length;
+}
+
+/**
+ * Migrates requests of layout 1, whose sequence is their number, and the identities that have the number of their
+ * newest request. Safe to repeat and to run concurrently.
+ */
+export async function migrateNumbers(ledger: Db): Promise<void> {
+  const deletions = ledger.collection<{ _id: string; sequence: number; hashes: string[] }>("deletions");
+  const old = () => deletions.find({ sequence: { $gt: 0 } }, { limit: AT_ONCE }).toArray();
+  for (let some = await old(); some.length > 0; some = await old()) {
+    const named = some.map(({ _id, sequence, hashes }) => ({
+      updateMany: {
+        filter: { ...byIds(hashes), sequence },
+        update: { $set: { request: _id }, $unset: { sequence: 1 } } as object,
+      },
+    }));
+    await erasedIdentitiesOf(ledger).bulkWrite(named);
+    await deletionsOf(ledger).bulkWrite(
+      some.map(({ _id, sequence }) => ({
+        updateOne: { filter: { _id }, update: { $set: { sequence: sequenceOf(sequence), number: sequence } } },
+      })),
+    );
+  }
+}

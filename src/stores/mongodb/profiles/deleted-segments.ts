@@ -1,0 +1,150 @@
+import type { ClientSession, Db, Filter } from "mongodb";
+import type { SegmentDeletion } from "../../../entities/profile/deleted-segments.js";
+import { byIds, type CollectionPlan, type InSession, revisionAfter } from "../collection.js";
+import { marksOf, numberIn } from "../database-facts.js";
+import { type EntityDocument, entityCollectionsOf, formerMemberOf, GENERATION, memberOf } from "./entity-document.js";
+
+export const removedSegments: CollectionPlan = { name: "removed_segments", indexes: [{ key: { lookUntil: 1 } }] };
+
+/** In the data: the generation of the newest deletion of any segment. */
+export const SEGMENT_DELETIONS = "segment deletions";
+
+/** A segment that was deleted. */
+interface RemovedSegment {
+  readonly _id: string;
+  /** When it was last deleted, Unix ms. */
+  readonly deletedAt: number;
+  /** See `SegmentDeletion`. Absent in documents of version 1.0.0, which is 0. */
+  readonly generation?: number;
+  /** End of the search for void statements, by the clock of the server; absent once none can be stored any more. */
+  readonly lookUntil?: Date;
+}
+
+export const removedSegmentsOf = (db: Db) => db.collection<RemovedSegment>(removedSegments.name);
+
+/** Returns the generation of the newest deletion of any segment; 0: none. */
+export function newestGeneration(db: Db, inside: InSession = {}): Promise<number> {
+  return numberIn(db, SEGMENT_DELETIONS, inside);
+}
+
+/** Returns the last deletion of each of these segments that was ever deleted. */
+export async function segmentDeletionsOf(db: Db, ids: readonly string[]): Promise<Map<string, SegmentDeletion>> {
+  if (ids.length === 0) return new Map();
+  const found = await removedSegmentsOf(db)
+    .find(byIds(ids), { batchSize: ids.length + 1 })
+    .toArray();
+  return new Map(found.map((segment) => [segment._id, deletionOf(segment)]));
+}
+
+export function deletionOf({ deletedAt, generation = 0 }: RemovedSegment): SegmentDeletion {
+  return { at: deletedAt, generation };
+}
+
+/** Returns the generations of the segments whose void statements may still be stored. */
+export async function endingGenerations(db: Db): Promise<Map<string, number>> {
+  const found = await removedSegmentsOf(db).find(isEnding).toArray();
+  return new Map(found.map(({ _id, generation = 0 }) => [_id, generation]));
+}
+
+const isEnding: Filter<RemovedSegment> = { lookUntil: { $gt: new Date(0) } };
+
+/**
+ * Minimum duration of the search for void statements after a deletion, ms. A commit that read the generation before a
+ * deletion and is stored after it conflicts with nothing: a document that every commit writes would be contended. The
+ * server aborts a transaction after a minute (`transactionLifetimeLimitSeconds`).
+ */
+const LOOK_MS = 300_000;
+
+/** Must run in the transaction that removes the segment at `at` (Unix ms). Concurrent ones conflict. */
+export async function noteDeletion(db: Db, id: string, at: number, session: ClientSession): Promise<void> {
+  // Not the next number: one that was read may be lost with its primary and given to another deletion.
+  const raise = { $inc: { number: revisionAfter(0) } };
+  const raised = { session, upsert: true, returnDocument: "after" } as const;
+  const newest = await marksOf(db).findOneAndUpdate({ _id: SEGMENT_DELETIONS }, raise, raised);
+  const deletedAt = { $max: ["$deletedAt", at] };
+  const lookUntil = { $add: ["$$NOW", LOOK_MS] };
+  const update = [{ $set: { deletedAt, generation: newest?.number, lookUntil } }];
+  await removedSegmentsOf(db).updateOne({ _id: id }, update, { session, upsert: true });
+}
+
+/** Filter for profiles with a void statement about the segment. */
+function voidStatements(segment: string, generation: number): Filter<EntityDocument> {
+  return {
+    segments: { $in: [memberOf(segment), formerMemberOf(segment)] },
+    statements: { $elemMatch: { 0: segment, [GENERATION]: { $not: { $gte: generation } } } },
+  };
+}
+
+/** Profiles changed by one call, and segments searched by one query. */
+const PROFILES_AT_ONCE = 200;
+const SEGMENTS_AT_ONCE = 100;
+
+/** Removes void statements from profiles, as `CatalogueStore.endMemberships` promises. */
+export function voidRemoval(db: Db): () => Promise<boolean> {
+  const { entities } = entityCollectionsOf(db);
+  const removed = removedSegmentsOf(db);
+
+  /** Returns true if more may be left. It takes a few queries, however many segments were deleted lately. */
+  async function endSome(generations: readonly (readonly [string, number])[]): Promise<boolean> {
+    const either = generations.map(([id, generation]) => voidStatements(id, generation));
+    if ((await entities.countDocuments({ $or: either }, { limit: 1 })) > 0) {
+      let isMore = false;
+      for (const [id, generation] of generations)
+        isMore = (await removeStatements(db, id, voidStatements(id, generation))) === PROFILES_AT_ONCE || isMore;
+      return isMore;
+    }
+    const ids = generations.map(([id]) => id);
+    const isOver = { ...byIds<RemovedSegment>(ids), $expr: { $lt: ["$lookUntil", "$$NOW"] } };
+    await removed.updateMany(isOver, { $unset: { lookUntil: "" } });
+    return false;
+  }
+
+  return async () => {
+    const generations = [...(await endingGenerations(db))];
+    let isMore = false;
+    for (let from = 0; from < generations.length; from += SEGMENTS_AT_ONCE)
+      isMore = (await endSome(generations.slice(from, from + SEGMENTS_AT_ONCE))) || isMore;
+    return isMore;
+  };
+}
+
+/**
+ * Removes the segment's statement from some of these profiles and returns their number. Each is changed only at the
+ * revision that was read: it may have a valid statement by now.
+ */
+async function removeStatements(db: Db, segment: string, profiles: Filter<EntityDocument>): Promise<number> {
+  const { entities } = entityCollectionsOf(db);
+  const found = await entities.find(profiles, { projection: { revision: 1 }, limit: PROFILES_AT_ONCE }).toArray();
+  if (found.length === 0) return 0;
+  const named = [memberOf(segment), formerMemberOf(segment)].map((text) => ({ $literal: text }));
+  const others = { $ne: [{ $arrayElemAt: ["$$statement", 0] }, { $literal: segment }] };
+  const forget = {
+    segments: { $setDifference: ["$segments", named] },
+    statements: { $filter: { input: "$statements", as: "statement", cond: others } },
+    revision: { $add: ["$revision", revisionAfter(0)] },
+  };
+  await entities.bulkWrite(
+    found.map(({ _id, revision }) => ({ updateOne: { filter: { _id, revision }, update: [{ $set: forget }] } })),
+    { ordered: false },
+  );
+  return found.length;
+}
+
+/**
+ * Removes the statements that segment deletions of version 1.0.0 void and had not removed: those whose event or arrival
+ * was not later. Run it before the first read. Safe to repeat and to run concurrently.
+ */
+export async function endEarlierDeletions(db: Db): Promise<void> {
+  const removed = removedSegmentsOf(db);
+  for (const { _id, deletedAt } of await removed.find({ ...isEnding, generation: { $exists: false } }).toArray()) {
+    const notLater = { $lte: deletedAt };
+    const profiles: Filter<EntityDocument> = {
+      segments: { $in: [memberOf(_id), formerMemberOf(_id)] },
+      statements: {
+        $elemMatch: { 0: _id, [GENERATION]: { $exists: false }, $or: [{ 2: notLater }, { 3: notLater }] },
+      },
+    };
+    while ((await removeStatements(db, _id, profiles)) > 0);
+    await removed.updateOne({ _id, generation: { $exists: false } }, { $unset: { lookUntil: "" } });
+  }
+}

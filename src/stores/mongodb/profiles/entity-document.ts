@@ -1,0 +1,156 @@
+import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
+import type { ProfileChange } from "../../../entities/ports.js";
+import { validMemberships } from "../../../entities/profile/deleted-segments.js";
+import type {
+  Binding,
+  EntityId,
+  Memberships,
+  StatementVersion,
+  StoredEntity,
+} from "../../../entities/profile/entity.js";
+import type { IdentityHash } from "../../../entities/profile/identity.js";
+import { byIds, type CollectionPlan, revisionAfter } from "../collection.js";
+
+export const entityCollections: readonly CollectionPlan[] = [
+  { name: "entities", indexes: [{ key: { segments: 1, _id: 1 } }, { key: { born: 1 } }] },
+  { name: "identities", indexes: [{ key: { entity: 1 } }] },
+];
+
+/** A live profile, or one named by an accepted deletion and not removed yet. */
+export interface EntityDocument {
+  readonly _id: EntityId;
+  readonly table: string;
+  readonly revision: number;
+  readonly born: number;
+  readonly bindings: readonly Binding[];
+  readonly joined: readonly EntityId[];
+  readonly sealed: Binary;
+  readonly fullSince: OptionalGeneration<StatementVersion> | null;
+  readonly statements: readonly StatementTuple[];
+  /** One text per statement, for the index: see `memberOf` and `formerMemberOf`. */
+  readonly segments: readonly string[];
+  /** See `markedErased`. */
+  readonly erased?: true;
+}
+
+/** Documents of version 1.0.0 have no generations, which are 0. */
+type OptionalGeneration<T extends { readonly generation: number }> = Omit<T, "generation"> & Partial<T>;
+
+type StatementTuple = readonly [
+  segment: string,
+  member: boolean,
+  time: number,
+  arrival: number,
+  position: number,
+  generation?: number,
+];
+
+/** Place of the generation in a statement. */
+export const GENERATION = 5;
+
+/** The entity of an identity. The hash is the `_id`, so an identity has one entity, on a sharded cluster too. */
+export interface IdentityDocument {
+  readonly _id: IdentityHash;
+  readonly entity: EntityId;
+  /**
+   * Increased when a deletion is accepted for an identity without a profile, so that concurrent writers that bind it
+   * conflict.
+   */
+  readonly asked?: number;
+}
+
+export function entityCollectionsOf(db: Db) {
+  return {
+    entities: db.collection<EntityDocument>("entities"),
+    identities: db.collection<IdentityDocument>("identities"),
+  };
+}
+
+/** Fields of a profile whose deletion is accepted: it is not read, and without its index texts it is no member. */
+export const markedErased = { erased: true, segments: [] } as const;
+
+export const memberOf = (segment: string) => `+${segment}`;
+export const formerMemberOf = (segment: string) => `-${segment}`;
+
+/** Returns the document of a profile at this revision. */
+export function entityDocument(entity: StoredEntity, revision: number): EntityDocument {
+  const { id: _id, table, born, sealed, memberships } = entity;
+  const fullSince = memberships.fullSince ?? null;
+  const [identities, statements] = [identitiesIn(entity), statementsIn(memberships)];
+  return { _id, table, revision, born, ...identities, sealed: new Binary(sealed), fullSince, ...statements };
+}
+
+/** Returns the fields of a stored profile that a commit changes. */
+export function changedFields(change: ProfileChange): Partial<EntityDocument> {
+  const { entity, changedSegments, changedBindings, mergedFrom } = change;
+  const { revision, sealed, memberships } = entity;
+  return {
+    revision: revisionAfter(revision),
+    sealed: new Binary(sealed),
+    fullSince: memberships.fullSince ?? null,
+    ...(changedBindings.length + mergedFrom.length > 0 ? identitiesIn(entity) : {}),
+    ...(changedSegments.size > 0 ? statementsIn(memberships) : {}),
+  };
+}
+
+function identitiesIn({ bindings, mergedIds }: StoredEntity): Pick<EntityDocument, "bindings" | "joined"> {
+  return { bindings: bindings.map(({ hash, since }) => ({ hash, since })), joined: mergedIds };
+}
+
+function statementsIn({ statements }: Memberships): Pick<EntityDocument, "statements" | "segments"> {
+  const all = [...statements];
+  return {
+    statements: all.map(([segment, { member, time, arrival, position, generation }]) => [
+      segment,
+      member,
+      time,
+      arrival,
+      position,
+      generation,
+    ]),
+    segments: all.map(([segment, { member }]) => (member ? memberOf(segment) : formerMemberOf(segment))),
+  };
+}
+
+/** Returns the revisions of the live profiles among these. */
+export async function revisionsOf(
+  entities: Collection<EntityDocument>,
+  ids: readonly EntityId[],
+  session: ClientSession,
+): Promise<Map<EntityId, number>> {
+  if (ids.length === 0) return new Map();
+  const live = { ...byIds<EntityDocument>(ids), erased: { $exists: false } };
+  const options = { session, projection: { revision: 1 }, batchSize: ids.length + 1 };
+  return new Map((await entities.find(live, options).toArray()).map(({ _id, revision }) => [_id, revision]));
+}
+
+/** Returns the profile without void statements; see `validMemberships`. */
+export function entityOf(document: EntityDocument, generations: ReadonlyMap<string, number> = new Map()): StoredEntity {
+  const { _id: id, table, revision, born, bindings, joined, sealed } = document;
+  const memberships = validMemberships(membershipsOf(document), generations);
+  return {
+    id,
+    table,
+    revision,
+    born,
+    bindings,
+    mergedIds: joined,
+    memberships,
+    sealed: new Uint8Array(sealed.value()),
+  };
+}
+
+export function membershipsOf({
+  fullSince,
+  statements,
+}: Pick<EntityDocument, "fullSince" | "statements">): Memberships {
+  return {
+    fullSince: fullSince === null ? undefined : { ...fullSince, generation: fullSince.generation ?? 0 },
+    statements: new Map(
+      statements.map(([segment, member, time, arrival, position, generation = 0]) => [
+        segment,
+        { member, time, arrival, position, generation },
+      ]),
+    ),
+  };
+}

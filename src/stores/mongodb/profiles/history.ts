@@ -1,0 +1,101 @@
+import { Binary, type Collection, type Db, MaxKey } from "mongodb";
+import { groupedErasure } from "../../../async/grouped-calls.js";
+import type { History, HistoryMessage, Place } from "../../../entities/ports.js";
+import { byIds, type CollectionPlan } from "../collection.js";
+
+const BY_ARRIVAL = { entity: 1, arrival: 1, position: 1, _id: 1 } as const;
+
+export const historyCollections: readonly CollectionPlan[] = [
+  { name: "messages", indexes: [{ key: BY_ARRIVAL }, { key: { arrival: 1 } }] },
+];
+
+export interface MessageDocument extends Omit<HistoryMessage, "id" | "sealed"> {
+  readonly _id: string;
+  readonly sealed: Binary;
+}
+
+export function messagesOf(db: Db): Collection<MessageDocument> {
+  return db.collection<MessageDocument>("messages");
+}
+
+export function messageDocument({ id, sealed, ...message }: HistoryMessage): MessageDocument {
+  return { _id: id, ...message, sealed: new Binary(sealed) };
+}
+
+export function messageOf({ _id, sealed, ...message }: MessageDocument): HistoryMessage {
+  return { id: _id, ...message, sealed: new Uint8Array(sealed.value()) };
+}
+
+/** Messages removed by one `expire`. */
+const AT_ONCE = 1_000;
+
+/** Positions looked up by one query. */
+const PLACES_AT_ONCE = 200;
+
+/** The archive of messages, a document each; `commit` adds to it. */
+export function mongoHistory(db: Db): History {
+  const messages = messagesOf(db);
+
+  return {
+    async kept(ids) {
+      if (ids.length === 0) return new Set();
+      // A message that a change of primary may roll back does not count: its repeat would be acknowledged without being
+      // stored.
+      const options = { projection: { _id: 1 }, batchSize: ids.length + 1, readConcern: "majority" } as const;
+      const found = await messages.find(byIds(ids), options).toArray();
+      return new Set(found.map(({ _id }) => _id));
+    },
+
+    async countByStream(entities) {
+      const counts = messages.aggregate<{ _id: string; count: number }>([
+        { $match: { entity: { $in: [...entities] } } },
+        { $group: { _id: "$stream", count: { $sum: 1 } } },
+        { $sort: { _id: 1 } },
+      ]);
+      return new Map((await counts.toArray()).map(({ _id, count }) => [_id, count]));
+    },
+
+    async page(entity, after, limit) {
+      const found = messages.find({ entity }, { batchSize: limit + 2 }).sort({ arrival: 1, position: 1, _id: 1 });
+      if (after !== undefined) {
+        const { arrival, position, id: _id } = after;
+        const last = new MaxKey();
+        // Without a `max` the server reads to the end of the index.
+        found
+          .hint(BY_ARRIVAL)
+          .min({ entity, arrival, position, _id })
+          .max({ entity, arrival: last, position: last, _id: last });
+      }
+      const page = await found.limit(limit + 1).toArray();
+      return page
+        .map(messageOf)
+        .filter(({ id }) => id !== after?.id)
+        .slice(0, limit);
+    },
+
+    async at(entities, places) {
+      const projection = { _id: 0, stream: 1, time: 1, arrival: 1, position: 1 } as const;
+      const found: (Place & Pick<HistoryMessage, "stream" | "time">)[] = [];
+      for (let first = 0; first < places.length; first += PLACES_AT_ONCE) {
+        const asked = places.slice(first, first + PLACES_AT_ONCE);
+        const either = asked.map(({ arrival, position }) => ({ entity: { $in: [...entities] }, arrival, position }));
+        found.push(...(await messages.find<(typeof found)[number]>({ $or: either }, { projection }).toArray()));
+      }
+      return found;
+    },
+
+    ...groupedErasure({
+      async erase(entities) {
+        await messages.deleteMany({ entity: { $in: [...entities] } });
+      },
+      held: (entities) => messages.distinct("entity", { entity: { $in: [...entities] } }),
+    }),
+
+    async expire(before) {
+      const old = { arrival: { $lt: before } };
+      const found = await messages.find(old, { projection: { _id: 1 }, limit: AT_ONCE }).toArray();
+      if (found.length > 0) await messages.deleteMany(byIds(found.map(({ _id }) => _id)));
+      return found.length === AT_ONCE;
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import { Binary, type Db } from "mongodb";
+import type { IdempotentRequest } from "../../../entities/ports.js";
+import type { ApiKey } from "../../../keys/api-key.js";
+import {
+  type CopyFacts,
+  type CopyRecords,
+  type DeletionRecord,
+  type EntityKeyRecord,
+  type EntityRecord,
+  type ErasedIdentityRecord,
+  entityRecord,
+  type PartTarget,
+  type StreamCountRecord,
+  type StreamRecord,
+  storedEntity,
+} from "../../copy.js";
+import { ledgerPosition } from "../../ledger-position.js";
+import { type KeyDocument, keyDocument, keyOf } from "../catalogue/key-store.js";
+import {
+  ACCEPTED,
+  FORGOTTEN,
+  mongoDeletionWatermark,
+  RECEIPT_KEY,
+  raiseTo,
+  textOf,
+  textOnce,
+} from "../database-facts.js";
+import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "../deletions/ledger-document.js";
+import { newestNumber } from "../deletions/number-deletions.js";
+import { type ErasedIdentityDocument, erasedIdentitiesOf } from "../deletions/suppression.js";
+import { importPart } from "../import-part.js";
+import {
+  type StreamCountDocument,
+  type StreamDocument,
+  streamCountId,
+  streamCountsOf,
+  streamsOf,
+} from "../series/slot-counts.js";
+import { newestGeneration, SEGMENT_DELETIONS } from "./deleted-segments.js";
+import {
+  type EntityDocument,
+  entityCollectionsOf,
+  entityDocument,
+  entityOf,
+  type IdentityDocument,
+} from "./entity-document.js";
+import { destroyedKey, type EntityKeyDocument, isLiving, keyWrapping } from "./entity-keys.js";
+import { type MessageDocument, messageDocument, messageOf, messagesOf } from "./history.js";
+import { clusterTime, type RequestDocument, requestDocument, requestOf } from "./idempotency.js";
+
+/**
+ * Profiles, the identities that lead to them, their messages and the counts of these, and the requests that brought
+ * them.
+ */
+export function profileParts(db: Db): {
+  readonly [P in
+    | "entities"
+    | "identities"
+    | "history"
+    | "stream counts"
+    | "streams"
+    | "repeatable requests"]: PartTarget<CopyRecords[P]>;
+} {
+  const { entities, identities } = entityCollectionsOf(db);
+  return {
+    entities: importPart<EntityDocument, EntityRecord>({
+      collection: entities,
+      documentOf: (record) => entityDocument(storedEntity(record), record.revision),
+      recordOf: (document) => entityRecord(entityOf(document)),
+    }),
+    identities: importPart<IdentityDocument, CopyRecords["identities"]>({
+      collection: identities,
+      documentOf: ({ id, entity }) => ({ _id: id, entity }),
+      recordOf: ({ _id, entity }) => ({ id: _id, entity }),
+    }),
+    history: importPart<MessageDocument, CopyRecords["history"]>({
+      collection: messagesOf(db),
+      documentOf: messageDocument,
+      recordOf: messageOf,
+    }),
+    "stream counts": importPart<StreamCountDocument, StreamCountRecord>({
+      collection: streamCountsOf(db),
+      documentOf: ({ unsaved, ...count }) => ({
+        _id: streamCountId(count.stream, count.slot),
+        ...count,
+        saved: unsaved ? null : count.count,
+        unsaved,
+      }),
+      recordOf: ({ stream, slot, count, unsaved }) => ({ stream, slot, count, unsaved }),
+    }),
+    streams: importPart<StreamDocument, StreamRecord>({
+      collection: streamsOf(db),
+      documentOf: ({ id, lastArrival }) => ({ _id: id, lastArrival }),
+      recordOf: ({ _id, lastArrival }) => ({ id: _id, lastArrival }),
+    }),
+    "repeatable requests": requestPart(db),
+  };
+}
+
+/** Parts of the ledger's database. Entity keys are wrapped under the pepper before they are stored. */
+export function ledgerParts(
+  db: Db,
+  pepper: Uint8Array,
+): {
+  readonly deletions: PartTarget<DeletionRecord>;
+  readonly "erased identities": PartTarget<ErasedIdentityRecord>;
+  readonly "entity keys": PartTarget<EntityKeyRecord>;
+  readonly "API keys": PartTarget<ApiKey>;
+  readonly "repeatable deletions": PartTarget<IdempotentRequest>;
+} {
+  const wrapping = keyWrapping(pepper);
+  return {
+    deletions: importPart<DeletionDocument, DeletionRecord>({
+      collection: deletionsOf(db),
+      documentOf: ({ deletion, sequence }) =>
+        deletionDocument(deletion, sequence, wrapping, { behind: null, followed: 0 }),
+      recordOf: (document) => ({
+        id: document._id,
+        sequence: Number(document.number),
+        deletion: deletionOf(document, wrapping),
+      }),
+    }),
+    "erased identities": importPart<ErasedIdentityDocument, ErasedIdentityRecord>({
+      collection: erasedIdentitiesOf(db),
+      documentOf: ({ id, cutOff, request, sequence }) => {
+        // Numbers of the source are before every time of the cluster.
+        return { _id: id, cutOff, request, accepted: clusterTime(ledgerPosition(sequence)) };
+      },
+      recordOf: ({ _id, cutOff, request, accepted }) => ({
+        id: _id,
+        cutOff,
+        request,
+        sequence: Number(accepted?.toBigInt() ?? 0),
+      }),
+    }),
+    "entity keys": importPart<EntityKeyDocument, EntityKeyRecord>({
+      collection: db.collection<EntityKeyDocument>("entity_keys"),
+      documentOf: ({ id, key }) => ({
+        _id: id,
+        key: key === undefined ? destroyedKey() : new Binary(wrapping.wrap(key)),
+      }),
+      recordOf: (document) => ({
+        id: document._id,
+        key: isLiving(document) ? wrapping.unwrap(document.key.value()) : undefined,
+      }),
+    }),
+    "repeatable deletions": requestPart(db),
+    "API keys": importPart<KeyDocument, ApiKey>({
+      collection: db.collection<KeyDocument>("api_keys"),
+      documentOf: keyDocument,
+      recordOf: keyOf,
+    }),
+  };
+}
+
+function requestPart(db: Db): PartTarget<IdempotentRequest> {
+  return importPart<RequestDocument, IdempotentRequest>({
+    collection: db.collection<RequestDocument>("idempotent_requests"),
+    documentOf: requestDocument,
+    recordOf: requestOf,
+  });
+}
+
+/**
+ * Numbers up to the source's newest are not assigned again, even if their requests were forgotten. In this order the
+ * databases can be reopened after an interruption: neither seems older than the other.
+ */
+export async function setFacts(
+  data: Db,
+  ledger: Db,
+  { sequence, watermark, segmentDeletions, receiptKey }: CopyFacts,
+): Promise<void> {
+  await raiseTo(data, SEGMENT_DELETIONS, segmentDeletions);
+  const known = mongoDeletionWatermark(data);
+  await known.noteForgotten(sequence);
+  await raiseTo(ledger, FORGOTTEN, sequence);
+  await raiseTo(data, ACCEPTED, sequence);
+  await known.write(watermark);
+  if (receiptKey !== undefined) await textOnce(ledger, RECEIPT_KEY, receiptKey);
+}
+
+export async function readFacts(data: Db, ledger: Db): Promise<CopyFacts> {
+  const [sequence, watermark] = [await newestNumber(ledger), await mongoDeletionWatermark(data).read()];
+  const receiptKey = await textOf(ledger, RECEIPT_KEY);
+  const segmentDeletions = await newestGeneration(data);
+  return { sequence, watermark, segmentDeletions, ...(receiptKey === undefined ? {} : { receiptKey }) };
+}

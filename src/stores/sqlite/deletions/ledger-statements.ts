@@ -1,0 +1,87 @@
+import { NOTIFICATION } from "../../../deletions/deletion.js";
+import type { Database } from "../connection.js";
+import { deletionRows } from "./deletion-row.js";
+
+/** Requests removed by one step of `expire`; other requests run between steps. */
+export const AT_ONCE = 100;
+
+/** Statements of the ledger. */
+export function ledgerStatements(db: Database) {
+  const gone = "sequence IN (SELECT value FROM json_each(?))";
+  const isOld = "completed_at < :before AND (next_target IS NULL OR NOT :keepsNotifying)";
+  const dueWhere = (isDue: string) =>
+    db.prepare(`SELECT request_id FROM deletion WHERE next_target = :target AND ${isDue}
+      ORDER BY not_before, sequence LIMIT :limit`);
+  return {
+    insert:
+      db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, identities,
+      targets, done, times, attempts, problem, next_target, not_before, notify) VALUES (:requestId, :table, :identity, :acceptedAt, :cutOff,
+      :entities, :hashes, :identities, :targets, :done, :times, :attempts, :problem, :nextTarget, :notBefore, :notify)`),
+    sequence: db.prepare("SELECT sequence FROM deletion WHERE request_id = ?"),
+    addKey: db.prepare("INSERT INTO deletion_key (sequence, key) VALUES (?, ?)"),
+    overwriteKey: db.prepare(`UPDATE deletion_key SET key = zeroblob(32)
+      WHERE sequence = (SELECT sequence FROM deletion WHERE request_id = ?)`),
+    keepVerified: db.prepare(`UPDATE deletion SET done = :done, times = :times, next_target = ''
+      WHERE request_id = :requestId AND completed_at IS NULL`),
+    anyErased: db.prepare("SELECT 1 FROM erased_entity WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1"),
+    addEntity: db.prepare("INSERT OR IGNORE INTO erased_entity (entity, sequence) VALUES (?, ?)"),
+    addErasedIdentity: db.prepare(`INSERT INTO erased_identity (hash, cut_off, sequence) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET cut_off = max(cut_off, excluded.cut_off), sequence = excluded.sequence`),
+    addOpenIdentity: db.prepare("INSERT OR IGNORE INTO open_identity (hash, sequence) VALUES (?, ?)"),
+    removeOpenIdentities: db.prepare(`DELETE FROM open_identity WHERE (hash, sequence) IN
+      (SELECT value, sequence FROM deletion, json_each(hashes) WHERE request_id = ?)`),
+    find: db.prepare(`SELECT * FROM ${deletionRows} WHERE request_id = ?`),
+    anyOpen: db.prepare("SELECT 1 FROM open_identity WHERE hash IN (SELECT value FROM json_each(?)) LIMIT 1"),
+    waitingOver: db.prepare(`SELECT * FROM ${deletionRows} WHERE next_target IS NULL AND sequence IN
+      (SELECT sequence FROM open_identity WHERE hash IN (SELECT value FROM json_each(?))) ORDER BY sequence LIMIT ?`),
+    free: db.prepare("UPDATE deletion SET next_target = '', problem = NULL WHERE request_id = ?"),
+    // Each waiting request over an identity of the completed one; the plus sign makes SQLite begin with these.
+    releaseNext: db.prepare(`UPDATE deletion SET next_target = '', problem = NULL
+      WHERE +next_target IS NULL AND +completed_at IS NULL AND sequence IN
+        (SELECT open_identity.sequence FROM deletion AS ended, json_each(ended.hashes) AS one
+          JOIN open_identity ON open_identity.hash = one.value WHERE ended.request_id = ?)
+      AND NOT EXISTS (SELECT 1 FROM json_each(deletion.hashes) AS one JOIN open_identity AS earlier
+        ON earlier.hash = one.value WHERE earlier.sequence < deletion.sequence)
+      RETURNING request_id`),
+    dueUntil: dueWhere("not_before <= :now"),
+    dueAfter: dueWhere("not_before > :latest"),
+    lease: db.prepare(`UPDATE deletion SET runner = :runner, not_before = :until
+      WHERE request_id = :requestId AND next_target IS NOT NULL AND (not_before <= :now OR not_before > :latest)`),
+    renew: db.prepare("UPDATE deletion SET not_before = :until WHERE request_id = :requestId AND runner = :runner"),
+    release: db.prepare(`UPDATE deletion SET done = :done, times = :times, attempts = :attempts, problem = :problem,
+      next_target = :nextTarget, not_before = :notBefore, runner = NULL
+      WHERE request_id = :requestId AND runner = :runner`),
+    releaseAll: db.prepare(
+      "UPDATE deletion SET not_before = 0, runner = NULL WHERE next_target IS NOT NULL AND runner IS NOT NULL",
+    ),
+    wake: db.prepare(`UPDATE deletion SET not_before = 0
+      WHERE request_id IN (SELECT value FROM json_each(?)) AND next_target IS NOT NULL AND runner IS NULL`),
+    wakeWaitingFor: db.prepare(`UPDATE deletion SET not_before = 0
+      WHERE next_target = ? AND not_before > 0 AND runner IS NULL`),
+    targetAfter: db.prepare("SELECT min(next_target) AS target FROM deletion WHERE next_target > ?"),
+    clearTarget: db.prepare("UPDATE deletion SET next_target = '' WHERE next_target = ?"),
+    complete: db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'',
+      runner = NULL, attempts = 0, not_before = :at, next_target = iif(notify, '${NOTIFICATION}', NULL)
+      WHERE request_id = :requestId AND completed_at IS NULL`),
+    notified:
+      db.prepare(`UPDATE deletion SET notify = 0, next_target = NULL, runner = NULL, attempts = 0, problem = NULL
+      WHERE request_id = ? AND completed_at IS NOT NULL`),
+    addReceiptKey: db.prepare("INSERT OR IGNORE INTO receipt_key (one, wrapped) VALUES (1, ?)"),
+    receiptKey: db.prepare("SELECT wrapped FROM receipt_key"),
+    settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
+      (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),
+    since: db.prepare(`SELECT * FROM ${deletionRows} WHERE sequence > ? ORDER BY sequence LIMIT ?`),
+    expired: db.prepare(`SELECT sequence FROM deletion WHERE ${isOld} AND sequence <= :newest LIMIT ${AT_ONCE}`),
+    // Looked up by the keys of the requests: there is no index on sequences.
+    expireEntities: db.prepare(`DELETE FROM erased_entity WHERE (entity, sequence) IN
+      (SELECT value, sequence FROM deletion, json_each(entities) WHERE ${gone})`),
+    expireIdentities: db.prepare(`DELETE FROM erased_identity WHERE (hash, sequence) IN
+      (SELECT value, sequence FROM deletion, json_each(hashes) WHERE ${gone}) AND hash NOT IN
+      (SELECT value FROM deletion, json_each(hashes) WHERE completed_at IS NULL)`),
+    expire: db.prepare(`DELETE FROM deletion WHERE ${gone}`),
+    // The plus sign makes SQLite use the index on the time. Without it, `max` scans the table from its end.
+    newestOld: db.prepare(`SELECT max(+sequence) AS newest FROM deletion WHERE ${isOld}`),
+    forget: db.prepare(`INSERT INTO forgotten_deletion (one, sequence) VALUES (1, ?)
+      ON CONFLICT DO UPDATE SET sequence = max(sequence, excluded.sequence)`),
+  };
+}

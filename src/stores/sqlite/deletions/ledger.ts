@@ -1,0 +1,284 @@
+import { setImmediate } from "node:timers/promises";
+import {
+  type Deletion,
+  EARLIER_OPEN,
+  type Followers,
+  LONGEST_WAIT_MS,
+  noFollowers,
+} from "../../../deletions/deletion.js";
+import type { Ledger, ScopeSnapshot } from "../../../deletions/ports.js";
+import { type Database, inTransaction, sharingCommits, withoutSync } from "../connection.js";
+import { emptyJournal } from "../profiles/entity-keys.js";
+import { membershipRemoval } from "../profiles/membership-index.js";
+import { deletionList } from "./deletion-list.js";
+import { type DeletionRow, deletionOf } from "./deletion-row.js";
+import { noteSeen } from "./ledger-match.js";
+import { AT_ONCE, ledgerStatements } from "./ledger-statements.js";
+
+/**
+ * `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
+ * run calls no remote target, and null if there is no next run: the request is completed, and no notification is
+ * pending, or it waits for an earlier one. `open_identity` has the identities of open requests that later ones wait
+ * for. `deletion_key` has rows of one size that are appended and overwritten in place, for the same reason as
+ * `entity_key`; no row is removed. `forgotten_deletion` has the number of the newest request that was ever removed
+ * after `deletions.keep`.
+ */
+export const ledgerSchema = `
+  CREATE TABLE IF NOT EXISTS deletion (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT, request_id TEXT NOT NULL UNIQUE, table_name TEXT NOT NULL, identity TEXT NOT NULL,
+    accepted_at REAL NOT NULL, cut_off REAL NOT NULL, entities TEXT NOT NULL, hashes TEXT NOT NULL, identities BLOB NOT NULL,
+    targets TEXT NOT NULL, done TEXT NOT NULL, times TEXT NOT NULL, attempts INTEGER NOT NULL, problem TEXT,
+    next_target TEXT DEFAULT '', not_before REAL NOT NULL, runner TEXT, completed_at REAL, notify INTEGER NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence, attempts) WHERE completed_at IS NULL;
+  CREATE INDEX IF NOT EXISTS deletion_due ON deletion (next_target, not_before, sequence) WHERE next_target IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at, next_target) WHERE completed_at IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS open_identity (
+    hash TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (hash, sequence)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS deletion_key (sequence INTEGER PRIMARY KEY, key BLOB NOT NULL);
+  CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS receipt_key (one INTEGER PRIMARY KEY CHECK (one = 1), wrapped TEXT NOT NULL);`;
+
+/**
+ * Deletion requests in `ledger.db`. Opening it ends the leases of an earlier process: only this process can have the
+ * file open. `record` is called with the newest number after acceptances.
+ */
+export function sqliteLedger(db: Database, entities: Database, record: (newest: number) => void = () => {}): Ledger {
+  const sql = ledgerStatements(db);
+  const isAsFound = scopeCheck(entities);
+  const noteInData = noteSeen(entities);
+  const removeMemberships = membershipRemoval(entities);
+  sql.releaseAll.run();
+
+  function find(requestId: string): Deletion | undefined {
+    const row = sql.find.get(requestId);
+    return row === undefined ? undefined : deletionOf(row as unknown as DeletionRow);
+  }
+
+  interface Request {
+    readonly deletion: Deletion;
+    readonly scope: ScopeSnapshot;
+  }
+
+  /**
+   * Stores the request inside the caller's transaction and returns its number; "stored" if it was stored before,
+   * undefined if its scope has changed.
+   */
+  function accept({ deletion, scope: { profiles, unheld } }: Request): number | "stored" | undefined {
+    if (sql.sequence.get(deletion.requestId) !== undefined) return "stored";
+    if (!isAsFound(profiles, unheld) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
+      return undefined;
+    const { encryptedIdentities, cutOff } = deletion;
+    const waits = sql.anyOpen.get(JSON.stringify(deletion.hashes)) !== undefined;
+    const { lastInsertRowid } = sql.insert.run({
+      requestId: deletion.requestId,
+      table: deletion.table,
+      identity: deletion.identity,
+      acceptedAt: deletion.acceptedAt,
+      cutOff,
+      entities: JSON.stringify(deletion.entities),
+      hashes: JSON.stringify(deletion.hashes),
+      identities: encryptedIdentities?.bytes ?? new Uint8Array(),
+      targets: JSON.stringify(deletion.targets),
+      done: JSON.stringify(deletion.done),
+      times: JSON.stringify(deletion.times),
+      attempts: deletion.attempts,
+      problem: waits ? EARLIER_OPEN : null,
+      nextTarget: waits ? null : "",
+      notBefore: deletion.notBefore,
+      notify: Number(deletion.notify),
+    });
+    const sequence = Number(lastInsertRowid);
+    if (encryptedIdentities !== undefined) sql.addKey.run(sequence, encryptedIdentities.key);
+    for (const entity of deletion.entities) sql.addEntity.run(entity, sequence);
+    for (const hash of deletion.hashes) {
+      sql.addErasedIdentity.run(hash, cutOff, sequence);
+      sql.addOpenIdentity.run(hash, sequence);
+    }
+    return sequence;
+  }
+
+  /** Returns the requests that are accepted, or were before. */
+  const acceptAll = sharingCommits((requests: readonly Request[]) => {
+    const accepted = new Set<Request>();
+    const sequences = new Map<Request, number>();
+    inTransaction(db, () => {
+      for (const request of requests) {
+        const sequence = accept(request);
+        if (sequence !== undefined) accepted.add(request);
+        if (typeof sequence === "number") sequences.set(request, sequence);
+      }
+    });
+    if (sequences.size === 0) return accepted;
+    const newest = Math.max(...sequences.values());
+    // After a crash before this, the replay at the next start removes the memberships.
+    inTransaction(entities, () => {
+      noteInData(newest, 0);
+      for (const { deletion } of sequences.keys()) removeMemberships(deletion.entities, deletion.acceptedAt);
+    });
+    record(newest);
+    return accepted;
+  });
+
+  interface Completion {
+    readonly requestId: string;
+    readonly at: number;
+    readonly times: string;
+    readonly followers: Followers;
+  }
+
+  /** Completes a request inside the caller's transaction. Returns the released ones; undefined if it was not open. */
+  function complete({ requestId, at, times, followers }: Completion): readonly string[] | undefined {
+    if (sql.complete.run({ requestId, at, times }).changes === 0) return undefined;
+    sql.removeOpenIdentities.run(requestId);
+    for (const { requestId: id } of followers.completed) {
+      sql.complete.run({ requestId: id, at, times });
+      sql.removeOpenIdentities.run(id);
+    }
+    const freed = followers.freed.map(({ requestId: id }) => id);
+    for (const id of freed) {
+      sql.free.run(id);
+      sql.removeOpenIdentities.run(id);
+    }
+    const next = sql.releaseNext.all(requestId) as { request_id: string }[];
+    return [...freed, ...next.map((row) => row.request_id)];
+  }
+
+  /** Returns the ids that the completions of requests that were open have released. */
+  const completeAll = sharingCommits((all: readonly Completion[]) =>
+    inTransaction(db, () => new Map(all.map((completion) => [completion, complete(completion)]))),
+  );
+
+  /** Removes completed requests with their suppression; returns their number. */
+  function forgetSome(old: OldRequests, newest: number): number {
+    const rows = sql.expired.all({ ...old, newest }) as { sequence: number }[];
+    const gone = JSON.stringify(rows.map(({ sequence }) => sequence));
+    inTransaction(db, () => {
+      sql.expireEntities.run(gone);
+      sql.expireIdentities.run(gone);
+      sql.expire.run(gone);
+    });
+    return rows.length;
+  }
+
+  return {
+    async accept(deletion, scope, late) {
+      late?.throwIfAborted();
+      const request = { deletion, scope };
+      return (await acceptAll([request])).has(request);
+    },
+
+    find: async (requestId) => find(requestId),
+
+    async waitingOver(identities, limit) {
+      const rows = sql.waitingOver.all(JSON.stringify(identities), limit) as unknown as DeletionRow[];
+      return rows.map(deletionOf);
+    },
+
+    async due(now, nextTarget, limit) {
+      const asked = { target: nextTarget ?? "", limit };
+      const rows = [...sql.dueUntil.all({ ...asked, now }), ...sql.dueAfter.all({ ...asked, latest: latestAt(now) })];
+      return (rows as { request_id: string }[]).slice(0, limit).map(({ request_id }) => request_id);
+    },
+
+    async lease(requestId, runner, now, until) {
+      const { changes } = withoutSync(db, () =>
+        sql.lease.run({ requestId, runner, now, latest: latestAt(now), until }),
+      );
+      return changes > 0 ? find(requestId) : undefined;
+    },
+
+    async renew(requestId, runner, until) {
+      withoutSync(db, () => sql.renew.run({ requestId, runner, until }));
+    },
+
+    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = "", notBefore }) {
+      const progress = { done: JSON.stringify(done), times: JSON.stringify(times), attempts, problem, nextTarget };
+      withoutSync(db, () => sql.release.run({ requestId, runner, ...progress, notBefore }));
+    },
+
+    async wake(requestIds) {
+      sql.wake.run(JSON.stringify(requestIds));
+    },
+
+    async wakeWaitingFor(target) {
+      return Number(sql.wakeWaitingFor.run(target).changes);
+    },
+
+    async clearOtherTargets(configured) {
+      const targetAfter = (name: string) => (sql.targetAfter.get(name) as { target: string | null }).target;
+      // Seeks each name in the index instead of reading all open requests.
+      for (let target = targetAfter(""); target !== null; target = targetAfter(target))
+        if (!configured.includes(target)) sql.clearTarget.run(target);
+    },
+
+    async destroyKey(requestId, { done, times }) {
+      const hadKey = inTransaction(db, () => {
+        if (sql.overwriteKey.run(requestId).changes === 0) return false;
+        sql.keepVerified.run({ requestId, done: JSON.stringify(done), times: JSON.stringify(times) });
+        return true;
+      });
+      if (hadKey) emptyJournal(db);
+    },
+
+    async complete(requestId, at, times, followers = noFollowers) {
+      const completion = { requestId, at, times: JSON.stringify(times), followers };
+      return (await completeAll([completion])).get(completion);
+    },
+
+    async notified(requestId) {
+      withoutSync(db, () => sql.notified.run(requestId));
+    },
+
+    ...deletionList(db),
+
+    async receiptKey(fresh) {
+      sql.addReceiptKey.run(fresh);
+      return (sql.receiptKey.get() as { wrapped: string }).wrapped;
+    },
+
+    async settledSequence() {
+      return (sql.settled.get() as { sequence: number }).sequence;
+    },
+
+    async since(sequence, limit) {
+      const rows = sql.since.all(sequence, limit) as unknown as DeletionRow[];
+      return rows.map((row) => ({ sequence: row.sequence, deletion: deletionOf(row) }));
+    },
+
+    async expire(before, keepsNotifying, note) {
+      const old = { before, keepsNotifying: Number(keepsNotifying) };
+      const { newest } = sql.newestOld.get(old) as { newest: number | null };
+      if (newest === null) return;
+      await note(newest);
+      sql.forget.run(newest);
+      while (forgetSome(old, newest) === AT_ONCE) await setImmediate();
+    },
+  };
+}
+
+/** Parameters of the statement `newestOld`. */
+interface OldRequests extends Record<string, number> {
+  readonly before: number;
+  readonly keepsNotifying: number;
+}
+
+/**
+ * Returns whether profiles have these revisions, and identities these holders. The result is valid until the step ends:
+ * this process owns both files and every step is synchronous.
+ */
+function scopeCheck(entities: Database) {
+  const revisionOf = entities.prepare("SELECT revision FROM entity WHERE id = ?");
+  const holderOf = entities.prepare("SELECT entity FROM identity WHERE hash = ?");
+  return (profiles: ScopeSnapshot["profiles"], holders: ScopeSnapshot["unheld"]): boolean =>
+    profiles.every(
+      ({ id, revision }) => (revisionOf.get(id) as { revision: number } | undefined)?.revision === revision,
+    ) &&
+    [...holders].every(([hash, holder]) => (holderOf.get(hash) as { entity: string } | undefined)?.entity === holder);
+}
+
+/** Returns the latest `not_before` that was not set before the clock was set back. */
+function latestAt(now: number): number {
+  return now + LONGEST_WAIT_MS;
+}

@@ -1,0 +1,167 @@
+import type { Experience, Mark } from "../../../catalogue/ports.js";
+import type { IdempotentRequest } from "../../../entities/ports.js";
+import { StartError } from "../../../errors.js";
+import {
+  type CopyFacts,
+  type CopyRecord,
+  type CopyRecords,
+  type DeletionRecord,
+  type EntityRecord,
+  entityRecord,
+  type Part,
+  type PartSource,
+  type SegmentRecord,
+  type StreamCountRecord,
+} from "../../copy.js";
+import { type ExperienceRow, experienceOf } from "../catalogue/catalogue-store.js";
+import { keyOf } from "../catalogue/key-store.js";
+import { type MarkRow, markOf } from "../catalogue/mark-store.js";
+import type { Database } from "../connection.js";
+import { type DeletionRow, deletionOf, deletionRows } from "../deletions/deletion-row.js";
+import { segmentDeletions } from "./deleted-segments.js";
+import { sqliteEntityStore } from "./entity-store.js";
+import { type RequestRow, requestOf } from "./idempotency.js";
+
+type LedgerPart = "deletions" | "erased identities" | "entity keys" | "API keys" | "repeatable deletions";
+type EntityPart = Exclude<Part, LedgerPart>;
+
+/** Parts of `entities.db`, without erased data according to the ledger. */
+export function entityParts(
+  db: Database,
+  ledger: Database,
+): { readonly [P in EntityPart]: PartSource<CopyRecords[P]> } {
+  const { load } = sqliteEntityStore(db, ledger);
+  return {
+    entities: exportTable<EntityRecord>(db, {
+      from: "(SELECT id FROM entity)",
+      async records(rows: CopyRecord[]) {
+        const ids = rows.map(({ id }) => id);
+        const profiles = [...(await load(ids, Number.POSITIVE_INFINITY)).profiles.values()];
+        const damaged = profiles.find(({ sealed }) => sealed.length === 0);
+        if (damaged !== undefined) throw new StartError(`entities.db is damaged: profile ${damaged.id} cannot be read`);
+        return profiles.map(entityRecord);
+      },
+    }),
+    identities: exportTable(db, { from: "(SELECT hash AS id, entity FROM identity)" }),
+    history: exportTable(db, { from: "message" }),
+    "stream counts": exportTable<StreamCountRecord>(db, {
+      from: "stream_count",
+      records: (rows: (StreamCountRecord & { saved: number | null })[]) =>
+        rows.map(({ stream, slot, count, saved }) => ({
+          stream,
+          slot,
+          count,
+          unsaved: saved !== count,
+        })),
+    }),
+    streams: exportTable(db, { from: "(SELECT name AS id, last_arrival AS lastArrival FROM stream)" }),
+    segments: segments(db),
+    experiences: exportTable<Experience>(db, {
+      from: "experience",
+      records: (rows: ExperienceRow[]) => rows.map(experienceOf),
+    }),
+    marks: exportTable<Mark>(db, { from: "mark", records: (rows: MarkRow[]) => rows.map(markOf) }),
+    "repeatable requests": repeatableRequests(db),
+  };
+}
+
+function repeatableRequests(db: Database): PartSource<IdempotentRequest> {
+  return exportTable<IdempotentRequest, RequestRow>(db, {
+    from: "idempotent_request",
+    records: (rows) => rows.map(requestOf),
+  });
+}
+
+function segments(db: Database): PartSource<SegmentRecord> {
+  return exportTable(db, {
+    from: `(SELECT coalesce(kept.id, gone.id) AS id, name, "table", deleted_at AS at, generation
+      FROM segment AS kept FULL JOIN segment_removed AS gone ON gone.id = kept.id)`,
+    records: (rows: SegmentRow[]) =>
+      rows.map(({ id, name, table, at, generation }) => ({
+        id,
+        segment: name === null || table === null ? undefined : { id, name, table },
+        deletion: at === null || generation === null ? undefined : { at, generation },
+      })),
+  });
+}
+
+interface SegmentRow {
+  readonly id: string;
+  readonly name: string | null;
+  readonly table: string | null;
+  readonly at: number | null;
+  readonly generation: number | null;
+}
+
+/** Parts of `ledger.db`. */
+export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSource<CopyRecords[P]> } {
+  const isDestroyed = (key: Uint8Array) => key.every((byte) => byte === 0);
+
+  return {
+    deletions: exportTable<DeletionRecord>(db, {
+      from: deletionRows,
+      records: (rows: DeletionRow[]) =>
+        rows.map((row) => ({
+          id: row.request_id,
+          sequence: row.sequence,
+          deletion: deletionOf(row),
+        })),
+    }),
+    "erased identities": exportTable(db, {
+      from: `(SELECT hash AS id, erased_identity.cut_off AS cutOff, request_id AS request, sequence
+        FROM erased_identity JOIN deletion USING (sequence))`,
+    }),
+    "entity keys": exportTable(db, {
+      from: "(SELECT entity AS id, key FROM entity_key)",
+      records: (rows: { id: string; key: Uint8Array }[]) =>
+        rows.map(({ id, key }) => ({ id, key: isDestroyed(key) ? undefined : key })),
+    }),
+    "repeatable deletions": repeatableRequests(db),
+    "API keys": exportTable(db, { from: "api_key", records: (rows: unknown[]) => rows.map(keyOf) }),
+  };
+}
+
+/** Sequence numbers of `ledger.db` and `entities.db`. */
+export function copyFacts(ledger: Database, entities: Database): CopyFacts {
+  const sequence = ledger.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'deletion'").get();
+  const watermark = entities.prepare("SELECT sequence FROM deletion_watermark").get();
+  const key = ledger.prepare("SELECT wrapped FROM receipt_key").get() as { wrapped: string } | undefined;
+  return {
+    ...(key === undefined ? {} : { receiptKey: key.wrapped }),
+    sequence: (sequence as { seq: number } | undefined)?.seq ?? 0,
+    segmentDeletions: segmentDeletions(entities).newest(),
+    watermark: (watermark as { sequence: number } | undefined)?.sequence ?? 0,
+  };
+}
+
+/** Records per batch. */
+const BATCH = 500;
+
+/** A table, or a query in its place, whose rows become records. */
+interface ExportedTable<R, Row> {
+  readonly from: string;
+  /** Converts rows to records; without it the rows are the records. */
+  readonly records?: (rows: Row[]) => R[] | Promise<R[]>;
+}
+
+/** Reads a table of a locked folder. */
+function exportTable<R, Row = never>(db: Database, table: ExportedTable<R, Row>): PartSource<R> {
+  const { from, records = (rows: Row[]) => rows.map((row) => ({ ...(row as unknown as R) })) } = table;
+  const counted = db.prepare(`SELECT count(*) AS count FROM ${from}`);
+  const everything = db.prepare(`SELECT * FROM ${from}`);
+
+  return {
+    count: async () => (counted.get() as { count: number }).count,
+
+    async *all() {
+      let rows: Row[] = [];
+      for (const row of everything.iterate()) {
+        rows.push(row as Row);
+        if (rows.length < BATCH) continue;
+        yield await records(rows);
+        rows = [];
+      }
+      if (rows.length > 0) yield await records(rows);
+    },
+  };
+}

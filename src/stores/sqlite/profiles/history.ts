@@ -1,0 +1,70 @@
+import { setImmediate } from "node:timers/promises";
+import type { History, HistoryMessage } from "../../../entities/ports.js";
+import type { EntityId } from "../../../entities/profile/entity.js";
+import { type Database, sharingCommits } from "../connection.js";
+
+export const historySchema = `
+  CREATE TABLE IF NOT EXISTS message (
+    id TEXT PRIMARY KEY, "table" TEXT NOT NULL, stream TEXT NOT NULL, entity TEXT NOT NULL, time REAL NOT NULL,
+    arrival REAL NOT NULL, position INTEGER NOT NULL, sealed BLOB NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS message_entity_arrival ON message (entity, arrival, position);
+  CREATE INDEX IF NOT EXISTS message_arrival ON message (arrival, position);`;
+
+/** Rows removed by one step of `erase` or one `expire`; other requests run between steps. */
+const AT_ONCE = 1_000;
+
+/** The archive in `entities.db`; `sqliteEntityStore` adds to it. */
+export function sqliteHistory(db: Database): History {
+  const findKept = db.prepare("SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?))");
+  const remove = db.prepare(`DELETE FROM message WHERE rowid IN (
+    SELECT rowid FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT ${AT_ONCE})`);
+  const kept = db.prepare("SELECT 1 FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
+  const forget = db.prepare(`DELETE FROM message WHERE rowid IN (
+    SELECT rowid FROM message WHERE arrival < ? ORDER BY arrival LIMIT ${AT_ONCE})`);
+
+  const countByStream = db.prepare(
+    "SELECT stream, count(*) AS count FROM message WHERE entity IN (SELECT value FROM json_each(?)) GROUP BY stream ORDER BY stream",
+  );
+  const page = db.prepare(`SELECT * FROM message WHERE entity = ? AND (arrival, position, id) > (?, ?, ?)
+    ORDER BY arrival, position, id LIMIT ?`);
+  const at = db.prepare(`SELECT stream, time, arrival, position FROM message
+    WHERE entity IN (SELECT value FROM json_each(?))
+      AND (arrival, position) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`);
+
+  const eraseSome = sharingCommits((entities: readonly EntityId[]) =>
+    Number(remove.run(JSON.stringify(entities)).changes),
+  );
+
+  return {
+    async countByStream(entities) {
+      const rows = countByStream.all(JSON.stringify(entities)) as { stream: string; count: number }[];
+      return new Map(rows.map(({ stream, count }) => [stream, count]));
+    },
+
+    async page(entity, after, limit) {
+      const { arrival = -1, position = -1, id = "" } = after ?? {};
+      return page.all(entity, arrival, position, id, limit) as unknown as HistoryMessage[];
+    },
+
+    async at(entities, places) {
+      const found: Awaited<ReturnType<History["at"]>> = [];
+      for (let first = 0; first < places.length; first += AT_ONCE) {
+        if (first > 0) await setImmediate();
+        const asked = places.slice(first, first + AT_ONCE).map(({ arrival, position }) => [arrival, position]);
+        found.push(...(at.all(JSON.stringify(entities), JSON.stringify(asked)) as unknown as typeof found));
+      }
+      return found;
+    },
+
+    kept: async (ids) => new Set((findKept.all(JSON.stringify(ids)) as { id: string }[]).map(({ id }) => id)),
+
+    async erase(entities) {
+      while ((await eraseSome(entities)) === AT_ONCE);
+    },
+
+    holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
+
+    expire: async (before) => Number(forget.run(before).changes) === AT_ONCE,
+  };
+}

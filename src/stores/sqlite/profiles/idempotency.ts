@@ -1,0 +1,64 @@
+import type { Idempotency, IdempotentRequest } from "../../../entities/ports.js";
+import { ledgerPosition } from "../../ledger-position.js";
+import { type Database, inTransaction } from "../connection.js";
+
+/** `began` is the number of the newest deletion at the first arrival; 0: none, or unknown (layout 1). */
+export const idempotencySchema = `
+  CREATE TABLE IF NOT EXISTS idempotent_request (
+    id TEXT PRIMARY KEY, arrival REAL NOT NULL, digest TEXT NOT NULL, tally TEXT NOT NULL,
+    began INTEGER NOT NULL DEFAULT 0
+  ) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS idempotent_request_arrival ON idempotent_request (arrival);`;
+
+const REMEMBERED_MS = 24 * 3_600_000;
+
+export type RequestRow = Omit<IdempotentRequest, "began"> & { readonly began: number };
+
+/**
+ * Repeatable requests, in `entities.db`; those for deletions in `ledger.db`. Their positions are those of the ledger at
+ * that time.
+ */
+export function sqliteIdempotency(db: Database, ledger: Database): Idempotency {
+  const find = db.prepare("SELECT id, arrival, digest, tally, began FROM idempotent_request WHERE id = ?");
+  const start = db.prepare(
+    "INSERT OR REPLACE INTO idempotent_request (id, arrival, digest, tally, began) VALUES (?, ?, ?, ?, ?)",
+  );
+  const newestDeletion = ledger.prepare(
+    "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS began",
+  );
+  const end = db.prepare(
+    "UPDATE idempotent_request SET digest = ?, tally = ? WHERE id = ? AND arrival = ? AND tally = ''",
+  );
+  const forget = db.prepare("DELETE FROM idempotent_request WHERE arrival <= ?");
+
+  const stored = (id: string): IdempotentRequest | undefined => {
+    const row = find.get(id) as unknown as RequestRow | undefined;
+    return row === undefined ? undefined : requestOf(row);
+  };
+
+  return {
+    begin: async (request) =>
+      inTransaction(db, () => {
+        const { id, arrival, digest, tally } = request;
+        const before = stored(id);
+        if (before !== undefined && before.arrival > arrival - REMEMBERED_MS) return before;
+        const { began } = newestDeletion.get() as { began: number };
+        start.run(id, arrival, digest, tally, began);
+        return requestOf({ ...request, began });
+      }),
+
+    async finish({ id, arrival, digest, tally }) {
+      end.run(digest, tally, id, arrival);
+      const request = stored(id);
+      return request?.arrival === arrival ? request : undefined;
+    },
+
+    async forget(now) {
+      forget.run(now - REMEMBERED_MS);
+    },
+  };
+}
+
+export function requestOf({ began, ...request }: RequestRow): IdempotentRequest {
+  return { ...request, began: ledgerPosition(began) };
+}

@@ -1,0 +1,198 @@
+import { pacer } from "../../../async/yielding.js";
+import type { MembershipIndex } from "../../../entities/ports.js";
+import { validMemberships } from "../../../entities/profile/deleted-segments.js";
+import type { EntityId, MembershipStatement, Memberships, StatementVersion } from "../../../entities/profile/entity.js";
+import { moveCounts, type SegmentMove } from "../../../metrics/move-counts.js";
+import { type Database, inTransaction, sharingCommits } from "../connection.js";
+import { addSlotCount } from "../series/slot-counts.js";
+import { segmentDeletions } from "./deleted-segments.js";
+
+/**
+ * `membership`: the newest statement for each (entity, segment) ever named. `membership_full`: the newest full list of
+ * an entity; it ends memberships of older statements.
+ */
+export const membershipSchema = `
+  CREATE TABLE IF NOT EXISTS membership (
+    entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE, segment TEXT NOT NULL, member INTEGER NOT NULL,
+    time REAL NOT NULL, arrival REAL NOT NULL, position INTEGER NOT NULL, generation INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (entity, segment)
+  ) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS membership_member ON membership (segment, entity) WHERE member = 1;
+  CREATE INDEX IF NOT EXISTS membership_segment ON membership (segment) WHERE member = 0;
+  CREATE TABLE IF NOT EXISTS membership_full (
+    entity TEXT PRIMARY KEY REFERENCES entity ON DELETE CASCADE,
+    time REAL NOT NULL, arrival REAL NOT NULL, position INTEGER NOT NULL, generation INTEGER NOT NULL DEFAULT 0
+  ) WITHOUT ROWID;`;
+
+/** Memberships in `entities.db`; `sqliteEntityStore` writes them. */
+export function sqliteMembershipIndex(db: Database): MembershipIndex {
+  const remove = membershipRemoval(db);
+  const { sizes, overlap } = memberCounts(db);
+  const now = db.prepare("SELECT unixepoch() * 1000 AS ms");
+  const membersAfter = db.prepare(`SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ?
+    ORDER BY entity LIMIT ?`);
+  const kept = db.prepare(`SELECT 1 FROM membership WHERE entity IN (SELECT value FROM json_each(?1))
+    UNION ALL SELECT 1 FROM membership_full WHERE entity IN (SELECT value FROM json_each(?1)) LIMIT 1`);
+
+  return {
+    sizes,
+    overlap,
+
+    async members(segment, after = "", limit) {
+      return (membersAfter.all(segment, after, limit) as { entity: EntityId }[]).map(({ entity }) => entity);
+    },
+
+    // A member who is still stored was not counted when the deletion was accepted: the process ended in between, or the
+    // data are older.
+    erase: sharingCommits((entities: readonly EntityId[]) =>
+      inTransaction(db, () => remove(entities, (now.get() as { ms: number }).ms)),
+    ),
+
+    holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
+  };
+}
+
+/**
+ * Returns the removal of all data about entities, inside the caller's transaction. It counts the members as people who
+ * left at `at` (Unix ms): each once, as a later call does not find them.
+ */
+export function membershipRemoval(db: Database): (entities: readonly EntityId[], at: number) => void {
+  const left = db.prepare(`SELECT segment FROM membership LEFT JOIN segment_removed ON id = segment AND ending = 1
+    WHERE entity = ? AND member = 1 AND membership.generation >= coalesce(segment_removed.generation, 0)`);
+  const addCount = db.prepare(addSlotCount);
+  const statements = db.prepare("DELETE FROM membership WHERE entity = ?");
+  const fullLists = db.prepare("DELETE FROM membership_full WHERE entity = ?");
+  return (entities, at) => {
+    const moves: SegmentMove[] = [];
+    for (const entity of entities) {
+      for (const { segment } of left.all(entity) as { segment: string }[]) moves.push([segment, -1]);
+      statements.run(entity);
+      fullLists.run(entity);
+    }
+    for (const { stream, slot, count } of moveCounts(moves, at)) addCount.run(stream, slot, count);
+  };
+}
+
+/** Members counted by one step from the index, and by one that reads their statements. */
+const COUNTED_AT_ONCE = 50_000;
+const COMPARED_AT_ONCE = 10_000;
+/** Time after which other requests run between steps, ms. */
+const PACE_MS = 10;
+
+/** Result of a step: the last entity of the step, after which the next one begins; null if it was the last step. */
+interface CountStep {
+  readonly counted: number;
+  readonly next: string | null;
+}
+
+/** Counts members in steps of a few ms, whatever their number. */
+function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> {
+  const members = db.prepare(`SELECT count(*) AS counted, iif(count(*) < ${COUNTED_AT_ONCE}, NULL, max(entity)) AS next
+    FROM (SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ?
+     ORDER BY entity LIMIT ${COUNTED_AT_ONCE})`);
+  // Members of two segments whose statements are not void.
+  const shared = db.prepare(`SELECT iif(count(*) < ${COMPARED_AT_ONCE}, NULL, max(a.entity)) AS next,
+      count(*) FILTER (WHERE a.generation >= ?4 AND b.generation >= ?5) AS counted
+    FROM (SELECT entity, generation FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?3
+     ORDER BY entity LIMIT ${COMPARED_AT_ONCE}) a
+    LEFT JOIN membership b ON b.entity = a.entity AND b.segment = ?2 AND b.member = 1`);
+  const { ending } = segmentDeletions(db);
+
+  async function sizes(segments: readonly string[]): Promise<number[]> {
+    const pace = pacer(PACE_MS);
+    const generations = ending();
+    const counts: number[] = [];
+    for (const segment of segments) {
+      const count = generations.has(segment)
+        ? sharedBy(segment, segment, generations, pace)
+        : total((after) => members.get(segment, after), pace);
+      counts.push(await count);
+    }
+    return counts;
+  }
+
+  function sharedBy(a: string, b: string, generations: ReadonlyMap<string, number>, pace: Pace): Promise<number> {
+    const [ofA, ofB] = [a, b].map((segment) => generations.get(segment) ?? 0);
+    return total((after) => shared.get(a, b, after, ofA as number, ofB as number), pace);
+  }
+
+  return {
+    sizes,
+
+    overlap(a, b) {
+      // Begins with the segment that has fewer members, as far as one step counts them.
+      const [ofA, ofB] = [a, b].map((segment) => (members.get(segment, "") as unknown as CountStep).counted);
+      const [fewer, more] = (ofA as number) < (ofB as number) ? [a, b] : [b, a];
+      return sharedBy(fewer, more, ending(), pacer(PACE_MS));
+    },
+  };
+}
+
+type Pace = ReturnType<typeof pacer>;
+
+/** Adds up the results of the steps; other requests run between them. */
+async function total(step: (after: string) => unknown, pace: Pace): Promise<number> {
+  let sum = 0;
+  for (let after: string | null = ""; after !== null; ) {
+    await pace();
+    const { counted, next } = step(after) as CountStep;
+    sum += counted;
+    after = next;
+  }
+  return sum;
+}
+
+/** Statements of profiles about segments, a row per statement. */
+export function membershipRows(db: Database) {
+  const statements = db.prepare(`SELECT entity, segment, member, time, arrival, position, generation FROM membership
+    WHERE entity IN (SELECT value FROM json_each(?)) LIMIT ?`);
+  const fullLists = db.prepare(`SELECT entity, time, arrival, position, generation FROM membership_full
+    WHERE entity IN (SELECT value FROM json_each(?))`);
+  const state = db.prepare(`INSERT INTO membership (entity, segment, member, time, arrival, position, generation)
+    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET member = excluded.member, time = excluded.time,
+      arrival = excluded.arrival, position = excluded.position, generation = excluded.generation`);
+  const noteFull = db.prepare(
+    "INSERT OR REPLACE INTO membership_full (entity, time, arrival, position, generation) VALUES (?, ?, ?, ?, ?)",
+  );
+  const { ending } = segmentDeletions(db);
+
+  return {
+    /** Returns statements without void ones; undefined if there are more than `most`. `ids` is a JSON array. */
+    of(ids: string, most: number): Map<EntityId, Memberships> | undefined {
+      type Row = StatementVersion & { readonly entity: EntityId };
+      const rows = statements.all(ids, Math.min(most + 1, Number.MAX_SAFE_INTEGER));
+      if (rows.length > most) return undefined;
+      const full = new Map(
+        (fullLists.all(ids) as unknown as Row[]).map(({ entity, time, arrival, position, generation }) => [
+          entity,
+          { time, arrival, position, generation },
+        ]),
+      );
+      const bySegment = new Map<EntityId, Map<string, MembershipStatement>>();
+      for (const row of rows as unknown as (Row & { segment: string; member: number })[]) {
+        const { entity, segment, member, time, arrival, position, generation } = row;
+        const own = bySegment.get(entity) ?? new Map<string, MembershipStatement>();
+        bySegment.set(entity, own.set(segment, { member: member === 1, time, arrival, position, generation }));
+      }
+      const generations = ending();
+      return new Map(
+        [...new Set([...full.keys(), ...bySegment.keys()])].map((entity) => {
+          const statements = bySegment.get(entity) ?? new Map();
+          return [entity, validMemberships({ fullSince: full.get(entity), statements }, generations)];
+        }),
+      );
+    },
+
+    keep(entity: EntityId, { fullSince, statements }: Memberships, changed: ReadonlySet<string>): void {
+      for (const segment of changed) {
+        const statement = statements.get(segment);
+        if (statement === undefined) continue;
+        const { member, time, arrival, position, generation } = statement;
+        state.run(entity, segment, member ? 1 : 0, time, arrival, position, generation);
+      }
+      if (fullSince === undefined) return;
+      const { time, arrival, position, generation } = fullSince;
+      noteFull.run(entity, time, arrival, position, generation);
+    },
+  };
+}

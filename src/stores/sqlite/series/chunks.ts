@@ -1,0 +1,161 @@
+import { type Plane, planes } from "../../../metrics/ports.js";
+import { CHECKSUM, checksumOf, signed } from "../checksum.js";
+import type { Database } from "../connection.js";
+
+/** Slots per chunk: a week of hourly slots. Chunks of a series are aligned to multiples of it. */
+export const CHUNK_SLOTS = 168;
+
+/**
+ * A row of `chunk` holds slots of one plane and one chunk, from the first saved slot to the last: `first` is the
+ * position of the first slot in the chunk, `slots` are little-endian doubles, NaN where nothing is saved. Its id is
+ * (the series' id × CHUNKS + the number of the chunk, counted from 1970) × PLANES + the number of the plane; `sum` is
+ * the checksum of the row. The index on the id keeps the chunks of a series, and both planes of a chunk, next to each
+ * other. The rows themselves are stored in the order of their first write. Values written at one time are therefore
+ * neighbours, and a fold, or a week of many series, writes few pages.
+ */
+export const chunkSchema = `CREATE TABLE IF NOT EXISTS chunk (
+    id INTEGER NOT NULL UNIQUE, first INTEGER NOT NULL, slots BLOB NOT NULL, sum INTEGER NOT NULL
+  )`;
+
+/** Eleven rows of a whole chunk take 92 % of a page of this size. A page of 8 KiB has room for five: 83 %. */
+export const CHUNK_PAGE_BYTES = 16_384;
+
+/** Maximum chunks per series: at least a thousand years. */
+export const CHUNKS = 2 ** 20;
+
+/** The recorder's row of a chunk comes first; the clients' row takes precedence over it. */
+export const PLANES = planes.length;
+export const planeNumber: Readonly<Record<Plane, number>> = { recorder: 0, clients: 1 };
+
+/** Returns the id of the first row of a chunk of a series. */
+export function rowOf(series: number, chunk: number): number {
+  return (series * CHUNKS + chunk) * PLANES;
+}
+
+/** Returns the number of the row's chunk, counted from 1970. */
+export function chunkOf(row: number, series: number): number {
+  return Math.floor(row / PLANES) - series * CHUNKS;
+}
+
+/** Returns a row's series (its id), its plane, and the first slot of its chunk, counted from 1970. */
+export function placeOfRow(row: number): { readonly series: number; readonly plane: number; readonly slot: number } {
+  const series = Math.floor(row / PLANES / CHUNKS);
+  return { series, plane: row % PLANES, slot: chunkOf(row, series) * CHUNK_SLOTS };
+}
+
+/** A selected row of `chunk`. A damaged row may contain values of any type. */
+export interface SlotRow {
+  readonly row: number;
+  readonly first: unknown;
+  readonly slots: unknown;
+  readonly sum: unknown;
+}
+
+/** Columns of a `SlotRow`. A number that is out of bounds may be too large for the driver. */
+export const SLOT_ROW = `id AS row, iif(first BETWEEN 0 AND ${CHUNK_SLOTS}, first, NULL) AS first, slots, ${CHECKSUM}`;
+
+/**
+ * Slots of one row of `chunk`, stored or to be written: from the slot `first` of the chunk, NaN where there is no
+ * value.
+ */
+export interface RowSlots {
+  readonly row: number;
+  readonly first: number;
+  readonly slots: Float64Array;
+}
+
+/** A row of `chunk` that cannot be read. */
+export class DamagedRow extends Error {
+  override readonly name = "DamagedRow";
+  /** Id of the row. */
+  readonly row: number;
+
+  constructor(row: number) {
+    super(
+      `Row ${row} of the table chunk in metrics.db is damaged: stop the service, and put back a backup of the file or remove the row (DELETE FROM chunk WHERE id = ${row}), which loses up to ${CHUNK_SLOTS} slots of one series`,
+    );
+    this.row = row;
+  }
+}
+
+/** Returns the row with its doubles, a copy if the blob is not aligned to 8 bytes. Throws `DamagedRow`. */
+export function slotsOf({ row, first, slots, sum }: SlotRow): RowSlots {
+  if (typeof first !== "number" || !(slots instanceof Uint8Array) || checksumOf(row, first, slots) !== sum)
+    throw new DamagedRow(row);
+  const end = first + slots.byteLength / 8;
+  if (!Number.isInteger(end) || end > CHUNK_SLOTS) throw new DamagedRow(row);
+  const { buffer, byteOffset, byteLength } = slots.byteOffset % 8 === 0 ? slots : new Uint8Array(slots);
+  const values = new Float64Array(buffer, byteOffset, byteLength / 8);
+  if (hasInfinity(values)) throw new DamagedRow(row);
+  return { row, first, slots: values };
+}
+
+/** Returns whether a value is infinite. NaN is a slot without a value. */
+export function hasInfinity(values: Float64Array): boolean {
+  for (let i = 0; i < values.length; i += 1)
+    if (Math.abs(values[i] as number) === Number.POSITIVE_INFINITY) return true;
+  return false;
+}
+
+/** Writes values [start, end) into a column, from `at`; NaN leaves a slot unchanged. */
+export function overlay(values: Float64Array, column: Float64Array, at: number, start = 0, end = values.length): void {
+  for (let i = start; i < end; i += 1) {
+    const value = values[i] as number;
+    if (!Number.isNaN(value)) column[at + i - start] = value;
+  }
+}
+
+/**
+ * Writes values into a row of `chunk`, from the slot `at` of the chunk, inside the caller's transaction; NaN leaves a
+ * slot unchanged. Reads the stored row only if the result depends on it. If that row cannot be read, throws
+ * `DamagedRow` and writes nothing.
+ */
+export function chunkWriter(db: Database): (row: number, values: Float64Array, at: number) => void {
+  const readChunk = db.prepare(`SELECT ${SLOT_ROW} FROM chunk WHERE id = ?`);
+  const writeChunk = db.prepare(
+    `INSERT INTO chunk VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
+     SET first = excluded.first, slots = excluded.slots, sum = excluded.sum`,
+  );
+
+  function kept(row: number): RowSlots | undefined {
+    const found = readChunk.get(row) as SlotRow | undefined;
+    return found && slotsOf(found);
+  }
+
+  return (row, values, at) => {
+    const content = overlaid(() => kept(row), values, at);
+    if (content === undefined) return;
+    const bytes = new Uint8Array(content.slots.buffer);
+    writeChunk.run(row, content.first, bytes, signed(checksumOf(row, content.first, bytes)));
+  };
+}
+
+/**
+ * Returns a row's content after `values`, which begin at the slot `at` of the chunk, were written over it. Undefined if
+ * no value is set.
+ */
+function overlaid(
+  kept: () => RowSlots | undefined,
+  values: Float64Array,
+  at: number,
+): Pick<RowSlots, "first" | "slots"> | undefined {
+  const { start, end } = savedRange(values);
+  if (start === end) return undefined;
+  const isWhole = end - start === CHUNK_SLOTS && !values.some(Number.isNaN);
+  const row = isWhole ? undefined : kept();
+  const first = Math.min(at + start, row?.first ?? CHUNK_SLOTS);
+  const last = Math.max(at + end, row === undefined ? 0 : row.first + row.slots.length);
+  const slots = new Float64Array(last - first).fill(Number.NaN);
+  if (row !== undefined) slots.set(row.slots, row.first - first);
+  overlay(values, slots, at + start - first, start, end);
+  return { first, slots };
+}
+
+/** Returns the range of values that are not NaN; `start` equals `end` if there are none. */
+export function savedRange(values: Float64Array): { start: number; end: number } {
+  let start = 0;
+  let end = values.length;
+  while (start < end && Number.isNaN(values[start])) start += 1;
+  while (start < end && Number.isNaN(values[end - 1])) end -= 1;
+  return { start, end };
+}

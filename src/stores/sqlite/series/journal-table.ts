@@ -1,0 +1,180 @@
+import { StartError } from "../../../errors.js";
+import { CHECKSUM, checksumOf, signed } from "../checksum.js";
+import type { Database } from "../connection.js";
+import { CHUNK_SLOTS, CHUNKS, hasInfinity, PLANES } from "./chunks.js";
+
+/**
+ * Slots in the order of their writes, a row per commit, until they are folded into `chunk`; `sum` is the row's
+ * checksum.
+ */
+export const journalSchema =
+  "CREATE TABLE IF NOT EXISTS journal (id INTEGER PRIMARY KEY, record BLOB NOT NULL, sum INTEGER NOT NULL)";
+
+/** Maximum rows and bytes removed in one transaction; a single row may have more bytes. */
+const REMOVED_ROWS = 1_000;
+const REMOVED_BYTES = 1024 * 1024;
+
+/** The table `journal` of `metrics.db`. */
+interface JournalTable {
+  /** Appends a record inside the caller's transaction. Returns its id, which increases as long as the file is open. */
+  append(record: PointRecord): number;
+  /** Returns all records with their ids, oldest first. Throws a `StartError` if one is damaged. */
+  all(): Iterable<{ readonly id: number; readonly record: PointRecord }>;
+  /**
+   * Removes the oldest records up to this id, in a transaction of its own; false if none is left. Oldest first: if the
+   * process dies in between, the remaining records contain the last value of each of their slots.
+   */
+  removeSome(upTo: number): boolean;
+}
+
+export function journalTable(db: Database): JournalTable {
+  let { last } = db.prepare("SELECT coalesce(max(id), 0) AS last FROM journal").get() as { last: number };
+  const insert = db.prepare("INSERT INTO journal (id, record, sum) VALUES (?, ?, ?)");
+  // One scan: a damaged id may be out of order, and a search for the next one would miss rows.
+  const select = db.prepare(`SELECT id, record, ${CHECKSUM} FROM journal ORDER BY id`);
+  const lengths = db.prepare(
+    `SELECT id, length(record) AS bytes FROM journal WHERE id <= ? ORDER BY id LIMIT ${REMOVED_ROWS}`,
+  );
+  const remove = db.prepare("DELETE FROM journal WHERE id <= ?");
+
+  return {
+    append(record) {
+      last += 1;
+      const bytes = record.toBytes();
+      insert.run(last, bytes, signed(checksumOf(last, 0, bytes)));
+      return last;
+    },
+    *all() {
+      for (const row of select.iterate() as Iterable<JournalRow>)
+        yield { id: row.id, record: PointRecord.fromRow(row) };
+    },
+    removeSome(upTo) {
+      const rows = lengths.all(upTo) as { id: number; bytes: number }[];
+      let last: number | undefined;
+      let bytes = 0;
+      for (const row of rows) {
+        bytes += row.bytes;
+        if (last !== undefined && bytes > REMOVED_BYTES) break;
+        last = row.id;
+      }
+      if (last === undefined) return false;
+      remove.run(last);
+      return true;
+    },
+  };
+}
+
+/** A damaged row may contain values of any type. */
+interface JournalRow {
+  readonly id: number;
+  readonly record: unknown;
+  readonly sum: unknown;
+}
+
+/** Slots of one plane of a series (its id), from `slot`, counted from 1970. NaN is a slot without a value. */
+export interface PlacedSlots {
+  readonly series: number;
+  readonly plane: number;
+  readonly slot: number;
+  readonly values: Float64Array;
+}
+
+/** Receives values [start, end) of a record. */
+export type TakeSlots = (place: Omit<PlacedSlots, "values">, values: Float64Array, start: number, end: number) => void;
+
+/** Numbers per column of a record, without its values. */
+const HEAD = 2;
+
+/** Capacity for slots of one series and for series; a double holds both numbers. */
+const SLOTS_ROOM = 2 ** Math.ceil(Math.log2(CHUNKS * CHUNK_SLOTS));
+const SERIES_ROOM = Number.MAX_SAFE_INTEGER / SLOTS_ROOM - 1;
+
+/**
+ * Columns in the form of a journal row, little-endian doubles: the number of columns; for each column the series' id ×
+ * SLOTS_ROOM + the first slot, and its number of slots × PLANES + the number of the plane; then the values of all
+ * columns.
+ */
+export class PointRecord {
+  readonly #doubles: Float64Array;
+
+  private constructor(doubles: Float64Array) {
+    this.#doubles = doubles;
+  }
+
+  /** Returns the record of these slots, in their order; undefined if there are none. */
+  static of(columns: readonly PlacedSlots[]): PointRecord | undefined {
+    if (columns.length === 0) return undefined;
+    const slots = columns.reduce((sum, { values }) => sum + values.length, 0);
+    let head = 1;
+    let at = 1 + columns.length * HEAD;
+    const doubles = new Float64Array(at + slots);
+    doubles[0] = columns.length;
+    for (const { series, plane, slot, values } of columns) {
+      doubles[head] = placeOf(series, slot);
+      doubles[head + 1] = values.length * PLANES + plane;
+      doubles.set(values, at);
+      head += HEAD;
+      at += values.length;
+    }
+    return new PointRecord(doubles);
+  }
+
+  /** Throws a `StartError` if the row is damaged. */
+  static fromRow({ id, record, sum }: JournalRow): PointRecord {
+    if (record instanceof Uint8Array && record.byteLength % 8 === 0 && checksumOf(id, 0, record) === sum) {
+      // A blob need not be aligned to 8 bytes.
+      const doubles = new Float64Array(new Uint8Array(record).buffer);
+      if (isRecord(doubles)) return new PointRecord(doubles);
+    }
+    throw new StartError(
+      `Row ${id} of the table journal in metrics.db is damaged: put back a backup of the file, or remove the row (DELETE FROM journal WHERE id = ${id}), which loses the points of one write`,
+    );
+  }
+
+  toBytes(): Uint8Array {
+    return new Uint8Array(this.#doubles.buffer);
+  }
+
+  get byteLength(): number {
+    return this.#doubles.byteLength;
+  }
+
+  /** Passes the columns to `take`, in their order. */
+  each(take: TakeSlots): void {
+    const doubles = this.#doubles;
+    const count = doubles[0] as number;
+    let at = 1 + count * HEAD;
+    for (let head = 1; head <= count * HEAD; head += HEAD) {
+      const place = doubles[head] as number;
+      const length = doubles[head + 1] as number;
+      const end = at + Math.floor(length / PLANES);
+      take(
+        { series: Math.floor(place / SLOTS_ROOM), plane: length % PLANES, slot: place % SLOTS_ROOM },
+        doubles,
+        at,
+        end,
+      );
+      at = end;
+    }
+  }
+}
+
+/** Returns whether these are the numbers of a record: its positions exist and its values are finite or NaN. */
+function isRecord(doubles: Float64Array): boolean {
+  const [count = 0] = doubles;
+  const head = 1 + count * HEAD;
+  if (!Number.isInteger(count) || count < 1 || head > doubles.length) return false;
+  let length = head;
+  for (let at = 1; at < head; at += HEAD) {
+    const place = doubles[at] as number;
+    const slots = doubles[at + 1] as number;
+    if (!Number.isSafeInteger(place) || place < 0 || !Number.isSafeInteger(slots) || slots < PLANES) return false;
+    length += Math.floor(slots / PLANES);
+  }
+  return length === doubles.length && !hasInfinity(doubles.subarray(head));
+}
+
+function placeOf(series: number, slot: number): number {
+  if (series > SERIES_ROOM) throw new RangeError("metrics.db has no room for another series");
+  return series * SLOTS_ROOM + slot;
+}

@@ -1,0 +1,251 @@
+import { setImmediate } from "node:timers/promises";
+import { type Failpoint, noFailpoint } from "../../../failpoint.js";
+import { type Database, inTransaction } from "../connection.js";
+import { CHUNK_SLOTS, chunkWriter, DamagedRow, overlay, placeOfRow, type RowSlots } from "./chunks.js";
+import { journalTable, type PlacedSlots, PointRecord } from "./journal-table.js";
+import { Memtable } from "./memtable.js";
+
+/** Size in the file at which the journal is folded, bytes, and the multiple of it that is allowed in memory. */
+const FOLD_BYTES = 16 * 1024 * 1024;
+const MEMORY_FACTOR = 3;
+/** Multiple of that size at which writers wait. */
+const WAIT_FACTOR = 2;
+
+/** Maximum age of a slot before it is folded, ms. */
+const FOLD_AFTER_MS = 60_000;
+
+/** Rows of `chunk` written in one transaction; other requests run in between. */
+const FOLDED_AT_ONCE = 200;
+
+/** Maximum damaged rows that a fold skips; their slots stay in the journal. */
+const MOST_DAMAGED = 1_000;
+
+export interface JournalOptions {
+  readonly failpoint?: Failpoint | undefined;
+  /** Size at which the journal is folded, bytes. */
+  readonly foldBytes?: number;
+  /** Receives the error of a fold in the background. The fold is retried. */
+  foldFailed?(error: unknown): void;
+  /** Called once for each damaged row of `chunk` found by a fold or a read. */
+  damaged?(error: DamagedRow): void;
+}
+
+/** Records of the journal that are folded together: their slots in memory and their size in bytes. */
+interface Generation {
+  readonly slots: Memtable;
+  bytes: number;
+  /** Id of the newest record; 0 if there is none. */
+  last: number;
+}
+
+/**
+ * The journal of `metrics.db`, with its content in memory. `append` returns once a record is in the file and in memory.
+ * A fold in the background later merges the slots into `chunk`, row by row, and removes the records.
+ *
+ * It is the memtable of a log-structured merge tree (O'Neil et al., "The log-structured merge-tree", 1996), and the
+ * open block of Gorilla (Pelkonen et al., VLDB 2015), for slots at known positions: folding overwrites, so it needs no
+ * merge of sorted runs and is repeatable.
+ */
+export class Journal {
+  readonly #db: Database;
+  readonly #failpoint: Failpoint;
+  readonly #foldBytes: number;
+  readonly #foldFailed: (error: unknown) => void;
+  readonly #damaged: (error: DamagedRow) => void;
+  /** Damaged rows that were reported. */
+  readonly #reported = new Set<number>();
+  readonly #table;
+  readonly #writeChunk;
+  /** Receives new records; `#folding` is being folded. */
+  #open: Generation;
+  #folding: Generation | undefined;
+  /** Id of the newest record that was folded and removed. */
+  #foldedTo = 0;
+  /** The running fold. */
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  /** Reads the whole journal into memory: a second or two for a full one. */
+  constructor(
+    db: Database,
+    { failpoint = noFailpoint, foldBytes = FOLD_BYTES, foldFailed = () => {}, damaged = () => {} }: JournalOptions,
+  ) {
+    this.#db = db;
+    this.#failpoint = failpoint;
+    this.#foldBytes = foldBytes;
+    this.#foldFailed = foldFailed;
+    this.#damaged = damaged;
+    this.#table = journalTable(db);
+    this.#writeChunk = chunkWriter(db);
+    this.#open = emptyGeneration();
+    for (const { id, record } of this.#table.all()) add(this.#open, id, record);
+    this.#foldLater();
+  }
+
+  /**
+   * Stores the record that `work` returns, together with its other writes, in one transaction. Throws the errors of
+   * `work` and SQLite; then nothing is stored.
+   */
+  append(work: () => PointRecord | undefined): void {
+    const kept = inTransaction(this.#db, () => {
+      const record = work();
+      return record && { record, id: this.#table.append(record) };
+    });
+    this.#failpoint("journal-appended");
+    if (kept === undefined) return;
+    add(this.#open, kept.id, kept.record);
+    this.#foldLater();
+  }
+
+  /** Returns whether there are slots of a series (its id). */
+  has(series: number): boolean {
+    return this.#open.slots.has(series) || this.#folding?.slots.has(series) === true;
+  }
+
+  /** Returns the rows of a series (its id). If two rows have a value for a slot, the later row takes precedence. */
+  rows(series: number): readonly RowSlots[] {
+    const newer = this.#open.slots.rows(series);
+    const older = this.#folding?.slots.rows(series) ?? [];
+    return older.length === 0 ? newer : [...older, ...newer];
+  }
+
+  /** Resolves when there is room for another record. Rejects with the error that prevents a fold. */
+  async waitForRoom(): Promise<void> {
+    while (sizeOf(this.#open) + sizeOf(this.#folding) > WAIT_FACTOR * this.#foldBytes) await this.#runFold();
+  }
+
+  /**
+   * Resolves when all records appended before the call are in `chunk` and removed from the journal. Rejects with
+   * SQLite's error.
+   */
+  async fold(): Promise<void> {
+    const last = Math.max(this.#open.last, this.#folding?.last ?? 0);
+    while (this.#foldedTo < last) await this.#runFold();
+  }
+
+  /** Stops background work between two transactions; unfolded slots stay in the journal. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#running?.catch(() => {});
+  }
+
+  /** Folds in the background: at once if the journal is large, otherwise when its time has passed. */
+  #foldLater(): void {
+    if (this.#isClosed || this.#running !== undefined) return;
+    if (sizeOf(this.#open) > this.#foldBytes) this.#foldInBackground();
+    else if (this.#folding !== undefined || this.#open.last > 0) this.#foldInTime();
+  }
+
+  #foldInTime(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#running === undefined) this.#foldInBackground();
+    }, FOLD_AFTER_MS).unref();
+  }
+
+  #foldInBackground(): void {
+    this.#runFold().catch((error: unknown) => {
+      if (!this.#isClosed) this.#foldFailed(error);
+    });
+  }
+
+  /** Returns the running fold, or starts one. A failure changes nothing. */
+  #runFold(): Promise<void> {
+    this.#running ??= this.#foldGeneration().then(
+      () => {
+        this.#running = undefined;
+        this.#foldLater();
+      },
+      (error: unknown) => {
+        this.#running = undefined;
+        if (!this.#isClosed) this.#foldInTime();
+        throw error;
+      },
+    );
+    return this.#running;
+  }
+
+  /**
+   * Each transaction folds a few rows; the records are removed after the last one. Slots of damaged rows are appended
+   * again before that. If the process dies in between, the next start folds all of them again, with the same result: a
+   * record overwrites slots, and no write to these series bypasses the journal while `has` is true.
+   */
+  async #foldGeneration(): Promise<void> {
+    if (this.#folding === undefined) {
+      this.#folding = this.#open;
+      this.#open = emptyGeneration();
+    }
+    const { slots, last } = this.#folding;
+    const damaged: RowSlots[] = [];
+    for (const rows of slots.inBatches(FOLDED_AT_ONCE)) {
+      inTransaction(this.#db, () => {
+        for (const row of rows) if (!this.#foldRow(row, damaged.length < MOST_DAMAGED)) damaged.push(row);
+      });
+      this.#failpoint("journal-folded-some");
+      await this.#pause();
+    }
+    if (damaged.length > 0) this.append(() => PointRecord.of(damaged.map((row) => this.#newest(row))));
+    this.#failpoint("journal-folded");
+    while (this.#table.removeSome(last)) {
+      this.#failpoint("journal-removed-some");
+      await this.#pause();
+    }
+    this.#folding = undefined;
+    this.#foldedTo = Math.max(this.#foldedTo, last);
+  }
+
+  /** Returns false if the row of `chunk` is damaged; throws unless `mayBeDamaged`. */
+  #foldRow({ row, first, slots }: RowSlots, mayBeDamaged: boolean): boolean {
+    try {
+      this.#writeChunk(row, slots, first);
+      return true;
+    } catch (error) {
+      if (!(error instanceof DamagedRow) || !mayBeDamaged) throw error;
+      this.report(error);
+      return false;
+    }
+  }
+
+  /** Reports a damaged row of `chunk` once. */
+  report(error: DamagedRow): void {
+    if (this.#reported.has(error.row)) return;
+    this.#reported.add(error.row);
+    this.#damaged(error);
+  }
+
+  /**
+   * Returns all slots of the journal for a row that is being folded, including newer records: the next start reads it
+   * after them.
+   */
+  #newest({ row, first, slots }: RowSlots): PlacedSlots {
+    const place = placeOfRow(row);
+    const values = new Float64Array(CHUNK_SLOTS).fill(Number.NaN);
+    overlay(slots, values, first);
+    for (const newer of this.#open.slots.rows(place.series)) {
+      if (newer.row === row) overlay(newer.slots, values, newer.first);
+    }
+    return { ...place, values };
+  }
+
+  /** Lets other requests run. Rejects if the store was closed in between, which ends the fold. */
+  async #pause(): Promise<void> {
+    await setImmediate();
+    if (this.#isClosed) throw new Error("metrics.db was closed");
+  }
+}
+
+function emptyGeneration(): Generation {
+  return { slots: new Memtable(), bytes: 0, last: 0 };
+}
+
+function add(generation: Generation, id: number, record: PointRecord): void {
+  generation.slots.add(record);
+  generation.bytes += record.byteLength;
+  generation.last = id;
+}
+
+function sizeOf(generation: Generation | undefined): number {
+  return generation === undefined ? 0 : Math.max(generation.bytes, generation.slots.bytes / MEMORY_FACTOR);
+}

@@ -1,0 +1,142 @@
+import { setImmediate } from "node:timers/promises";
+import type { Dimension } from "../../../metrics/dimensions.js";
+import type { ListedIds, SeriesStore } from "../../../metrics/ports.js";
+import { type Series, seriesKey } from "../../../metrics/series.js";
+import { compareBytes, searchText } from "../../../text.js";
+import type { Database } from "../connection.js";
+
+/** Every series ever written, with a number of its own and the length of its slots, ms. */
+export const seriesIdSchema = `
+  CREATE TABLE IF NOT EXISTS series (
+    id INTEGER PRIMARY KEY, dimension TEXT NOT NULL, dimension_id TEXT NOT NULL, type TEXT NOT NULL,
+    slot_ms INTEGER NOT NULL, UNIQUE (dimension, dimension_id, type)
+  )`;
+
+/** Maximum cached numbers. */
+const REMEMBERED = 250_000;
+
+/** Numbers of series in `metrics.db`. */
+export interface SeriesIds {
+  find(series: Series): number | undefined;
+  /** Adds an unknown series, inside the caller's transaction. Call `forget` if that fails. */
+  findOrAdd(series: Series): number;
+  forget(): void;
+  /** Increases whenever series may have been added or removed. */
+  changes(): number;
+  all(): { readonly id: number; readonly slotMs: number }[];
+}
+
+export function seriesIds(db: Database): SeriesIds {
+  const select = db.prepare("SELECT id FROM series WHERE dimension = ? AND dimension_id = ? AND type = ?");
+  const insert = db.prepare(
+    "INSERT INTO series (dimension, dimension_id, type, slot_ms) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  const selectAll = db.prepare("SELECT id, slot_ms AS slotMs FROM series");
+  const known = new Map<string, number>();
+  let changes = 0;
+
+  function remember(key: string, id: number): number {
+    if (known.size >= REMEMBERED) known.clear();
+    known.set(key, id);
+    return id;
+  }
+
+  function find(series: Series): number | undefined {
+    const key = seriesKey(series);
+    const id = known.get(key);
+    if (id !== undefined) return id;
+    const row = select.get(series.dimension.name, series.id, series.type) as { id: number } | undefined;
+    return row && remember(key, row.id);
+  }
+
+  return {
+    find,
+    findOrAdd(series) {
+      const key = seriesKey(series);
+      const remembered = known.get(key);
+      if (remembered !== undefined) return remembered;
+      const { dimension, id, type } = series;
+      // Inserts without a search: a write may have 50,000 new series, and each search takes as long as the insertion.
+      const added = insert.run(dimension.name, id, type, dimension.slotMs);
+      if (Number(added.changes) === 0) return find(series) as number;
+      changes += 1;
+      return remember(key, Number(added.lastInsertRowid));
+    },
+    forget() {
+      known.clear();
+      changes += 1;
+    },
+    changes: () => changes,
+    all: () => selectAll.all() as { id: number; slotMs: number }[],
+  };
+}
+
+/** An id with its types, separated by commas. */
+interface ListedId {
+  readonly id: string;
+  readonly types: string;
+}
+
+/** Ids of a list read at once; other requests run in between. */
+const AT_ONCE = 2_000;
+
+/** Maximum cached counts of ids. A count is valid until a series is added or removed. */
+const COUNTS = 100;
+
+/** Upper bound of all ids, by length and in the order of UTF-8 bytes. */
+const LAST_ID = "\u{10ffff}".repeat(256);
+
+/** Lists the series of `metrics.db`. A series emptied by retention may briefly keep its row. */
+export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<SeriesStore, "list" | "count"> {
+  const ascending = db.prepare(`SELECT dimension_id AS id, group_concat(type) AS types FROM series
+    WHERE dimension = ?1 AND dimension_id >= ?2 AND dimension_id <> ?3
+    GROUP BY dimension_id ORDER BY dimension_id LIMIT ?4`);
+  const descending = db.prepare(`SELECT dimension_id AS id, group_concat(type) AS types FROM series
+    WHERE dimension = ?1 AND dimension_id <= ?2 AND dimension_id <> ?3
+    GROUP BY dimension_id ORDER BY dimension_id DESC LIMIT ?4`);
+  const countBetween = db.prepare(`SELECT count(DISTINCT dimension_id) AS count FROM series
+    WHERE dimension = ? AND dimension_id BETWEEN ? AND ?`);
+  const counts = new Map<string, number>();
+
+  const list: SeriesStore["list"] = async (dimension, { prefix, contains = "", after, limit, descending: isDown }) => {
+    const found: { id: string; types: readonly string[] }[] = [];
+    // Begins at an id in the order of the UTF-8 bytes, and skips the last returned id.
+    let start = isDown ? `${prefix}${LAST_ID}` : prefix;
+    if (after !== undefined && compareBytes(after, start) < 0 === (isDown === true)) start = after;
+    for (let last = after ?? ""; ; await setImmediate()) {
+      const most = contains === "" ? Math.min(AT_ONCE, limit - found.length) : AT_ONCE;
+      const ids = (isDown ? descending : ascending).all(dimension.name, start, last, most) as unknown as ListedId[];
+      for (const { id, types } of ids) {
+        if (!id.startsWith(prefix)) return found;
+        if (contains !== "" && !searchText(id).includes(contains)) continue;
+        const stored = new Set(types.split(","));
+        found.push({ id, types: dimension.storedTypes.filter((type) => stored.has(type)) });
+        if (found.length === limit) return found;
+      }
+      if (ids.length < most) return found;
+      last = ids.at(-1)?.id ?? last;
+      start = last;
+    }
+  };
+
+  async function countIds(dimension: Dimension, { prefix, contains = "" }: ListedIds): Promise<number> {
+    if (contains === "") {
+      return (countBetween.get(dimension.name, prefix, `${prefix}${LAST_ID}`) as { count: number }).count;
+    }
+    return (await list(dimension, { prefix, contains, limit: Number.POSITIVE_INFINITY })).length;
+  }
+
+  return {
+    list,
+
+    async count(dimension, among) {
+      const key = JSON.stringify([ids.changes(), dimension.name, among.prefix, among.contains]);
+      const known = counts.get(key);
+      if (known !== undefined) return known;
+      const count = await countIds(dimension, among);
+      if (counts.size >= COUNTS) counts.clear();
+      counts.set(key, count);
+      return count;
+    },
+  };
+}

@@ -1,0 +1,284 @@
+import { setImmediate } from "node:timers/promises";
+import { groupedCalls } from "../../../async/grouped-calls.js";
+import { StartError } from "../../../errors.js";
+import type { Plane, SeriesStore, SeriesWindow } from "../../../metrics/ports.js";
+import { addSlots, isSum, type SlotColumn } from "../../../metrics/series.js";
+import { type Database, inTransaction } from "../connection.js";
+import {
+  CHUNK_SLOTS,
+  CHUNKS,
+  chunkOf,
+  chunkSchema,
+  chunkWriter,
+  DamagedRow,
+  overlay,
+  PLANES,
+  planeNumber,
+  type RowSlots,
+  rowOf,
+  SLOT_ROW,
+  type SlotRow,
+  savedRange,
+  slotsOf,
+} from "./chunks.js";
+import { Journal, type JournalOptions } from "./journal.js";
+import { journalSchema, type PlacedSlots, PointRecord } from "./journal-table.js";
+import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
+
+export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema];
+
+/**
+ * Average slots per column from which a write goes directly into the chunks. A shorter write goes into the journal, as
+ * it would rewrite whole chunks for a few slots.
+ */
+const LONG_COLUMN = 32;
+
+/** Maximum slots of concurrent writes per commit, and the memory of a column besides its slots, counted in slots. */
+const COMMIT_SLOTS = 500_000;
+const COLUMN_COST = 40;
+
+/** Rows removed in one transaction; other requests run in between. */
+const EXPIRED_AT_ONCE = 2_000;
+
+/** Slots read before other requests run, and the cost of a window besides its slots, counted in slots. */
+const READ_AT_ONCE = 200_000;
+const WINDOW_COST = 500;
+
+/** Series in `metrics.db`: chunks, overlaid with the slots of the journal (docs/journal.md). */
+export interface SqliteSeriesStore extends SeriesStore {
+  /** Resolves when everything written before the call is in chunks. Rejects with SQLite's error. */
+  fold(): Promise<void>;
+  /** Stops background work. */
+  close(): Promise<void>;
+}
+
+/** A column with the plane to write it to. */
+interface PlaneColumn {
+  readonly plane: Plane;
+  readonly column: SlotColumn;
+}
+
+/** Reads the journal into memory. Throws a `StartError` if it, or the list of series, is damaged. */
+export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): SqliteSeriesStore {
+  for (const table of ["series", "journal"]) refuseDamaged(db, table);
+  const ids = seriesIds(db);
+  const journal = new Journal(db, options);
+  const readWindow = windowReader(db, ids, journal);
+  const writeColumn = columnWriter(db, ids);
+  const idsOf = db.prepare("SELECT dimension_id AS id FROM series WHERE dimension = ? AND type = ?");
+  const expireChunks = db.prepare(
+    "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ? AND id < ? LIMIT ?)",
+  );
+  const removeEmpty = db.prepare(
+    "DELETE FROM series WHERE id = ? AND NOT EXISTS (SELECT 1 FROM chunk WHERE id >= ? AND id < ?)",
+  );
+
+  const append = groupedCalls<PlaneColumn, void>(
+    async (columns) => {
+      await journal.waitForRoom();
+      forgettingIds(() => journal.append(() => PointRecord.of(columns.flatMap(placed))));
+    },
+    {
+      most: COMMIT_SLOTS,
+      weightOf: ({ column }) => column.values.length + COLUMN_COST,
+      atOnce: 1,
+      afterRound: true,
+    },
+  );
+
+  /** Returns a column's slots under its series' number, which a new series gets here. */
+  function placed({ plane, column: { series, from, values } }: PlaneColumn): PlacedSlots[] {
+    const { start, end } = savedRange(values);
+    if (start === end) return [];
+    const slot = from / series.dimension.slotMs + start;
+    return [{ series: ids.findOrAdd(series), plane: planeNumber[plane], slot, values: values.subarray(start, end) }];
+  }
+
+  /** Forgets the numbers of series added by a transaction that fails. */
+  function forgettingIds(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      ids.forget();
+      throw error;
+    }
+  }
+
+  /** Returns whether columns may bypass the journal: none of their series has slots there, which would hide them. */
+  function areForChunks(columns: readonly SlotColumn[]): boolean {
+    const slots = columns.reduce((sum, { values }) => sum + values.length, 0);
+    if (slots < LONG_COLUMN * columns.length) return false;
+    return !columns.some(({ series }) => {
+      const id = ids.find(series);
+      return id !== undefined && journal.has(id);
+    });
+  }
+
+  /** Returns false, with nothing written, if one of the chunks is damaged: the write then goes to the journal. */
+  function writeChunks(plane: Plane, columns: readonly SlotColumn[]): boolean {
+    try {
+      forgettingIds(() =>
+        inTransaction(db, () => {
+          for (const column of columns) writeColumn(plane, column);
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof DamagedRow) return false;
+      throw error;
+    }
+  }
+
+  async function readSum({ series: { dimension, type }, from, to }: SeriesWindow, pause: Pause): Promise<Float64Array> {
+    const sums = new Float64Array((to - from) / dimension.slotMs).fill(Number.NaN);
+    for (const { id } of idsOf.all(dimension.name, type) as { id: string }[]) {
+      addSlots(readWindow({ series: { dimension, id, type }, from, to }), sums);
+      await pause(2 * sums.length);
+    }
+    return sums;
+  }
+
+  return {
+    chunkSlots: CHUNK_SLOTS,
+
+    async write(plane, columns) {
+      if (!areForChunks(columns) || !writeChunks(plane, columns))
+        await append(columns.map((column) => ({ plane, column })));
+    },
+
+    async read(windows, plane) {
+      const columns: Float64Array[] = [];
+      const pause = pauses();
+      for (const window of windows) {
+        const column = isSum(window.series) ? await readSum(window, pause) : readWindow(window, plane);
+        columns.push(column);
+        await pause(column.length);
+      }
+      return columns;
+    },
+
+    mayHold: (series) => isSum(series) || ids.find(series) !== undefined,
+
+    ...seriesList(db, ids),
+
+    async expire(before) {
+      // A full disk may prevent the fold, and this removal frees space. Slots left in the journal are removed later.
+      await journal.fold().catch(() => {});
+      for (const { id, slotMs } of ids.all()) {
+        const end = Math.min(CHUNKS, Math.max(0, Math.floor(before / slotMs / CHUNK_SLOTS)));
+        let removed: number;
+        do {
+          await setImmediate();
+          removed = Number(expireChunks.run(rowOf(id, 0), rowOf(id, end), EXPIRED_AT_ONCE).changes);
+        } while (removed === EXPIRED_AT_ONCE);
+        if (journal.has(id)) continue;
+        if (Number(removeEmpty.run(id, rowOf(id, 0), rowOf(id + 1, 0)).changes) > 0) ids.forget();
+      }
+    },
+
+    fold: () => journal.fold(),
+
+    close: () => journal.close(),
+  };
+}
+
+/** Call it after each window with its slots: lets other requests run in between. */
+type Pause = (slots: number) => Promise<void> | undefined;
+
+function pauses(): Pause {
+  let work = 0;
+  return (slots) => {
+    work += slots + WINDOW_COST;
+    if (work <= READ_AT_ONCE) return undefined;
+    work = 0;
+    return setImmediate();
+  };
+}
+
+/**
+ * Refuses a table with damaged pages or a damaged index, as rows could be missing without an error. Not for `chunk`,
+ * which is too large to check at each start.
+ */
+function refuseDamaged(db: Database, table: string): void {
+  let verdict: string;
+  try {
+    verdict = (db.prepare(`PRAGMA integrity_check(${table})`).get() as { integrity_check: string }).integrity_check;
+  } catch (error) {
+    verdict = (error as Error).message;
+  }
+  if (verdict === "ok") return;
+  const reason = verdict.replaceAll(/\s+/g, " ");
+  throw new StartError(`The table ${table} in metrics.db is damaged (${reason}): put back a backup of the file`);
+}
+
+/** Reads the slots of one window into a column: of one plane, or of both. */
+function windowReader(
+  db: Database,
+  ids: SeriesIds,
+  journal: Journal,
+): (window: SeriesWindow, plane?: Plane) => Float64Array {
+  const readChunks = db.prepare(`SELECT ${SLOT_ROW} FROM chunk WHERE id BETWEEN ? AND ? ORDER BY id`);
+
+  function readable(row: SlotRow): RowSlots {
+    try {
+      return slotsOf(row);
+    } catch (error) {
+      if (error instanceof DamagedRow) journal.report(error);
+      throw error;
+    }
+  }
+
+  /** Later layers take precedence over earlier ones. */
+  function layersOf(series: number, from: number, to: number): RowSlots[] {
+    const layers = (readChunks.all(from, to) as unknown as SlotRow[]).map(readable);
+    const newer = journal.rows(series);
+    if (newer.length === 0) return layers;
+    layers.push(...newer.filter(({ row }) => row >= from && row <= to));
+    return layers.sort((a, b) => a.row - b.row);
+  }
+
+  return (window, plane) => {
+    const { series, from, to } = window;
+    const column = new Float64Array((to - from) / series.dimension.slotMs).fill(Number.NaN);
+    const id = ids.find(series);
+    if (id === undefined || column.length === 0) return column;
+    const { first, last } = chunksOf(window);
+    let lastChunk = -1;
+    for (const layer of layersOf(id, rowOf(id, first), rowOf(id, last + 1) - 1)) {
+      if (plane !== undefined && layer.row % PLANES !== planeNumber[plane]) continue;
+      const chunk = chunkOf(layer.row, id);
+      const start = chunk * CHUNK_SLOTS + layer.first - from / series.dimension.slotMs;
+      const skip = Math.max(0, -start);
+      if (skip >= layer.slots.length || start >= column.length) continue;
+      const part = layer.slots.subarray(skip, column.length - start);
+      if (chunk === lastChunk) overlay(part, column, start + skip);
+      else column.set(part, start + skip);
+      lastChunk = chunk;
+    }
+    return column;
+  };
+}
+
+/** Writes a column into its chunks, inside the caller's transaction. */
+function columnWriter(db: Database, ids: SeriesIds): (plane: Plane, column: SlotColumn) => void {
+  const writeChunk = chunkWriter(db);
+
+  return (plane, { series, from, values }) => {
+    const { start, end } = savedRange(values);
+    if (start === end) return;
+    const { slotMs } = series.dimension;
+    const { first, last } = chunksOf({ series, from, to: from + values.length * slotMs });
+    const id = ids.findOrAdd(series);
+    for (let chunk = first; chunk <= last; chunk += 1) {
+      const at = chunk * CHUNK_SLOTS - from / slotMs;
+      const part = values.subarray(Math.max(0, at), at + CHUNK_SLOTS);
+      writeChunk(rowOf(id, chunk) + planeNumber[plane], part, Math.max(0, -at));
+    }
+  };
+}
+
+/** Returns the numbers of the first and the last chunk that may overlap the window. */
+function chunksOf({ series, from, to }: SeriesWindow): { first: number; last: number } {
+  const length = CHUNK_SLOTS * series.dimension.slotMs;
+  return { first: Math.max(0, Math.floor(from / length)), last: Math.min(CHUNKS, Math.ceil(to / length)) - 1 };
+}

@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { systemClock } from "../../../src/clock.js";
+import { ServiceError, StartError } from "../../../src/errors.js";
+import { openLog } from "../../../src/log.js";
+import { openBullmq } from "../../../src/stores/bullmq/index.js";
+import { startRedis } from "../../support/redis-server.js";
+import { onServers } from "../../support/servers.js";
+import { settingsFor } from "../../support/service.js";
+import { openRedisJobs } from "./redis-jobs.js";
+
+onServers(["bullmq"], "Redis", () => {
+  for (const [options, word] of [
+    [["--appendonly", "yes", "--maxmemory-policy", "noeviction"], undefined],
+    [["--appendonly", "yes", "--maxmemory-policy", "allkeys-lru"], "maxmemory-policy is allkeys-lru, not noeviction"],
+    [["--appendonly", "no"], "appendonly is off"],
+  ] as const) {
+    it(`is ${word === undefined ? "up" : "degraded"} with ${options.join(" ")}`, async () => {
+      const redis = await startRedis(...options);
+      const { probes, close } = await openRedisJobs({ server: redis.url });
+      expect(probes).to.have.length(1);
+      expect(probes[0]).to.include({ name: "jobs", required: false });
+      expect(await probes[0]?.check()).to.equal(word);
+      await close();
+      await redis.close();
+    });
+  }
+
+  it("takes user, password, database and options from the URL", async () => {
+    const redis = await startRedis();
+    await redis.ask((client) => client.config("SET", "requirepass", "a-secret"));
+    const url = new URL(redis.url);
+    url.password = "a-secret";
+    url.pathname = "/3";
+    url.searchParams.set("connectionName", "named-by-a-test");
+    const { wakeUp, close } = await openRedisJobs({ server: url.href, prefix: "jobs" });
+    const ran = new Promise<string>((resolve) => wakeUp.listen(async (requestId) => resolve(requestId)));
+    wakeUp.hint("one");
+    expect(await ran).to.equal("one");
+    const client = new Redis(redis.url, { password: "a-secret", db: 3 });
+    expect(await client.keys("jobs:deletions:*")).to.not.deep.equal([]);
+    expect(await client.client("LIST")).to.contain("named-by-a-test");
+    client.disconnect();
+    await close();
+    await redis.close();
+  });
+
+  it("is opened before it accepts a connection", async () => {
+    let accepted = 0;
+    const frozen = createServer(() => {
+      accepted += 1;
+    }).listen(0, "127.0.0.1");
+    await once(frozen, "listening");
+    const server = `redis://127.0.0.1:${(frozen.address() as AddressInfo).port}`;
+    const { close } = await openRedisJobs({ server, isAway: true });
+    expect(accepted).to.equal(0);
+    await close();
+    frozen.close();
+  });
+
+  it("reports its own failures as unavailable, and no other failures", async () => {
+    const redis = await startRedis();
+    const { serviceErrorOf, close } = await openRedisJobs({ server: redis.url });
+    const client = new Redis(redis.url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
+    client.on("error", () => {});
+    const refused = await client.call("NO-SUCH-COMMAND").catch((error: unknown) => error);
+    await redis.kill();
+    const lost = await client.ping().catch((error: unknown) => error);
+    for (const error of [refused, lost]) {
+      const failure = serviceErrorOf(error);
+      expect(failure).to.be.instanceOf(ServiceError);
+      expect(failure?.kind).to.equal("unavailable");
+    }
+    expect(serviceErrorOf(new Error("something else"))).to.equal(undefined);
+    expect(serviceErrorOf("something else")).to.equal(undefined);
+    client.disconnect();
+    await close();
+    await redis.close();
+  });
+
+  for (const [url, reason] of [
+    ["redis://127.0.0.1:1/name", /database that is not a number/],
+    ["redis://127.0.0.1:1/0?keyPrefix=a", /Use prefix instead/],
+    ["redis://[", /not a URL/],
+  ] as const) {
+    it(`is not looked for at ${url}`, async () => {
+      const settings = settingsFor("unused", { jobs: { url } });
+      const error = await openBullmq({ settings, log: openLog("silent"), clock: systemClock }).catch(
+        (reason: unknown) => reason,
+      );
+      expect(error).to.be.instanceOf(StartError);
+      expect((error as StartError).message).to.match(reason);
+    });
+  }
+});

@@ -1,7 +1,0 @@
-import { seriesStoreContract } from "../contracts/series-store.contract.js";
-import { onServers } from "../support/servers.js";
-import { influxSeries } from "./influx-bucket.js";
-
-onServers(["influxdb"], "series in InfluxDB", () => {
-  seriesStoreContract("InfluxDB", () => influxSeries(), { forgets: false });
-});

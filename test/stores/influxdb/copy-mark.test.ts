@@ -1,0 +1,52 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { is_valid_flux } from "@influxdata/flux-lsp-node";
+import { expect } from "chai";
+import { influxClient } from "../../../src/stores/influxdb/connection.js";
+import { beginCopy } from "../../../src/stores/influxdb/import.js";
+
+describe("a copy into a bucket", () => {
+  /** Begins a copy on a server with this response. Resolves with the requests, and the name of the failure. */
+  async function begun(bucket: string, answer: (path: string, response: ServerResponse) => void) {
+    const requests: { readonly path: string; readonly body: string }[] = [];
+    const server = createServer(async (request, response) => {
+      const { pathname } = new URL(request.url ?? "", "http://127.0.0.1");
+      requests.push({ path: pathname, body: Buffer.concat(await request.toArray()).toString() });
+      answer(pathname, response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const client = influxClient({ url: `http://127.0.0.1:${port}`, org: "o", bucket, token: "t" }, 10_000);
+    const failure = await beginCopy(client, bucket, "source", 0).then(
+      () => undefined,
+      ({ name }: Error) => name,
+    );
+    client.close();
+    server.close();
+    return { requests, failure };
+  }
+
+  for (const bucket of ["metrics", 'a" or "b', "back\\slash", "$" + "{env}"]) {
+    it(`asks in valid Flux for the bucket ${bucket}, and marks it when it is empty`, async () => {
+      const { requests, failure } = await begun(bucket, (path, response) =>
+        path === "/api/v2/write" ? response.writeHead(204).end() : response.end("\r\n"),
+      );
+      expect(failure).to.equal(undefined);
+      const queries = requests.filter(({ path }) => path === "/api/v2/query").map(({ body }) => JSON.parse(body).query);
+      expect(queries).to.have.length(2);
+      for (const query of queries) expect(is_valid_flux(query), query).to.equal(true);
+      expect(requests.at(-1)?.body).to.equal('entity_metrics_copy,source=source state="copying" 0');
+    });
+  }
+
+  for (const [what, answer] of [
+    ["that is cut", ""],
+    ["that reports an error", "error,reference\r\nquery terminated,\r\n\r\n"],
+  ] as const) {
+    it(`is not begun on an answer ${what}`, async () => {
+      const { requests, failure } = await begun("b", (_, response) => response.end(answer));
+      expect(failure).to.equal("BrokenResponse");
+      expect(requests.map(({ path }) => path)).to.deep.equal(["/api/v2/query"]);
+    });
+  }
+});

@@ -1,0 +1,91 @@
+import { expect } from "chai";
+import { stream } from "../../../src/metrics/dimensions.js";
+import type { SlotColumn } from "../../../src/metrics/series.js";
+import { SeriesNames } from "../../../src/stores/influxdb/series-names.js";
+import { collectGarbage } from "../../support/collect-garbage.js";
+
+const SECOND = 1_000;
+
+describe("the list of series that InfluxDB holds", () => {
+  let time = 0;
+  let onServer: string[] = [];
+  let loads = 0;
+  let failure: Error | undefined;
+  let names: SeriesNames;
+
+  beforeEach(() => {
+    time = 0;
+    onServer = [];
+    loads = 0;
+    failure = undefined;
+    const load = async (_: unknown, __: string, take: (id: string) => void) => {
+      loads += 1;
+      time += SECOND;
+      if (failure !== undefined) throw failure;
+      for (const id of [...onServer].sort()) take(id);
+    };
+    names = new SeriesNames(load, () => time);
+  });
+
+  function write(ids: readonly string[]): void {
+    for (const id of ids) onServer.push(id);
+    names.written(ids.map(columnOf));
+  }
+
+  function columnOf(id: string): SlotColumn {
+    return { series: { dimension: stream, id, type: "size" }, from: 0, values: Float64Array.of(1) };
+  }
+
+  const list = async (limit = 9) => (await names.list(stream, { prefix: "", limit })).map(({ id }) => id);
+
+  it("has at once a series that this process added, and loads nothing for writes to series that it has", async () => {
+    write(["b"]);
+    expect(await list()).to.deep.equal(["b"]);
+    write(["a", "c"]);
+    expect(await list()).to.deep.equal(["a", "b", "c"]);
+    expect(loads).to.equal(2);
+    names.written([columnOf("a")]);
+    expect(await list()).to.deep.equal(["a", "b", "c"]);
+    expect(loads).to.equal(2);
+  });
+
+  it("has a series that was added during a load in a call after it, and calls at one time share a load", async () => {
+    await list();
+    time += 10 * SECOND;
+    const early = list();
+    write(["late"]);
+    const later = [list(), list(), list()];
+    await early;
+    for (const ids of await Promise.all(later)) expect(ids).to.deep.equal(["late"]);
+    expect(loads).to.equal(3);
+  });
+
+  it("has what another process wrote after 10 s", async () => {
+    await list();
+    onServer.push("other");
+    expect(await list()).to.deep.equal([]);
+    time += 10 * SECOND;
+    expect(await list()).to.deep.equal(["other"]);
+  });
+
+  it("takes no memory for what is written while no call asks for it", async () => {
+    await list();
+    time += 600 * SECOND;
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let n = 0; n < 300_000; n += 1) names.written([columnOf(`a series of its own, ${n}`)]);
+    collectGarbage();
+    expect(process.memoryUsage().heapUsed - before).to.be.below(5_000_000);
+    expect(await list()).to.deep.equal([]);
+  });
+
+  it("loads once for all calls at one time of a server that fails, and again for the next one", async () => {
+    failure = new Error("The server is away");
+    const calls = await Promise.all(Array.from({ length: 5 }, () => list().catch((error: unknown) => error)));
+    for (const outcome of calls) expect(outcome).to.equal(failure);
+    expect(loads).to.be.at.most(2);
+    failure = undefined;
+    write(["a"]);
+    expect(await list()).to.deep.equal(["a"]);
+  });
+});

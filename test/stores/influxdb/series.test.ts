@@ -1,0 +1,120 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { experience, HOUR, segment, stream } from "../../../src/metrics/dimensions.js";
+import { planes, type SeriesStore, type SeriesWindow } from "../../../src/metrics/ports.js";
+import type { Series, SlotColumn } from "../../../src/metrics/series.js";
+import { onServers } from "../../support/servers.js";
+import { temporaryStores } from "../../support/stores.js";
+import { hostileIds } from "../hostile-ids.js";
+import { type InfluxSeries, influxSeries, writeLines } from "./bucket.js";
+
+onServers(["influxdb"], "series in InfluxDB", () => {
+  const from = Date.UTC(2024, 1, 28);
+  let engine: InfluxSeries;
+  let store: SeriesStore;
+  before(async () => {
+    engine = await influxSeries();
+    store = engine.series;
+  });
+  after(() => engine.close());
+
+  const size = (id: string): Series => ({ dimension: stream, id, type: "size" });
+  const read = async (series: Series, hours = 1, at = from) =>
+    [...((await store.read([{ series, from: at, to: at + hours * HOUR }]))[0] ?? [])].map((value) =>
+      Number.isNaN(value) ? null : value,
+    );
+
+  it("store any id unchanged, whatever it means elsewhere, and return that series alone", async () => {
+    const one = (id: string, value: number): SlotColumn => ({ series: size(id), from, values: Float64Array.of(value) });
+    await store.write(
+      "clients",
+      hostileIds.map((id, i) => one(id, i)),
+    );
+    for (const [i, id] of hostileIds.entries()) expect(await read(size(id)), id).to.deep.equal([i]);
+    const windows = hostileIds.map((id) => ({ series: size(id), from, to: from + HOUR }));
+    const columns = await store.read(windows);
+    expect(columns.map(([value]) => value)).to.deep.equal(hostileIds.map((_, i) => i));
+    const others = hostileIds.map((id) => ({ series: { ...size(id), dimension: segment }, from, to: from + 2 * HOUR }));
+    expect((await store.read(others)).every(([value]) => Number.isNaN(value))).to.equal(true);
+  });
+
+  it("return what the embedded engine returns, after any writes and for any windows", async () => {
+    const embedded = await temporaryStores();
+    const all: Series[] = [
+      ...["a", "b,c", "d e"].map(size),
+      ...["size", "actualreach"].map((type) => ({ dimension: experience, id: "random", type })),
+      { dimension: segment, id: "random", type: "size" },
+    ];
+    const series = fc.constantFrom(...all);
+    const start = fc.integer({ min: -20, max: 400 });
+    const value = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(Number.NaN), fc.integer());
+    const column = fc.record({ series, start, values: fc.array(value, { minLength: 1, maxLength: 30 }) });
+    const window = fc.record({
+      series,
+      start,
+      length: fc.oneof(fc.integer({ min: 0, max: 400 }), fc.constant(30_000)),
+    });
+    const step = fc.record({
+      plane: fc.constantFrom(...planes),
+      columns: fc.array(column, { maxLength: 6 }),
+      windows: fc.array(window, { minLength: 1, maxLength: 8 }),
+    });
+    try {
+      await fc.assert(
+        fc.asyncProperty(step, async ({ plane, columns, windows }) => {
+          const written = columns.map(({ series, start, values }): SlotColumn => {
+            return { series, from: from + start * series.dimension.slotMs, values: Float64Array.from(values) };
+          });
+          await Promise.all([store.write(plane, written), embedded.series.write(plane, written)]);
+          const asked = windows.map(({ series, start, length }): SeriesWindow => {
+            const at = from + start * series.dimension.slotMs;
+            return { series, from: at, to: at + length * series.dimension.slotMs };
+          });
+          for (const only of [undefined, ...planes]) {
+            const [ours, theirs] = await Promise.all([store.read(asked, only), embedded.series.read(asked, only)]);
+            expect(ours).to.deep.equal(theirs);
+          }
+        }),
+        { numRuns: 40 },
+      );
+    } finally {
+      await embedded.close();
+    }
+  });
+
+  it("are read a thousand at once, each over a window of its own", async () => {
+    const ids = Array.from({ length: 1_000 }, (_, i) => `many-${i}`);
+    const start = (i: number) => from + (i % 7) * 1_000 * HOUR;
+    await store.write(
+      "clients",
+      ids.map((id, i) => ({ series: size(id), from: start(i), values: Float64Array.of(i, -i) })),
+    );
+    const columns = await store.read(
+      ids.map((id, i) => ({ series: size(id), from: start(i), to: start(i) + 2 * HOUR })),
+    );
+    expect(columns.map((column) => [...column])).to.deep.equal(ids.map((_, i) => [i, -i]));
+  });
+
+  it("contain points of other programs in their slot, unless the slot has a point of the service", async () => {
+    const line = (value: string, at: number, tags = "") =>
+      `stream,dimension_id=foreign,dimension_type=size${tags} value=${value} ${at}`;
+    await writeLines(engine.bucket, [
+      line("1", from + 60_000),
+      line("2", from + 120_000),
+      line("3", from + HOUR),
+      line("4", from + HOUR + 1),
+      line("5", from + 2 * HOUR, ",host=h"),
+      `stream,dimension_id=foreign,dimension_type=size other=7 ${from + 3 * HOUR}`,
+      `stream,dimension_id=foreign value=8 ${from + 4 * HOUR}`,
+      `stream,dimension_id=foreign,dimension_type=size recorded=9 ${from}`,
+      `stream,dimension_id=foreign,dimension_type=size recorded=10 ${from + 5 * HOUR + 1}`,
+    ]);
+    expect(await read(size("foreign"), 6)).to.deep.equal([1, 3, 5, null, null, 10]);
+  });
+
+  it("are not removed when the port is asked to forget: the retention of the bucket does that", async () => {
+    await store.write("clients", [{ series: size("kept"), from, values: Float64Array.of(1) }]);
+    await store.expire(Date.now());
+    expect(await read(size("kept"))).to.deep.equal([1]);
+  });
+});

@@ -1,7 +1,0 @@
-import { membershipIndexContract } from "../contracts/membership-index.contract.js";
-import { onServers } from "../support/servers.js";
-import { openTestEngine } from "./mongo-engine.js";
-
-onServers(["mongodb"], "mongodb", () => {
-  membershipIndexContract("mongodb", openTestEngine);
-});

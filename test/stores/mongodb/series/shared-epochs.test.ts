@@ -1,0 +1,84 @@
+import { expect } from "chai";
+import { type Chunk, chunksOf, Epochs } from "../../../../src/metrics/cache/epochs.js";
+import { SharedInvalidation } from "../../../../src/metrics/cache/shared-invalidation.js";
+import { HOUR, stream } from "../../../../src/metrics/dimensions.js";
+import { epochCollections, mongoSharedEpochs } from "../../../../src/stores/mongodb/series/shared-epochs.js";
+import { type FaultProxy, openFaultProxy } from "../../../support/fault-proxy.js";
+import { onServers } from "../../../support/servers.js";
+import { until } from "../../../support/until.js";
+import { openTestDatabase, type TestDatabase } from "../database.js";
+
+const CHUNK_SLOTS = 168;
+const DEADLINE_MS = 5_000;
+const windowOf = (id: string) => [{ series: { dimension: stream, id, type: "size" }, from: 0, to: HOUR }];
+const chunkOf = (id: string) => windowOf(id).flatMap((window) => chunksOf(window, CHUNK_SLOTS))[0] as Chunk;
+
+onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
+  let database: TestDatabase;
+  const closing: (() => unknown)[] = [];
+  beforeEach(async () => {
+    database = await openTestDatabase(epochCollections);
+    closing.push(database.close);
+  });
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  /** One of several processes. */
+  async function open({ db } = database): Promise<Epochs> {
+    const shared = new SharedInvalidation({ shared: mongoSharedEpochs(db, DEADLINE_MS), deadlineMs: DEADLINE_MS });
+    closing.push(() => shared.close());
+    await until("it has read the shared counts", () => shared.isReliable());
+    return new Epochs(CHUNK_SLOTS, { exclusive: false, shared });
+  }
+
+  it("end what was read more than 10 s ago, as a process may have been killed before it announced its write", async () => {
+    const reader = await open();
+    const now = performance.now();
+    const aged = (ms: number) => ({ ...reader.token(chunkOf("a")), takenAt: now - ms });
+    expect(reader.isCurrent(aged(9_000))).to.equal(true);
+    expect(reader.isCurrent(aged(10_001))).to.equal(false);
+  });
+
+  it("are raised by many writes at once, of several processes and of one, also in one that starts later", async () => {
+    const processes = await Promise.all([open(), open(), open()]);
+    const reader = await open();
+    const token = reader.token(chunkOf("a"));
+    await Promise.all(processes.flatMap((one) => Array.from({ length: 30 }, () => one.written(windowOf("a")))));
+    await until("it is raised", () => !reader.isCurrent(token));
+    const late = await open();
+    const before = late.token(chunkOf("a"));
+    await (processes[0] as Epochs).written(windowOf("a"));
+    await until("it is raised in the late one", () => !late.isCurrent(before));
+  });
+
+  describe("while the server is unreachable", () => {
+    let proxy: FaultProxy;
+    beforeEach(async () => {
+      proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
+      closing.push(() => proxy.close());
+    });
+
+    for (const fault of ["refuse", "blackhole"] as const) {
+      it(`are not current, and a write is not acknowledged: the line is set to ${fault}`, async () => {
+        const away = await openTestDatabase([], proxy.url(process.env.TEST_MONGODB_URL));
+        closing.push(() => away.client.close());
+        const process_ = await open({ ...database, db: away.client.db(database.db.databaseName) });
+        const token = process_.token(chunkOf("a"));
+        await proxy.set(fault);
+        await until("nothing is relied on any more", () => !process_.isCurrent(token));
+        let isAnnounced = false;
+        const announcing = process_.written(windowOf("b")).then(
+          () => {
+            isAnnounced = true;
+          },
+          () => {},
+        );
+        expect(isAnnounced).to.equal(false);
+        await proxy.set("pass");
+        await announcing;
+        await until("what was not written meanwhile is current again", () => process_.isCurrent(token));
+      });
+    }
+  });
+});

@@ -1,4 +1,0 @@
-import { leaseContract } from "../contracts/lease.contract.js";
-import { temporaryStores } from "../support/stores.js";
-
-leaseContract("embedded", () => temporaryStores());

@@ -1,0 +1,17 @@
+import { rmSync } from "node:fs";
+import { keySchema, sqliteKeyStore } from "../../../../src/stores/sqlite/catalogue/key-store.js";
+import { closeDatabase, openDatabase } from "../../../../src/stores/sqlite/connection.js";
+import { keyStoreContract } from "../../../contracts/key-store.contract.js";
+import { dataFolder } from "../../../support/data-folder.js";
+
+keyStoreContract("sqlite", async () => {
+  const dir = dataFolder();
+  const db = openDatabase(dir, { name: "ledger.db", schema: [keySchema], migrations: [] });
+  return {
+    store: sqliteKeyStore(db),
+    async close() {
+      closeDatabase(db);
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+});

@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import { expect } from "chai";
+import { DatabaseSync } from "../../../../src/stores/sqlite/connection.js";
+import { deletionWatermarkContract } from "../../../contracts/deletion-watermark.contract.js";
+import { entityKeysContract } from "../../../contracts/entity-keys.contract.js";
+import { ledgerContract } from "../../../contracts/ledger.contract.js";
+import { suppressionContract } from "../../../contracts/suppression.contract.js";
+import { commitOf } from "../../../support/commits.js";
+import { findBytes } from "../../../support/files.js";
+import { openTemporaryStores } from "../../../support/stores.js";
+
+const openLedger = async () => {
+  const { stores, dir, close } = await openTemporaryStores();
+  const { ledger, suppression, entities } = stores;
+  return { ledger, suppression, entities, countErased: async () => countErased(dir), close };
+};
+
+function countErased(dir: string): number {
+  const db = new DatabaseSync(join(dir, "ledger.db"));
+  try {
+    return (db.prepare("SELECT count(*) AS count FROM erased_identity").get() as { count: number }).count;
+  } finally {
+    db.close();
+  }
+}
+
+ledgerContract("sqlite", openLedger);
+suppressionContract("sqlite", openLedger);
+
+entityKeysContract("sqlite", async () => {
+  const { stores, dir, close } = await openTemporaryStores();
+  return {
+    keys: stores.entityKeys,
+    async add(keys) {
+      await stores.entities.commit(commitOf([], { keys }));
+    },
+    countHeld: (keys) => new Set(findBytes(dir, keys).map(({ needle }) => needle)).size,
+    close,
+  };
+});
+
+deletionWatermarkContract("sqlite", async () => {
+  const { stores, close } = await openTemporaryStores();
+  return { watermark: stores.watermark, close };
+});
+
+describe("the entity keys in ledger.db", () => {
+  it("do not count as destroyed while another process reads the ledger, as its journal cannot be emptied; then they do", async () => {
+    const { stores, dir, close } = await openTemporaryStores();
+    const id = "ab".repeat(16);
+    const key = new Uint8Array(32).fill(0xc7);
+    await stores.entities.commit(commitOf([], { keys: new Map([[id, key]]) }));
+    const reader = new DatabaseSync(join(dir, "ledger.db"));
+    try {
+      reader.exec("BEGIN");
+      reader.prepare("SELECT count(*) FROM entity_key").get();
+      const error = await stores.entityKeys.destroy([id]).catch((reason: unknown) => reason);
+      expect(error).to.have.property("message", "The journal of the ledger could not be emptied yet");
+      reader.exec("COMMIT");
+      await stores.entityKeys.destroy([id]);
+      expect(await stores.entityKeys.destroyed([id])).to.deep.equal(new Set([id]));
+      expect(findBytes(dir, [key])).to.deep.equal([]);
+    } finally {
+      reader.close();
+      await close();
+    }
+  });
+});

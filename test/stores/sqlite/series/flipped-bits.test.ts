@@ -1,0 +1,117 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { StartError } from "../../../../src/errors.js";
+import { stream } from "../../../../src/metrics/dimensions.js";
+import {
+  closeDatabase,
+  DatabaseSync,
+  openDatabase,
+  sqliteServiceError,
+} from "../../../../src/stores/sqlite/connection.js";
+import { metricsFile } from "../../../../src/stores/sqlite/layout.js";
+import { CHUNK_PAGE_BYTES, CHUNK_SLOTS, DamagedRow } from "../../../../src/stores/sqlite/series/chunks.js";
+import { sqliteSeriesStore } from "../../../../src/stores/sqlite/series/series-store.js";
+import { dataFolder } from "../../../support/data-folder.js";
+
+const START = Math.ceil(Date.UTC(2024, 0, 1) / (CHUNK_SLOTS * stream.slotMs)) * CHUNK_SLOTS * stream.slotMs;
+
+/** Slots of each series: the first three are in chunks, the last two in the journal. */
+const stored = { a: [1, 2, 3, 4, 5], b: [6, 7, 8, 9, 10], c: [11, 12, 13, Number.NaN, Number.NaN] } as const;
+const names = Object.keys(stored) as (keyof typeof stored)[];
+const seriesOf = (id: string) => ({ dimension: stream, id, type: "size" });
+
+describe("a flipped bit of metrics.db", () => {
+  let dir: string;
+  let whole: Buffer;
+  let rootOf: Map<string, number>;
+  before(async () => {
+    dir = dataFolder();
+    const db = openDatabase(dir, metricsFile);
+    const store = sqliteSeriesStore(db);
+    const write = (id: (typeof names)[number], from: number, to: number) => {
+      const values = Float64Array.from(stored[id].slice(from, to));
+      return store.write("clients", [{ series: seriesOf(id), from: START + from * stream.slotMs, values }]);
+    };
+    for (const id of names) await write(id, 0, 3);
+    await store.fold();
+    for (const id of ["a", "b"] as const) await write(id, 3, 5);
+    await store.close();
+    const roots = db.prepare("SELECT name, rootpage FROM sqlite_schema").all() as { name: string; rootpage: number }[];
+    rootOf = new Map(roots.map(({ name, rootpage }) => [name, rootpage]));
+    closeDatabase(db);
+    whole = readFileSync(join(dir, "metrics.db"));
+  });
+  after(() => rmSync(dir, { recursive: true }));
+
+  /** Every bit of the used bytes of the page that holds all rows of a table. */
+  function* bitsOf(table: string): Iterable<{ readonly at: number; readonly bit: number; readonly isOfRow: boolean }> {
+    const page = ((rootOf.get(table) as number) - 1) * CHUNK_PAGE_BYTES;
+    const cells = whole.readUInt16BE(page + 5);
+    for (let at = 0; at < CHUNK_PAGE_BYTES; at += 1) {
+      const isUsed = at < 16 || at >= cells;
+      for (let bit = 0; isUsed && bit < 8; bit += 1) yield { at: page + at, bit, isOfRow: at >= cells };
+    }
+  }
+
+  /** The values of each series, or the error of its read, with this bit flipped; or the error of the start. */
+  async function outcomes(at: number, bit: number): Promise<readonly unknown[] | StartError> {
+    const flipped = Buffer.from(whole);
+    flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << bit), at);
+    const folder = join(dir, "flipped");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "metrics.db"), flipped);
+    const db = new DatabaseSync(join(folder, "metrics.db"));
+    try {
+      const store = sqliteSeriesStore(db);
+      const window = { from: START, to: START + 5 * stream.slotMs };
+      const found = await Promise.allSettled(names.map((id) => store.read([{ series: seriesOf(id), ...window }])));
+      await store.close();
+      return found.map((one) => (one.status === "rejected" ? one.reason : [...(one.value[0] ?? [])]));
+    } catch (error) {
+      if (error instanceof StartError) return error;
+      throw error;
+    } finally {
+      db.close();
+      rmSync(folder, { recursive: true });
+    }
+  }
+
+  const isUnavailable = (error: unknown) =>
+    error instanceof DamagedRow || sqliteServiceError(error)?.kind === "unavailable";
+
+  it("in a row of the journal refuses the start in one line, or changes no value", async function () {
+    this.timeout(60_000);
+    let refused = 0;
+    for (const { at, bit } of bitsOf("journal")) {
+      const found = await outcomes(at, bit);
+      if (found instanceof StartError) {
+        refused += 1;
+        expect(found.message).to.match(
+          /^[^\n]*table journal in metrics\.db is damaged[^\n]*: put back a backup of the file[^\n]*$/,
+        );
+      } else expect(found, `byte ${at}, bit ${bit}`).to.deep.equal(Object.values(stored));
+    }
+    expect(refused).to.be.above(800);
+  });
+
+  it("in a row of a chunk fails its reads, or changes no value; other series are read", async function () {
+    this.timeout(60_000);
+    let [damaged, others] = [0, 0];
+    for (const { at, bit, isOfRow } of bitsOf("chunk")) {
+      const found = await outcomes(at, bit);
+      if (found instanceof StartError) throw found;
+      for (const [i, one] of found.entries()) {
+        if (Array.isArray(one)) expect(one, `byte ${at}, bit ${bit}`).to.deep.equal(stored[names[i] ?? "a"]);
+        else expect(one, `byte ${at}, bit ${bit}: ${one}`).to.satisfy(isUnavailable);
+      }
+      if (isOfRow && found.some((one) => one instanceof DamagedRow)) {
+        damaged += 1;
+        if (found.filter(Array.isArray).length === 2) others += 1;
+      }
+    }
+    expect(damaged).to.be.above(500);
+    // A damaged number of a row may hide its neighbour as well.
+    expect(others).to.be.above(0.99 * damaged);
+  });
+});
