@@ -1,4 +1,4 @@
-/** Kind of an error; only `http/core/errors` maps it to a status. */
+/** Kind of an error; only `http/edge/errors` maps it to a status. */
 export type ErrorKind =
   | "invalid"
   | "unauthenticated"

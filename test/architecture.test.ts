@@ -28,6 +28,11 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     may: (to) => to === "errors",
     words: "failpoint and the memory budget import errors alone",
   },
+  {
+    who: /^shared-clock$/,
+    may: (to) => leaves.test(to),
+    words: "the shared clock imports leaves",
+  },
   { who: leaves, may: () => false, words: "a leaf imports nothing of ours" },
   {
     who: /^config\//,
@@ -44,6 +49,16 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     who: /^commands\//,
     may: (to) => /^(commands|stores|keys|config|metrics|client)\/|^compose$/.test(to) || leaves.test(to),
     words: "a command uses the stores, the settings, formats, what checks points, and the client",
+  },
+  {
+    who: /^http\/edge\//,
+    may: (to) => /^(http\/edge|config)\//.test(to) || leaves.test(to),
+    words: "the edge imports settings and leaves",
+  },
+  {
+    who: /^http\/core\//,
+    may: (to) => /^(http\/(core|edge)|keys|config)\//.test(to) || leaves.test(to),
+    words: "what every route shares imports the edge, keys, settings and leaves",
   },
   {
     who: /^http\//,
@@ -66,7 +81,7 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     words: `${domain} imports leaves and itself`,
   })),
   {
-    who: /^stores\/(stores|open-stores|shared-clock|pepper|copy|ledger-position|tls-errors)$/,
+    who: /^stores\/(stores|open-stores|pepper|copy|ledger-position|tls-errors)$/,
     may: (to) => /^(stores|config)\//.test(to) || portsAndTypes.includes(to) || leaves.test(to),
     words: "the stores are ports",
   },
@@ -150,7 +165,7 @@ describe("the architecture", () => {
 
   it("decides in one place what of the series in memory is valid", () => {
     const caching = files.filter(({ path, code }) => /new SharedCache\b/.test(code) && !path.startsWith("keys/"));
-    expect(caching.map(({ path }) => path)).to.deep.equal(["metrics/cache/epochs"]);
+    expect(caching.map(({ path }) => path)).to.deep.equal(["metrics/cache/generations"]);
     const checking = files.filter(({ code }) => /\.isCurrent\(/.test(code)).map(({ path }) => path);
     expect(checking.filter((path) => !path.startsWith("metrics/cache/"))).to.deep.equal([]);
   });

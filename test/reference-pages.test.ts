@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect } from "chai";
-import { statusOf } from "../src/http/core/errors.js";
+import { statusOf } from "../src/http/edge/errors.js";
 import { pages, pageText } from "./support/readme.js";
 import { root, sourceFiles } from "./support/source-tree.js";
 

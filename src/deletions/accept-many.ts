@@ -1,9 +1,9 @@
 import { setMaxListeners } from "node:events";
 import { groupedCalls } from "../async/grouped-calls.js";
-import { batchesOf, type RequestItems } from "../entities/collect/batches.js";
-import { anotherBody, type IdempotencyDependencies, RepeatableRun } from "../entities/collect/idempotency.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
 import { PAUSE_MS } from "../entities/read/open-profile.js";
+import { batchesOf, type RequestItems } from "../entities/requests/batches.js";
+import { anotherBody, type IdempotencyDependencies, RepeatableRun } from "../entities/requests/repeatable-run.js";
 import type { ValidationIssue } from "../errors.js";
 import { type AcceptDependencies, acceptDeletion, newRequestId } from "./accept.js";
 import type { Ledger } from "./ports.js";

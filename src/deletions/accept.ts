@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.js";
-import { retryOnConflict } from "../entities/collect/retry-on-conflict.js";
 import { idsOf } from "../entities/profile/entity.js";
 import type { HashIdentity, Identity, IdentityHash } from "../entities/profile/identity.js";
+import { retryOnConflict } from "../entities/requests/retry-on-conflict.js";
 import type { Failpoint } from "../failpoint.js";
 import { encryptIdentities } from "./identity-list.js";
 import type { DownstreamTarget, Ledger, Webhook } from "./ports.js";

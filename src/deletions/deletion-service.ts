@@ -1,9 +1,9 @@
 import type { Background } from "../async/retry.js";
 import type { Clock } from "../clock.js";
-import type { IdempotencyDependencies } from "../entities/collect/idempotency.js";
 import type { EntityKeys, EntityStore, History } from "../entities/ports.js";
 import type { HashIdentity, Identity, IdentityHash } from "../entities/profile/identity.js";
 import type { OpeningDependencies } from "../entities/read/open-profile.js";
+import type { IdempotencyDependencies } from "../entities/requests/repeatable-run.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import type { MemoryBudget, Reservation } from "../memory-budget.js";

@@ -1,5 +1,5 @@
 import { type Failpoint, noFailpoint } from "../failpoint.js";
-import type { Epochs } from "./cache/epochs.js";
+import type { Epochs } from "./cache/generations.js";
 import type { Plane, SeriesStore, SeriesWindow } from "./ports.js";
 import type { SlotColumn } from "./series.js";
 

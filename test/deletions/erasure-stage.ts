@@ -8,11 +8,11 @@ import {
 import type { DeletionObserver } from "../../src/deletions/observe.js";
 import type { DownstreamTarget, Ledger, Webhook } from "../../src/deletions/ports.js";
 import { downstreamTargets } from "../../src/deletions/targets/index.js";
-import { requestHashing } from "../../src/entities/collect/idempotency.js";
 import { newKeys, seal } from "../../src/entities/profile/encryption.js";
 import type { EntityId } from "../../src/entities/profile/entity.js";
 import { encodeDocument } from "../../src/entities/profile/entity-document.js";
 import { type HashIdentity, type Identity, identityHashing } from "../../src/entities/profile/identity.js";
+import { requestHashing } from "../../src/entities/requests/repeatable-run.js";
 import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { retryOnConflict } from "../../src/entities/collect/retry-on-conflict.js";
+import { retryOnConflict } from "../../src/entities/requests/retry-on-conflict.js";
 
 describe("work on profiles that other writers change concurrently", () => {
   it("is repeated until nothing has changed in between, and no further", async () => {

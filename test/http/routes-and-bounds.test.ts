@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { ApiContext, Route } from "../../src/http/core/route.js";
-import { requireWithin } from "../../src/http/edge/bounds.js";
+import { requireWithin } from "../../src/http/keys/bounds.js";
 import type { KeyBounds, Scope } from "../../src/keys/api-key.js";
 import type { DataBound } from "../../src/keys/bounds.js";
 import { newKey, serviceOfSuite } from "../support/service.js";

@@ -1,8 +1,8 @@
 import { YieldBudget } from "../../src/async/yielding.js";
 import { CacheMemory } from "../../src/cache-memory.js";
 import { MemoryBudget, type Reservation } from "../../src/memory-budget.js";
-import { SlotCache } from "../../src/metrics/cache/chunks.js";
-import { Epochs } from "../../src/metrics/cache/epochs.js";
+import { Epochs } from "../../src/metrics/cache/generations.js";
+import { SlotCache } from "../../src/metrics/cache/slot-cache.js";
 import type { Plane, SeriesStore } from "../../src/metrics/ports.js";
 import { seriesPlan } from "../../src/metrics/query/plan.js";
 import { type FetchedSeries, type ReadPlans, readPlans } from "../../src/metrics/query/read-plans.js";

@@ -9,9 +9,9 @@ import { decodeDocument, encodeDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
 import type { OpenProfile } from "../profile/profile-draft.js";
 import { DECODED_BYTES, reserveUnlessSmall, storedBytes } from "../read/open-profile.js";
+import { retryOnConflict } from "../requests/retry-on-conflict.js";
 import { type BatchMessage, encodeMessage, segmentsNamedIn } from "./message.js";
 import { type BatchPlan, type FoundProfiles, type PlanLimits, planBatch, type RefusedMessage } from "./plan-batch.js";
-import { retryOnConflict } from "./retry-on-conflict.js";
 
 export interface BatchDependencies {
   readonly entities: EntityStore;

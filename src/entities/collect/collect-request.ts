@@ -2,9 +2,9 @@ import type { Clock } from "../../clock.js";
 import { invalid, type ValidationIssue } from "../../errors.js";
 import { clusteredIds } from "../../ids.js";
 import type { Table } from "../profile/entity-tables.js";
-import { batchesOf, type RequestItem, type RequestItems } from "./batches.js";
+import { batchesOf, type RequestItem, type RequestItems } from "../requests/batches.js";
+import { type IdempotencyDependencies, RepeatableRun } from "../requests/repeatable-run.js";
 import { type CollectMessages, MAX_BATCH_WEIGHT, weightOf } from "./collect-messages.js";
-import { type IdempotencyDependencies, RepeatableRun } from "./idempotency.js";
 import type { NewMessage } from "./message.js";
 import { aheadIssue, type ParsedMessage } from "./parse-message.js";
 

@@ -5,11 +5,11 @@ import type { Clock } from "../../clock.js";
 import { found, notFound, ServiceError } from "../../errors.js";
 import { experience as experienceDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
-import { ListMeta, searchQuery } from "../core/list-page.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
-import { trendPage, trendSorts, trendSortsText, windowQuery } from "../core/trend-page.js";
+import { ListMeta, searchQuery } from "../lists/list-page.js";
+import { trendPage, trendSorts, trendSortsText, windowQuery } from "../lists/trend-page.js";
 import { Experience, ExperienceInput, idIn, ListedExperience, newIdIn, Removed } from "./schemas.js";
 
 const { experience: exampleId, group, audience, goal } = exampleNames;

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { rowSince, rowValue } from "../core/trend-page.js";
+import { rowSince, rowValue } from "../lists/trend-page.js";
 
 const idRule = "1 to 256 characters, without control characters, not ending in a backslash.";
 const idShape = { minLength: 1, maxLength: 256, pattern: "^[^\\p{Cc}\\p{Cs}]*[^\\p{Cc}\\p{Cs}\\\\]$" };

@@ -9,12 +9,12 @@ import { segment as segmentDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
 import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
 import { compareBytes } from "../../text.js";
-import { ListMeta, searchQuery } from "../core/list-page.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, fetchPage, PageMeta, pageQuery, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
-import { trendPage, trendSorts, trendSortsText, windowQuery } from "../core/trend-page.js";
 import { compile } from "../core/validation.js";
+import { ListMeta, searchQuery } from "../lists/list-page.js";
+import { trendPage, trendSorts, trendSortsText, windowQuery } from "../lists/trend-page.js";
 import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
 
 export interface SegmentRouteDependencies {

@@ -16,11 +16,11 @@ import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
 import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
 import type { BodyDependencies } from "../core/body.js";
-import { idempotencyKey, repeatNameOf } from "../core/idempotency-key.js";
 import { exampleNames } from "../core/openapi.js";
-import { type ItemLimits, type ItemRules, readItems } from "../core/read-items.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
+import { idempotencyKey, repeatNameOf } from "../items/idempotency-key.js";
+import { type ItemLimits, type ItemRules, readItems } from "../items/read-items.js";
 
 export interface CollectRouteDependencies {
   collect(request: CollectRequest): Promise<Tally>;

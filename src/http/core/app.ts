@@ -5,11 +5,10 @@ import type { Settings } from "../../config/settings.js";
 import { ServiceError, type ServiceErrorOf } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
-import type { AllowsOrigin } from "../edge/authenticate.js";
 import { BROKEN_OFF } from "../edge/connections.js";
+import { errorResponse } from "../edge/errors.js";
 import { isLimited } from "../edge/limits.js";
 import { canonicalPath, WHOLE_SERVER } from "../edge/request-target.js";
-import { errorResponse } from "./errors.js";
 import { compressed } from "./response-body.js";
 import type { ApiContext, ApiState, Route } from "./route.js";
 import { routerOf } from "./router.js";
@@ -25,6 +24,15 @@ export interface AppDependencies extends RunDependencies {
   stopping(): boolean;
   readonly serviceErrorOf: ServiceErrorOf;
 }
+
+/**
+ * Returns whether pages of this origin may read the response: the key of the request is bound to it. In place of an
+ * absent key, as in a preflight, or an invalid one, any valid key counts. False if the store does not respond.
+ */
+export type AllowsOrigin = (
+  ctx: Pick<ApiContext, "req" | "method" | "querystring">,
+  origin: string,
+) => Promise<boolean>;
 
 type App = Koa<ApiState, Koa.DefaultContextExtends>;
 

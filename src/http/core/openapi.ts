@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { type ErrorKind, ServiceError } from "../../errors.js";
-import { errorResponse, statusOf } from "./errors.js";
+import { errorResponse, statusOf } from "../edge/errors.js";
 import { ErrorBody } from "./responses.js";
 import { type Body, type ResponseSpec, type Route, type RouteDocs, type Schemas, tags } from "./route.js";
 

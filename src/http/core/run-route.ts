@@ -1,7 +1,6 @@
 import { Deadline } from "../../async/time-limit.js";
 import type { Limits } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
-import type { Authenticate } from "../edge/authenticate.js";
 import { sendContinue } from "../edge/connections.js";
 import { isLimited, type RequestLimits } from "../edge/limits.js";
 import { type BodyDependencies, hasBody, reservationOf } from "./body.js";
@@ -10,6 +9,16 @@ import { queryReader } from "./query.js";
 import { isNotModified } from "./response-body.js";
 import type { ApiContext, Reply, Route } from "./route.js";
 import { bodyCheck, parameterCheck } from "./validation.js";
+
+/**
+ * Authenticates a request for a route. Throws 401 without a valid key, 403 without a required scope or outside a bound
+ * of the key, and 429 above its rate. `queryKey` is the key of the query.
+ */
+export type Authenticate = (
+  ctx: ApiContext,
+  route: Pick<Route, "scopes" | "alsoScope" | "within">,
+  queryKey: string | undefined,
+) => Promise<void>;
 
 export interface RunDependencies {
   readonly requestLimits: RequestLimits;

@@ -4,10 +4,10 @@ import { type Deletion, EARLIER_OPEN, isStuck, stageOf } from "../../deletions/d
 import type { Ledger } from "../../deletions/ports.js";
 import { found, invalid, ServiceError } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
-import { ListMeta, orderQuery, sortQuery } from "../core/list-page.js";
 import { errorEnvelope, fetchPage, listQuery, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { compile } from "../core/validation.js";
+import { ListMeta, orderQuery, sortQuery } from "../lists/list-page.js";
 
 export interface DeletionListDependencies {
   readonly ledger: Pick<Ledger, "find" | "list" | "count" | "wake" | "wakeWaitingFor">;

@@ -4,15 +4,15 @@ import type { Acceptance, ManyDeletions } from "../../deletions/accept-many.js";
 import type { Tables } from "../../entities/profile/entity-tables.js";
 import { type ValidationIssue as Issue, invalid, ServiceError } from "../../errors.js";
 import { type BodyDependencies, isJsonLines } from "../core/body.js";
-import { errorResponse, statusOf } from "../core/errors.js";
-import { idempotencyKey, repeatNameOf } from "../core/idempotency-key.js";
 import { exampleNames } from "../core/openapi.js";
-import { type ItemLimits, type ItemRules, readItems } from "../core/read-items.js";
 import { sendPlain, streamJsonLines } from "../core/response-body.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
 import { type ApiContext, type ResponseSpec, type Route, route } from "../core/route.js";
 import { bodyCheck } from "../core/validation.js";
+import { errorResponse, statusOf } from "../edge/errors.js";
 import { IdentityInput, identityInBody } from "../entities/named-entity.js";
+import { idempotencyKey, repeatNameOf } from "../items/idempotency-key.js";
+import { type ItemLimits, type ItemRules, readItems } from "../items/read-items.js";
 import { RequestId } from "./list.js";
 
 export interface ManyDeletionsDependencies {

@@ -4,8 +4,8 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
-import { wholeErrorResponse } from "../core/errors.js";
 import { type Connections, onResponseClosed } from "./connections.js";
+import { wholeErrorResponse } from "./errors.js";
 
 /** Time for a caller to read the last response of its connection, ms. */
 const LINGER_MS = 1000;

@@ -5,8 +5,8 @@ import type { YieldBudget } from "../../async/yielding.js";
 import type { Limits } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
 import type { Meters } from "../../meters.js";
-import { wholeErrorResponse } from "../core/errors.js";
 import { onResponseClosed } from "./connections.js";
+import { wholeErrorResponse } from "./errors.js";
 
 /**
  * Maximum concurrent requests while the processor is busy. This many share commits, reads and round trips; more gain

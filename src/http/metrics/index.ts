@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { CacheMemory } from "../../cache-memory.js";
 import type { Clock } from "../../clock.js";
-import type { Epochs } from "../../metrics/cache/epochs.js";
+import type { Epochs } from "../../metrics/cache/generations.js";
 import type { CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
 import { type BodyDependencies, readBody, refuseUnlessJson, reservationOf } from "../core/body.js";
 import { reserveParsed } from "../core/json-body.js";

@@ -8,10 +8,10 @@ import type { ListedStream, StreamList } from "../../metrics/list-streams.js";
 import { countSeries, listSeries } from "../../metrics/listings.js";
 import type { SeriesStore } from "../../metrics/ports.js";
 import { searchText } from "../../text.js";
-import { ListMeta, searchQuery } from "../core/list-page.js";
 import { fetchPage, oneOf, success, TimeOrNull } from "../core/responses.js";
 import { type Route, route, type SchemaIssue } from "../core/route.js";
-import { isTrendSort, rowValue, trendPage, trendSorts, trendSortsText, windowQuery } from "../core/trend-page.js";
+import { ListMeta, searchQuery } from "../lists/list-page.js";
+import { isTrendSort, rowValue, trendPage, trendSorts, trendSortsText, windowQuery } from "../lists/trend-page.js";
 import { type UncataloguedDependencies, uncataloguedSeries } from "./uncatalogued-series.js";
 
 export const Stream = Type.Object(

@@ -2,7 +2,7 @@ import type { CacheMemory } from "../../cache-memory.js";
 import type { Clock } from "../../clock.js";
 import { ServiceError } from "../../errors.js";
 import type { Reservation } from "../../memory-budget.js";
-import { type Epochs, TokenCache, type TokenValue } from "../../metrics/cache/epochs.js";
+import { type Epochs, TokenCache, type TokenValue } from "../../metrics/cache/generations.js";
 import type { AskedItem, CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
 import { isFresh } from "../../metrics/query/freshness.js";
 import { gzipFast, WORTH_GZIP } from "../core/response-body.js";

@@ -9,7 +9,7 @@ import type { BodyDependencies } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { empty, oneOf, success } from "../core/responses.js";
 import { type ApiContext, type Route, route, type Within } from "../core/route.js";
-import { outOfBound } from "../edge/bounds.js";
+import { outOfBound } from "../keys/bounds.js";
 import { PointTally, pointsBody, readJsonPoints } from "./json-points.js";
 import { readLinePoints } from "./line-points.js";
 import { type PointsRead, pointReaders, type WriteLimits } from "./point-reader.js";

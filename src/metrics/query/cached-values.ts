@@ -1,4 +1,4 @@
-import type { TokenCache, TokenValue } from "../cache/epochs.js";
+import type { TokenCache, TokenValue } from "../cache/generations.js";
 
 /**
  * Returns a value of each id with its token, in order. Computes missing values for at most `most` ids at once. `key` is

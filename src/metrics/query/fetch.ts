@@ -1,7 +1,7 @@
 import { ServiceError, type ValidationIssue } from "../../errors.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { Meters } from "../../meters.js";
-import { joinTokens, type ReadToken } from "../cache/epochs.js";
+import { joinTokens, type ReadToken } from "../cache/generations.js";
 import type { Dimension } from "../dimensions.js";
 import { isSum } from "../series.js";
 import { type AnswerLimits, checkAnswer, checkBuckets, checkExpanded, MAX_SEGMENTS, tooManySegments } from "./cost.js";

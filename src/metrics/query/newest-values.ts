@@ -1,7 +1,7 @@
 import { CacheMemory } from "../../cache-memory.js";
 import type { MemoryBudget } from "../../memory-budget.js";
-import type { CachedSlots, SlotCache } from "../cache/chunks.js";
-import { type Epochs, joinTokens, TokenCache, type TokenValue } from "../cache/epochs.js";
+import { type Epochs, joinTokens, TokenCache, type TokenValue } from "../cache/generations.js";
+import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
 import type { Dimension } from "../dimensions.js";
 import { slotStart } from "../series.js";
 import { ratioOf } from "./aggregate.js";

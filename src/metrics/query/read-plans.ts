@@ -1,8 +1,8 @@
 import type { YieldBudget } from "../../async/yielding.js";
 import type { CacheMemory } from "../../cache-memory.js";
 import type { Reservation } from "../../memory-budget.js";
-import type { CachedSlots, SlotCache } from "../cache/chunks.js";
-import { type Epochs, joinTokens, type ReadToken, TokenCache, type TokenValue } from "../cache/epochs.js";
+import { type Epochs, joinTokens, type ReadToken, TokenCache, type TokenValue } from "../cache/generations.js";
+import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
 import type { SeriesStore } from "../ports.js";
 import { bucketValues } from "./aggregate.js";
 import { answerBytes, readBatches, slotBytes } from "./cost.js";

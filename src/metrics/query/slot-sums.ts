@@ -1,7 +1,7 @@
 import { CacheMemory } from "../../cache-memory.js";
 import type { MemoryBudget } from "../../memory-budget.js";
-import type { CachedSlots, SlotCache } from "../cache/chunks.js";
-import { type Epochs, TokenCache } from "../cache/epochs.js";
+import { type Epochs, TokenCache } from "../cache/generations.js";
+import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
 import { aggregate } from "./aggregate.js";
 import { cachedValues } from "./cached-values.js";
 import type { SeriesOf } from "./newest-values.js";

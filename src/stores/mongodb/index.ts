@@ -23,7 +23,7 @@ import { mongoEntityStore } from "./profiles/entity-store.js";
 import { historyCollections, mongoHistory } from "./profiles/history.js";
 import { idempotencyCollections, mongoIdempotency } from "./profiles/idempotency.js";
 import { mongoMembershipIndex } from "./profiles/membership-index.js";
-import { epochCollections, mongoSharedEpochs } from "./series/shared-epochs.js";
+import { epochCollections, mongoSharedEpochs } from "./series/shared-generations.js";
 import { mongoSlotCounts, slotCountCollections } from "./series/slot-counts.js";
 
 /** Every collection. */

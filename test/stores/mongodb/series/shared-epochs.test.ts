@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { type Chunk, chunksOf, Epochs } from "../../../../src/metrics/cache/epochs.js";
+import { type Chunk, chunksOf, Epochs } from "../../../../src/metrics/cache/generations.js";
 import { SharedInvalidation } from "../../../../src/metrics/cache/shared-invalidation.js";
 import { HOUR, stream } from "../../../../src/metrics/dimensions.js";
-import { epochCollections, mongoSharedEpochs } from "../../../../src/stores/mongodb/series/shared-epochs.js";
+import { epochCollections, mongoSharedEpochs } from "../../../../src/stores/mongodb/series/shared-generations.js";
 import { type FaultProxy, openFaultProxy } from "../../../support/fault-proxy.js";
 import { onServers } from "../../../support/servers.js";
 import { until } from "../../../support/until.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { CacheMemory } from "../../src/cache-memory.js";
-import { type Chunk, chunksOf, Epochs, joinTokens, TokenCache } from "../../src/metrics/cache/epochs.js";
+import { type Chunk, chunksOf, Epochs, joinTokens, TokenCache } from "../../src/metrics/cache/generations.js";
 import { SharedInvalidation } from "../../src/metrics/cache/shared-invalidation.js";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import type { SeriesWindow, SharedEpochs } from "../../src/metrics/ports.js";

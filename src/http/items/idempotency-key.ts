@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { invalid } from "../../errors.js";
-import type { ApiContext, Schemas } from "./route.js";
+import type { ApiContext, Schemas } from "../core/route.js";
 
 const PATTERN = "^[ -~]*$";
 const MAX_LENGTH = 256;

@@ -4,6 +4,7 @@ import { durationPattern, durationRule } from "../../formats/duration.js";
 import { instantForms, timeText } from "../../formats/instant.js";
 import type { AskedWindow } from "../../metrics/query/time-window.js";
 import { isAsked, type Trend } from "../../metrics/query/trend-window.js";
+import { Time } from "../core/responses.js";
 import {
   type Entry,
   type Keyed,
@@ -13,7 +14,6 @@ import {
   remembered,
   type SortKeys,
 } from "./list-page.js";
-import { Time } from "./responses.js";
 
 const instant = (description: string) => Type.Optional(Type.String({ maxLength: 64, description }));
 

@@ -3,7 +3,7 @@ import { everyItem } from "../../async/every-item.js";
 import type { ListOrders } from "../../catalogue/list-orders.js";
 import { invalid } from "../../errors.js";
 import { compareBytes, searchText } from "../../text.js";
-import { fetchPage, listQuery, oneOf, PageMeta } from "./responses.js";
+import { fetchPage, listQuery, oneOf, PageMeta } from "../core/responses.js";
 
 const MAX_Q_LENGTH = 256;
 

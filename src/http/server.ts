@@ -1,26 +1,26 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import type { Clock } from "../../clock.js";
-import type { Settings } from "../../config/settings.js";
-import type { ServiceErrorOf } from "../../errors.js";
-import type { KeyStore } from "../../keys/api-key.js";
-import type { VerifyKey } from "../../keys/verify-key.js";
-import type { Log } from "../../log.js";
-import type { Meters } from "../../meters.js";
-import { createApp } from "../core/app.js";
-import type { BodyDependencies } from "../core/body.js";
-import type { Route } from "../core/route.js";
-import { authenticator } from "./authenticate.js";
-import { answerClientErrors } from "./client-errors.js";
+import type { Clock } from "../clock.js";
+import type { Settings } from "../config/settings.js";
+import type { ServiceErrorOf } from "../errors.js";
+import type { KeyStore } from "../keys/api-key.js";
+import type { VerifyKey } from "../keys/verify-key.js";
+import type { Log } from "../log.js";
+import type { Meters } from "../meters.js";
+import { createApp } from "./core/app.js";
+import type { BodyDependencies } from "./core/body.js";
+import type { Route } from "./core/route.js";
+import { answerClientErrors } from "./edge/client-errors.js";
 import {
   answerHalfClosed,
   type Connections,
   closeAfterRequest,
   deferContinue,
   followConnections,
-} from "./connections.js";
-import { RequestLimits, shedLoad } from "./limits.js";
-import { closeSlowReaders, closeSlowSenders, headOptions } from "./slow-clients.js";
+} from "./edge/connections.js";
+import { RequestLimits, shedLoad } from "./edge/limits.js";
+import { closeSlowReaders, closeSlowSenders, headOptions } from "./edge/slow-clients.js";
+import { authenticator } from "./keys/authenticate.js";
 
 export interface ServerDependencies {
   /** All routes. */

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { NotReady } from "../../src/meters.js";
-import { sharedClock } from "../../src/stores/shared-clock.js";
+import { NotReady } from "../src/meters.js";
+import { sharedClock } from "../src/shared-clock.js";
 
 const SERVER = 1_800_000_000_000;
 

@@ -7,9 +7,10 @@ import { ServiceError } from "../../errors.js";
 import type { KeyStore, Scope } from "../../keys/api-key.js";
 import { isExpired } from "../../keys/bounds.js";
 import type { VerifyKey } from "../../keys/verify-key.js";
-import type { ApiContext, Route } from "../core/route.js";
+import type { AllowsOrigin } from "../core/app.js";
+import type { Authenticate } from "../core/run-route.js";
+import { overRate } from "../edge/limits.js";
 import { keyRates, requireOrigin, requireWithin } from "./bounds.js";
-import { overRate } from "./limits.js";
 
 export interface AuthenticateDependencies {
   readonly verify: VerifyKey;
@@ -22,25 +23,6 @@ export interface AuthenticateDependencies {
   /** Whether a key in the query (`?key=`) is accepted. */
   readonly keyInQuery: boolean;
 }
-
-/**
- * Authenticates a request for a route. Throws 401 without a valid key, 403 without a required scope or outside a bound
- * of the key, and 429 above its rate. `queryKey` is the key of the query.
- */
-export type Authenticate = (
-  ctx: ApiContext,
-  route: Pick<Route, "scopes" | "alsoScope" | "within">,
-  queryKey: string | undefined,
-) => Promise<void>;
-
-/**
- * Returns whether pages of this origin may read the response: the key of the request is bound to it. In place of an
- * absent key, as in a preflight, or an invalid one, any valid key counts. False if the store does not respond.
- */
-export type AllowsOrigin = (
-  ctx: Pick<ApiContext, "req" | "method" | "querystring">,
-  origin: string,
-) => Promise<boolean>;
 
 /** Time limit for finding the keys of an origin, ms. */
 const ORIGIN_MS = 2000;

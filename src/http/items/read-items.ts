@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import type { Limits } from "../../config/settings.js";
-import type { RequestItem, RequestItems } from "../../entities/collect/batches.js";
+import type { RequestItem, RequestItems } from "../../entities/requests/batches.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
 import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
 import { parsedBytes } from "../../formats/json-size.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
-import { type BodyDependencies, isJsonLines, readBody, readLines, reservationOf } from "./body.js";
-import { notJson } from "./json-body.js";
-import type { ApiContext } from "./route.js";
+import { type BodyDependencies, isJsonLines, readBody, readLines, reservationOf } from "../core/body.js";
+import { notJson } from "../core/json-body.js";
+import type { ApiContext } from "../core/route.js";
 
 /** Items of a body as they arrive. */
 export interface ItemBody<T> extends RequestItems<T> {

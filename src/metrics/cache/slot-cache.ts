@@ -12,7 +12,7 @@ import {
   type ReadToken,
   TokenCache,
   type TokenValue,
-} from "./epochs.js";
+} from "./generations.js";
 
 /** The slots of a window, from memory or from the store. */
 export interface CachedSlots {

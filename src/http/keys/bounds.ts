@@ -4,7 +4,7 @@ import type { KeyBounds, Scope } from "../../keys/api-key.js";
 import { type DataBound, dataBoundNames, dataBounds } from "../../keys/bounds.js";
 import type { Caller } from "../../keys/verify-key.js";
 import type { ApiContext, Route } from "../core/route.js";
-import { overRate } from "./limits.js";
+import { overRate } from "../edge/limits.js";
 
 /** Returns the error of a request outside a bound of its key. Names the bound, never its value. */
 export function outOfBound(name: keyof KeyBounds): ServiceError {

@@ -1,8 +1,8 @@
-import { type Background, inBackground } from "../async/retry.js";
-import { withTimeLimit } from "../async/time-limit.js";
-import type { Clock } from "../clock.js";
-import type { Log } from "../log.js";
-import { NotReady, type Probe } from "../meters.js";
+import { type Background, inBackground } from "./async/retry.js";
+import { withTimeLimit } from "./async/time-limit.js";
+import type { Clock } from "./clock.js";
+import type { Log } from "./log.js";
+import { NotReady, type Probe } from "./meters.js";
 
 /**
  * The clock of the shared server, if those of processes differ: for schedules, leases, the slots of the recorder, and
