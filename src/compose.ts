@@ -43,7 +43,7 @@ import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { MemoryBudget } from "./memory-budget.js";
 import { type Meters, openMeters } from "./meters.js";
-import { Epochs } from "./metrics/cache/generations.js";
+import { Generations } from "./metrics/cache/generations.js";
 import { sharedInvalidation } from "./metrics/cache/shared-invalidation.js";
 import { SlotCache } from "./metrics/cache/slot-cache.js";
 import { type Dimension, dimensions } from "./metrics/dimensions.js";
@@ -190,11 +190,11 @@ export function composeSeries(
 ) {
   const { limits, cache } = settings;
   const deadlineMs = limits.store_deadline_ms;
-  const { sharedEpochs, exclusive } = stores;
-  const shared = sharedInvalidation({ sharedEpochs, exclusive: exclusive.metrics }, deadlineMs);
-  const epochs = new Epochs(stores.series.chunkSlots, { exclusive: exclusive.metrics, shared });
-  stores.onReplaced?.(() => epochs.endAll());
-  const write = writePoints({ store: stores.series, epochs, failpoint });
+  const { sharedGenerations, exclusive } = stores;
+  const shared = sharedInvalidation({ sharedGenerations, exclusive: exclusive.metrics }, deadlineMs);
+  const generations = new Generations(stores.series.chunkSlots, { exclusive: exclusive.metrics, shared });
+  stores.onReplaced?.(() => generations.endAll());
+  const write = writePoints({ store: stores.series, generations, failpoint });
   const keepSetting = keepMs(settings.metrics.keep);
   const keep = () => shorterOf(keepSetting, stores.retentionMs());
   meters.gauge(
@@ -206,17 +206,17 @@ export function composeSeries(
   const countPoints = meters.counter("points_taken_total", "Points that clients wrote.");
   const budget = bodies.parsing;
   const store = stores.series;
-  const slots = new SlotCache({ store, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
+  const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, budget, deadlineMs });
   const cacheMemory = new CacheMemory(cache.answers_bytes);
-  const read = readPlans({ store, slots, epochs, memory: cacheMemory, budget });
-  const sums = slotSums({ slots, epochs, memory: bodies.memory });
+  const read = readPlans({ store, slots, generations, memory: cacheMemory, budget });
+  const sums = slotSums({ slots, generations, memory: bodies.memory });
   const orders = listOrders(stores.sharedOrders);
   const countSeries = (dimension: Dimension) => store.count(dimension, { prefix: "" });
   const firstSegments = (limit: number) => firstSegmentIds(stores.catalogue, limit);
 
   return {
     orders,
-    newest: newestValues({ slots, epochs, memory: bodies.memory, keep }),
+    newest: newestValues({ slots, generations, memory: bodies.memory, keep }),
     recorder: createRecorder({
       dimensions,
       clock,
@@ -225,7 +225,7 @@ export function composeSeries(
       audiences: audienceCounts(stores.catalogue, stores.memberships),
       counts: stores.counts,
       lease: stores.lease,
-      series: { read: stores.series.read, expire: expirePoints({ store: stores.series, epochs }) },
+      series: { read: stores.series.read, expire: expirePoints({ store: stores.series, generations }) },
       missed: countMissed(dimensions, meters),
       write: (columns) => write("recorder", keptColumns(columns, clock(), keep())),
     }),
@@ -248,7 +248,7 @@ export function composeSeries(
       }),
       ...metricRoutes({
         fetch: fetchBatch({ read, countSeries, firstSegments, limits, keep, count }),
-        epochs,
+        generations,
         limits,
         bodies,
         clock,

@@ -76,24 +76,24 @@ export interface SeriesStore {
   expire(before: number): Promise<void>;
 }
 
-/** Number of writes by epoch; 0 for a missing epoch. */
-export type EpochCounts = ReadonlyMap<number, number>;
+/** Number of writes by generation; 0 for a missing generation. */
+export type GenerationCounts = ReadonlyMap<number, number>;
 
 /**
- * PORT. Counts of the writes of series by epoch, shared by all processes over the same stores. Rejects as every store
- * does: see `ServiceErrorOf`.
+ * PORT. Counts of the writes of series by generation, shared by all processes over the same stores. Rejects as every
+ * store does: see `ServiceErrorOf`.
  */
-export interface SharedEpochs {
+export interface SharedGenerations {
   /**
    * Adds 1 to each count. Resolves with the new counts when every later `read` returns them. A call that rejects may
    * have added.
    */
-  increment(at: ReadonlySet<number>): Promise<EpochCounts>;
+  increment(at: ReadonlySet<number>): Promise<GenerationCounts>;
   /**
    * Returns all counts with their version; undefined if the version is unchanged. Sees every increment that resolved
    * before the call, in every process.
    */
-  read(version: number): Promise<{ readonly version: number; readonly counts: EpochCounts } | undefined>;
+  read(version: number): Promise<{ readonly version: number; readonly counts: GenerationCounts } | undefined>;
 }
 
 /** Messages of a stream in the slot that starts at `slot` (Unix ms), or people who joined or left a segment. */

@@ -1,11 +1,11 @@
 import { type Failpoint, noFailpoint } from "../failpoint.js";
-import type { Epochs } from "./cache/generations.js";
+import type { Generations } from "./cache/generations.js";
 import type { Plane, SeriesStore, SeriesWindow } from "./ports.js";
 import type { SlotColumn } from "./series.js";
 
 export interface WritePointsDependencies {
   readonly store: Pick<SeriesStore, "write">;
-  readonly epochs: Pick<Epochs, "written">;
+  readonly generations: Pick<Generations, "written">;
   readonly failpoint?: Failpoint;
 }
 
@@ -15,7 +15,7 @@ export interface WritePointsDependencies {
  */
 export type WritePoints = (plane: Plane, columns: readonly SlotColumn[]) => Promise<void>;
 
-export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePointsDependencies): WritePoints {
+export function writePoints({ store, generations, failpoint = noFailpoint }: WritePointsDependencies): WritePoints {
   return async (plane, columns) => {
     const windows = windowsOf(columns);
     if (windows.length === 0) return;
@@ -23,29 +23,29 @@ export function writePoints({ store, epochs, failpoint = noFailpoint }: WritePoi
       await store.write(plane, columns);
     } catch (error) {
       // A part may be stored. The caller repeats the write, so this announcement may fail.
-      await epochs.written(windows).catch(() => {});
+      await generations.written(windows).catch(() => {});
       throw error;
     }
     failpoint("points-written");
-    await epochs.written(windows);
+    await generations.written(windows);
   };
 }
 
 export interface ExpirePointsDependencies {
   readonly store: Pick<SeriesStore, "expire">;
-  readonly epochs: Pick<Epochs, "endAll">;
+  readonly generations: Pick<Generations, "endAll">;
 }
 
 /**
  * Removes slots that start before an instant (Unix ms) from the store. Invalidates all cached entries, as it is unknown
  * which contain such slots, and a clock that is set back would make responses include them. This happens once an hour.
  */
-export function expirePoints({ store, epochs }: ExpirePointsDependencies): SeriesStore["expire"] {
+export function expirePoints({ store, generations }: ExpirePointsDependencies): SeriesStore["expire"] {
   return async (before) => {
     try {
       await store.expire(before);
     } finally {
-      epochs.endAll();
+      generations.endAll();
     }
   };
 }

@@ -8,7 +8,7 @@ import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/api-key.js";
 import type { Log } from "../log.js";
 import type { Probe } from "../meters.js";
-import type { Lease, SeriesStore, SharedEpochs, SlotCounts } from "../metrics/ports.js";
+import type { Lease, SeriesStore, SharedGenerations, SlotCounts } from "../metrics/ports.js";
 import type { ProfileTarget, SeriesTarget } from "./copy.js";
 
 /** Dependencies of an engine. */
@@ -84,7 +84,7 @@ export interface EntityStores {
   readonly suppression: Suppression;
   readonly entityKeys: EntityKeys;
   /** Absent if no other process may use the same stores, as is `serverTime`. */
-  readonly sharedEpochs?: SharedEpochs;
+  readonly sharedGenerations?: SharedGenerations;
   /** Returns the time of the server's clock, Unix ms. Rejects as the ports do. */
   readonly serverTime?: () => Promise<number>;
   /** Absent if no other process may use the same stores. */

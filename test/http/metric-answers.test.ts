@@ -45,7 +45,13 @@ describe("whole answers", () => {
       failing?.();
       return batch;
     };
-    responses = new ResponseCache({ fetch, epochs: reader.epochs, clock: () => now, count, memory: reader.memory });
+    responses = new ResponseCache({
+      fetch,
+      generations: reader.generations,
+      clock: () => now,
+      count,
+      memory: reader.memory,
+    });
   });
   afterEach(() => reader.close());
 

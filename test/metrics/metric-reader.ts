@@ -1,7 +1,7 @@
 import { YieldBudget } from "../../src/async/yielding.js";
 import { CacheMemory } from "../../src/cache-memory.js";
 import { MemoryBudget, type Reservation } from "../../src/memory-budget.js";
-import { Epochs } from "../../src/metrics/cache/generations.js";
+import { Generations } from "../../src/metrics/cache/generations.js";
 import { SlotCache } from "../../src/metrics/cache/slot-cache.js";
 import type { Plane, SeriesStore } from "../../src/metrics/ports.js";
 import { seriesPlan } from "../../src/metrics/query/plan.js";
@@ -23,7 +23,7 @@ export const noCaches: Caches = { columns_bytes: 1, answers_bytes: 1 };
 /** Series read and written as the service does it, with a count of the reads that reach the store. */
 export interface MetricReader {
   readonly stores: Stores;
-  readonly epochs: Epochs;
+  readonly generations: Generations;
   readonly memory: CacheMemory;
   /** Number of reads of the store so far. */
   reads(): number;
@@ -46,7 +46,7 @@ export interface ReaderOptions {
 export async function openMetricReader(options: ReaderOptions = {}): Promise<MetricReader> {
   const stores = await temporaryStores();
   const between = options.between?.(stores.series) ?? stores.series;
-  const epochs = new Epochs(between.chunkSlots, { exclusive: true });
+  const generations = new Generations(between.chunkSlots, { exclusive: true });
   let reads = 0;
   const store: SeriesStore = {
     ...between,
@@ -63,13 +63,13 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
   const budget = new YieldBudget();
-  const slots = new SlotCache({ store, epochs, bytes: cache.columns_bytes, budget, deadlineMs });
+  const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, budget, deadlineMs });
   const memory = new CacheMemory(cache.answers_bytes);
-  const read = readPlans({ store, slots, epochs, memory, budget });
-  const record = writePoints({ store, epochs });
+  const read = readPlans({ store, slots, generations, memory, budget });
+  const record = writePoints({ store, generations });
   return {
     stores,
-    epochs,
+    generations,
     memory,
     reads: () => reads,
     fetch: (asked, now) =>

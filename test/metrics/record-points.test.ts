@@ -21,7 +21,7 @@ describe("writing points", () => {
         if (failure !== undefined) throw failure;
       },
     },
-    epochs: {
+    generations: {
       async written(windows) {
         const slots = windows.map(({ from, to }) => `${(from - START) / HOUR}-${(to - START) / HOUR}`);
         steps.push(["written", ...slots].join(" "));

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { CacheMemory } from "../../cache-memory.js";
 import type { Clock } from "../../clock.js";
-import type { Epochs } from "../../metrics/cache/generations.js";
+import type { Generations } from "../../metrics/cache/generations.js";
 import type { CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
 import { type BodyDependencies, readBody, refuseUnlessJson, reservationOf } from "../core/body.js";
 import { reserveParsed } from "../core/json-body.js";
@@ -26,7 +26,7 @@ import { sendCsv } from "./series-csv.js";
 
 export interface MetricDependencies {
   readonly fetch: FetchBatch;
-  readonly epochs: Epochs;
+  readonly generations: Generations;
   readonly limits: MetricReadLimits;
   readonly bodies: BodyDependencies;
   readonly clock: Clock;
@@ -39,14 +39,14 @@ export interface MetricDependencies {
 /** Routes that read metrics, by query or by body. */
 export function metricRoutes({
   fetch,
-  epochs,
+  generations,
   limits,
   bodies,
   clock,
   count,
   cacheMemory,
 }: MetricDependencies): readonly Route[] {
-  const responses = new ResponseCache({ fetch, epochs, clock, count, memory: cacheMemory });
+  const responses = new ResponseCache({ fetch, generations, clock, count, memory: cacheMemory });
 
   return [
     route({

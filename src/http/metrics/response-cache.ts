@@ -2,7 +2,8 @@ import type { CacheMemory } from "../../cache-memory.js";
 import type { Clock } from "../../clock.js";
 import { ServiceError } from "../../errors.js";
 import type { Reservation } from "../../memory-budget.js";
-import { type Epochs, TokenCache, type TokenValue } from "../../metrics/cache/generations.js";
+import type { Generations } from "../../metrics/cache/generations.js";
+import { type Versioned, VersionedCache } from "../../metrics/cache/versioned-cache.js";
 import type { AskedItem, CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
 import { isFresh } from "../../metrics/query/freshness.js";
 import { gzipFast, WORTH_GZIP } from "../core/response-body.js";
@@ -30,7 +31,7 @@ export interface MetricResponse {
 
 export interface ResponseCacheDependencies {
   readonly fetch: FetchBatch;
-  readonly epochs: Epochs;
+  readonly generations: Generations;
   readonly clock: Clock;
   /** Counts series served without a fetch. */
   readonly count: CountSeries;
@@ -47,7 +48,7 @@ interface TimedResponse extends MetricResponse {
 /** A fetch in progress. */
 interface Flight {
   readonly number: number;
-  readonly response: Promise<TokenValue<TimedResponse>>;
+  readonly response: Promise<Versioned<TimedResponse>>;
 }
 
 /** Maximum bytes of a cached body. */
@@ -64,16 +65,16 @@ export class ResponseCache {
   readonly #fetch: FetchBatch;
   readonly #clock: Clock;
   readonly #count: CountSeries;
-  readonly #cached: TokenCache<TimedResponse>;
+  readonly #cached: VersionedCache<TimedResponse>;
   readonly #flights = new Map<string, Flight>();
   /** Number of fetches started so far. */
   #begun = 0;
 
-  constructor({ fetch, epochs, clock, count, memory }: ResponseCacheDependencies) {
+  constructor({ fetch, generations, clock, count, memory }: ResponseCacheDependencies) {
     this.#fetch = fetch;
     this.#clock = clock;
     this.#count = count;
-    this.#cached = new TokenCache(epochs, memory, ({ body }) => body.byteLength + RESPONSE_BYTES);
+    this.#cached = new VersionedCache(generations, memory, ({ body }) => body.byteLength + RESPONSE_BYTES);
   }
 
   /** Returns the cached response if it is fresh. */
@@ -107,7 +108,7 @@ export class ResponseCache {
     request: CacheableRequest,
     items: readonly AskedItem[],
     reading: Reservation,
-  ): Promise<TokenValue<TimedResponse>> {
+  ): Promise<Versioned<TimedResponse>> {
     this.#begun += 1;
     const response = this.#make(request, items, reading);
     this.#flights.set(request.text, { number: this.#begun, response });
@@ -120,15 +121,15 @@ export class ResponseCache {
     { text, tagged }: CacheableRequest,
     items: readonly AskedItem[],
     reading: Reservation,
-  ): Promise<TokenValue<TimedResponse>> {
+  ): Promise<Versioned<TimedResponse>> {
     const since = this.#clock();
-    const { series, freshUntil, token } = await this.#fetch(items, since, reading);
+    const { series, freshUntil, versions } = await this.#fetch(items, since, reading);
     const body = metricBody(series);
     const cached = series.filter((one) => "json" in one && one.isCached).length;
     const tag = tagged ? metricTag(series, "json") : "";
     const plain = { body, tag, series: series.length, cached, since, freshUntil };
     const isKept = cached === series.length && isFresh(plain, since) && body.byteLength <= MAX_BODY_BYTES;
-    if (!isKept) return { value: plain, token };
+    if (!isKept) return { value: plain, versions };
     let small: Promise<Buffer> | undefined;
     const gzip = () => {
       small ??= gzipFast(body).then((bytes) => {
@@ -137,7 +138,7 @@ export class ResponseCache {
       });
       return small;
     };
-    const entry = { value: body.byteLength < WORTH_GZIP ? plain : { ...plain, gzip }, token };
+    const entry = { value: body.byteLength < WORTH_GZIP ? plain : { ...plain, gzip }, versions };
     this.#cached.set(text, entry);
     return entry;
   }

@@ -1,36 +1,24 @@
-import { type CacheMemory, SharedCache } from "../../cache-memory.js";
 import type { SeriesWindow } from "../ports.js";
-import { type Series, seriesHash, seriesKey, sumOver } from "../series.js";
+import { seriesHash, sumOver } from "../series.js";
+import type { Chunk } from "./chunks.js";
 import type { SharedInvalidation } from "./shared-invalidation.js";
 
-/** Slots of one series that are read from the store and cached together. */
-export interface Chunk {
-  /** Unique among chunks. */
-  readonly key: string;
-  readonly series: Series;
-  readonly seriesKey: string;
-  /** Spreads series over epochs. */
-  readonly seriesHash: number;
-  /** Chunks are counted from 1970. */
-  readonly index: number;
-}
-
-/** Epochs of some chunks before they were read from the store. The read is current while they are unchanged. */
-export interface ReadToken {
+/** Generations of some chunks before the store was read. The read is current while they are unchanged. */
+export interface VersionVector {
   readonly at: readonly number[];
-  readonly epochs: readonly number[];
-  /** When the first epoch was read, ms of `performance.now`. */
+  readonly generations: readonly number[];
+  /** When the first generation was read, ms of `performance.now`. */
   readonly takenAt: number;
 }
 
 /**
- * Distance of chunks that share an epoch, slots. Chunks share epochs by their position in time and by series; a write
- * to one chunk invalidates all chunks of its epoch.
+ * Distance in slots of the nearest chunks of one series that share a counter. A write to one chunk invalidates every
+ * chunk that shares its counter.
  */
 const SPAN_SLOTS = 16 * 168;
-/** Number of epochs of a single process, and of processes that share them. */
-const OWN_EPOCHS = 65_536;
-const SHARED_EPOCHS = 4_096;
+/** Number of counters of a single process, and of processes that share them. */
+const OWN_GENERATIONS = 65_536;
+const SHARED_GENERATIONS = 4_096;
 
 /**
  * Maximum age of a cached entry if other processes may write the series, or the store may complete a write after it was
@@ -38,25 +26,25 @@ const SHARED_EPOCHS = 4_096;
  */
 const MAX_AGE_MS = 10_000;
 
-/** An epoch that no chunk has; marks a chunk that was written between two tokens. */
+/** A generation that no chunk has: the chunk was written between two reads. */
 const NEVER = -1;
 
-/** Combines tokens: the result is current while each of them is. */
-export function joinTokens(tokens: readonly ReadToken[]): ReadToken {
-  if (tokens.length === 1) return tokens[0] as ReadToken;
+/** Combines vectors: the result is current while each of them is. */
+export function joinVersions(vectors: readonly VersionVector[]): VersionVector {
+  if (vectors.length === 1) return vectors[0] as VersionVector;
   const joined = new Map<number, number>();
   let takenAt = Number.POSITIVE_INFINITY;
-  for (const token of tokens) {
-    takenAt = Math.min(takenAt, token.takenAt);
-    for (const [i, index] of token.at.entries()) {
-      const epoch = token.epochs[i] as number;
-      joined.set(index, (joined.get(index) ?? epoch) === epoch ? epoch : NEVER);
+  for (const vector of vectors) {
+    takenAt = Math.min(takenAt, vector.takenAt);
+    for (const [i, index] of vector.at.entries()) {
+      const generation = vector.generations[i] as number;
+      joined.set(index, (joined.get(index) ?? generation) === generation ? generation : NEVER);
     }
   }
-  return { at: [...joined.keys()], epochs: [...joined.values()], takenAt };
+  return { at: [...joined.keys()], generations: [...joined.values()], takenAt };
 }
 
-export interface EpochOptions {
+export interface GenerationOptions {
   /** Whether this process owns the store exclusively. */
   readonly exclusive: boolean;
   /** The invalidation shared with the processes that write the same series; undefined for a single process. */
@@ -64,44 +52,43 @@ export interface EpochOptions {
 }
 
 /**
- * Counters that each write increments after it is stored and before it is answered. One rule applies to every cached
- * entry: it is valid while the epochs of its chunks equal those of its read and, unless this process owns the store
- * exclusively, for at most 10 s. Chunks of one epoch invalidate each other, which costs a read.
+ * The generation of each chunk: a counter that a write increments after it is stored and before it is answered. One
+ * rule applies to every cached entry: it is valid while the generations of its chunks are those of its read and, unless
+ * this process owns the store exclusively, for at most 10 s. Chunks share counters, by their position in time (the
+ * phase) and their series; sharing costs a read.
  */
-export class Epochs {
+export class Generations {
   readonly #chunkSlots: number;
   readonly #exclusive: boolean;
   readonly #shared: SharedInvalidation | undefined;
-  /**
-   * Number of consecutive chunks of one series with different epochs, and number of epochs over which series are spread
-   * for each chunk.
-   */
+  /** Consecutive chunks of one series have different phases. */
   readonly #phases: number;
-  readonly #names: number;
-  readonly #epochs: Float64Array;
+  /** Number of counters of each phase; series are spread over them. */
+  readonly #perPhase: number;
+  readonly #generations: Float64Array;
 
-  constructor(chunkSlots: number, { exclusive, shared }: EpochOptions) {
+  constructor(chunkSlots: number, { exclusive, shared }: GenerationOptions) {
     this.#chunkSlots = chunkSlots;
     this.#exclusive = exclusive;
     this.#shared = shared;
-    const most = shared === undefined ? OWN_EPOCHS : SHARED_EPOCHS;
+    const most = shared === undefined ? OWN_GENERATIONS : SHARED_GENERATIONS;
     this.#phases = Math.ceil(SPAN_SLOTS / chunkSlots);
-    this.#names = Math.floor(most / this.#phases);
-    this.#epochs = new Float64Array(most);
+    this.#perPhase = Math.floor(most / this.#phases);
+    this.#generations = new Float64Array(most);
     shared?.listen((at) => this.#raise(at));
   }
 
-  /** Returns the current token of a chunk. Call it before the chunk is read. */
-  token(chunk: Chunk): ReadToken {
+  /** Returns the version vector of a chunk. Call it before the chunk is read. */
+  versions(chunk: Chunk): VersionVector {
     const at = this.#indexOf(chunk.seriesHash, chunk.index);
-    return { at: [at], epochs: [this.#epochs[at] as number], takenAt: performance.now() };
+    return { at: [at], generations: [this.#generations[at] as number], takenAt: performance.now() };
   }
 
-  /** Returns whether a read under this token is still valid. */
-  isCurrent({ at, epochs, takenAt }: ReadToken): boolean {
+  /** Returns whether a read that began with these versions is still valid. */
+  isCurrent({ at, generations, takenAt }: VersionVector): boolean {
     if (!this.#exclusive && performance.now() - takenAt > MAX_AGE_MS) return false;
     if (this.#shared?.isReliable() === false) return false;
-    for (let i = 0; i < at.length; i += 1) if (this.#epochs[at[i] as number] !== epochs[i]) return false;
+    for (let i = 0; i < at.length; i += 1) if (this.#generations[at[i] as number] !== generations[i]) return false;
     return true;
   }
 
@@ -121,11 +108,11 @@ export class Epochs {
 
   /** Invalidates every earlier entry of this process. */
   endAll(): void {
-    this.#raise(this.#epochs.keys());
+    this.#raise(this.#generations.keys());
   }
 
   #raise(at: Iterable<number>): void {
-    for (const i of at) this.#epochs[i] = (this.#epochs[i] as number) + 1;
+    for (const i of at) this.#generations[i] = (this.#generations[i] as number) + 1;
   }
 
   #indexes(windows: readonly SeriesWindow[]): Set<number> {
@@ -144,61 +131,7 @@ export class Epochs {
   }
 
   #indexOf(hash: number, chunk: number): number {
-    return (((chunk % this.#phases) + this.#phases) % this.#phases) * this.#names + (hash % this.#names);
+    const phase = ((chunk % this.#phases) + this.#phases) % this.#phases;
+    return phase * this.#perPhase + (hash % this.#perPhase);
   }
-}
-
-/** A value computed from slots read under this token. */
-export interface TokenValue<T> {
-  readonly value: T;
-  readonly token: ReadToken;
-}
-
-/** Memory of a token, and of each of its epochs, bytes. */
-const TOKEN_BYTES = 200;
-const EPOCH_BYTES = 16;
-
-/** Values by key. An entry is valid while its token is current; there is no other rule. */
-export class TokenCache<T> {
-  readonly #cache: SharedCache<TokenValue<T>>;
-  readonly #bytesOf: (value: T) => number;
-  /** Returns whether an entry is valid, cached or not. */
-  readonly isValid: (entry: TokenValue<T>) => boolean;
-
-  /** `bytesOf` returns the memory of a value without its key and its token. */
-  constructor(epochs: Epochs, memory: CacheMemory, bytesOf: (value: T) => number) {
-    this.#cache = new SharedCache(memory);
-    this.#bytesOf = bytesOf;
-    this.isValid = ({ token }) => epochs.isCurrent(token);
-  }
-
-  /** Returns the valid entry of a key. */
-  get(key: string): TokenValue<T> | undefined {
-    return this.#cache.get(key, this.isValid);
-  }
-
-  /** Caches an entry unless it is already out of date. */
-  set(key: string, entry: TokenValue<T>): void {
-    if (!this.isValid(entry)) return;
-    const bytes = TOKEN_BYTES + EPOCH_BYTES * entry.token.at.length;
-    this.#cache.set(key, entry, bytes + this.#bytesOf(entry.value));
-  }
-
-  /** Counts bytes by which a cached value has grown. */
-  grow(key: string, entry: TokenValue<T>, bytes: number): void {
-    this.#cache.grow(key, entry, bytes);
-  }
-}
-
-/** Returns the chunks of `chunkSlots` slots that overlap a window, ascending. */
-export function chunksOf({ series, from, to }: SeriesWindow, chunkSlots: number): Chunk[] {
-  const chunks: Chunk[] = [];
-  if (from >= to) return chunks;
-  const key = seriesKey(series);
-  const hash = seriesHash(series, key);
-  const length = chunkSlots * series.dimension.slotMs;
-  for (let index = Math.floor(from / length); index * length < to; index += 1) {
-    chunks.push({ key: `${key}\0${index}`, series, seriesKey: key, seriesHash: hash, index });
-  }
-  return chunks;
 }

@@ -1,7 +1,7 @@
 import { groupedCalls } from "../../async/grouped-calls.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import { ServiceError } from "../../errors.js";
-import type { EpochCounts, SharedEpochs } from "../ports.js";
+import type { GenerationCounts, SharedGenerations } from "../ports.js";
 
 /** Interval between reads of the shared counts, and time limit of a read, ms. */
 const POLL_MS = 400;
@@ -10,22 +10,25 @@ const READ_LIMIT_MS = 1_000;
 /** Time after the start of the last successful read during which the counts are valid, ms. */
 const RELIED_ON_MS = 900;
 
-/** Maximum epochs in one announcement. */
+/** Maximum generations in one announcement. */
 const MAX_ANNOUNCED = 10_000;
 
 export interface SharedInvalidationOptions {
-  readonly shared: SharedEpochs;
+  readonly shared: SharedGenerations;
   /** Maximum wait of an announcement, ms. */
   readonly deadlineMs: number;
 }
 
 /** Invalidation shared by the processes over the same stores; undefined for a single process. */
 export function sharedInvalidation(
-  { sharedEpochs, exclusive }: { readonly sharedEpochs?: SharedEpochs | undefined; readonly exclusive: boolean },
+  {
+    sharedGenerations,
+    exclusive,
+  }: { readonly sharedGenerations?: SharedGenerations | undefined; readonly exclusive: boolean },
   deadlineMs: number,
 ): SharedInvalidation | undefined {
-  if (sharedEpochs === undefined || exclusive) return undefined;
-  return new SharedInvalidation({ shared: sharedEpochs, deadlineMs });
+  if (sharedGenerations === undefined || exclusive) return undefined;
+  return new SharedInvalidation({ shared: sharedGenerations, deadlineMs });
 }
 
 /**
@@ -34,7 +37,7 @@ export function sharedInvalidation(
  * answered a second ago, or it knows that its counts are out of date.
  */
 export class SharedInvalidation {
-  readonly #shared: SharedEpochs;
+  readonly #shared: SharedGenerations;
   readonly #increment: (at: readonly number[]) => Promise<void>;
   #raise: (at: readonly number[]) => void = () => {};
   #version = 0;
@@ -54,17 +57,17 @@ export class SharedInvalidation {
     void this.#poll();
   }
 
-  /** Calls `raise` with the epochs that any process has announced. */
+  /** Calls `raise` with the generations that any process has announced. */
   listen(raise: (at: readonly number[]) => void): void {
     this.#raise = raise;
   }
 
-  /** Returns whether the known epochs include every write answered a second ago. */
+  /** Returns whether the known generations include every write answered a second ago. */
   isReliable(): boolean {
     return performance.now() - this.#readAt <= RELIED_ON_MS;
   }
 
-  /** Announces writes to these epochs. Resolves when every later poll of any process receives them. */
+  /** Announces writes to these generations. Resolves when every later poll of any process receives them. */
   async announce(at: readonly number[]): Promise<void> {
     await this.#increment(at);
   }
@@ -92,8 +95,8 @@ export class SharedInvalidation {
     this.#readAt = Math.max(this.#readAt, startedAt);
   }
 
-  /** Raises the epochs whose counts differ from the known ones. */
-  #receive(counts: EpochCounts): void {
+  /** Raises the generations whose counts differ from the known ones. */
+  #receive(counts: GenerationCounts): void {
     const changed = [...counts].filter(([index, count]) => this.#counts.get(index) !== count);
     for (const [index, count] of changed) this.#counts.set(index, count);
     this.#raise(changed.map(([index]) => index));

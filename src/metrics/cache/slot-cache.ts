@@ -4,15 +4,9 @@ import { CacheMemory } from "../../cache-memory.js";
 import { ServiceError } from "../../errors.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
 import type { SlotColumn } from "../series.js";
-import {
-  type Chunk,
-  chunksOf,
-  type Epochs,
-  joinTokens,
-  type ReadToken,
-  TokenCache,
-  type TokenValue,
-} from "./generations.js";
+import { type Chunk, chunksIn } from "./chunks.js";
+import { type Generations, joinVersions, type VersionVector } from "./generations.js";
+import { type Versioned, VersionedCache } from "./versioned-cache.js";
 
 /** The slots of a window, from memory or from the store. */
 export interface CachedSlots {
@@ -21,8 +15,8 @@ export interface CachedSlots {
    * does not exist is a read of the store.
    */
   readonly read: boolean;
-  /** The token of all its chunks, taken before they were read. */
-  readonly token: ReadToken;
+  /** The versions of all its chunks before they were read. */
+  readonly versions: VersionVector;
   /**
    * Copies the slots to a column; NaN where nothing is saved. Chunks without a saved slot at either end are left out.
    */
@@ -45,7 +39,7 @@ const BUFFER_BYTES = 200;
 
 export interface SlotCacheDependencies {
   readonly store: SlotStore;
-  readonly epochs: Epochs;
+  readonly generations: Generations;
   /** Maximum memory of the slots. */
   readonly bytes: number;
   readonly budget: YieldBudget;
@@ -54,26 +48,26 @@ export interface SlotCacheDependencies {
 }
 
 /**
- * Caches chunks of slots and invalidates them on writes: see `Epochs`. Concurrent readers of one chunk share one read
- * of the store; a failure is not cached.
+ * Caches chunks of slots and invalidates them on writes: see `Generations`. Concurrent readers of one chunk share one
+ * read of the store; a failure is not cached.
  */
 export class SlotCache {
   readonly #store: SlotStore;
-  readonly #epochs: Epochs;
+  readonly #generations: Generations;
   readonly #budget: YieldBudget;
   readonly #deadlineMs: number;
-  readonly #chunks: TokenCache<Float64Array>;
-  readonly #loads = new Map<string, TokenValue<Load>>();
+  readonly #chunks: VersionedCache<Float64Array>;
+  readonly #loads = new Map<string, Versioned<Load>>();
   /** The shared chunk without a saved slot. */
   readonly #empty: Float64Array;
 
-  constructor({ store, epochs, bytes, budget, deadlineMs }: SlotCacheDependencies) {
+  constructor({ store, generations, bytes, budget, deadlineMs }: SlotCacheDependencies) {
     this.#store = store;
-    this.#epochs = epochs;
+    this.#generations = generations;
     this.#budget = budget;
     this.#deadlineMs = deadlineMs;
     this.#empty = new Float64Array(store.chunkSlots).fill(Number.NaN);
-    this.#chunks = new TokenCache(epochs, new CacheMemory(bytes), (slots) =>
+    this.#chunks = new VersionedCache(generations, new CacheMemory(bytes), (slots) =>
       slots === this.#empty ? 0 : slots.byteLength + BUFFER_BYTES,
     );
   }
@@ -85,48 +79,48 @@ export class SlotCache {
   async read(windows: readonly SeriesWindow[]): Promise<CachedSlots[]> {
     const wanted = windows.map((window) => ({
       window,
-      chunks: chunksOf(window, this.#store.chunkSlots),
+      chunks: chunksIn(window, this.#store.chunkSlots),
       exists: this.#store.mayHold(window.series),
     }));
-    const found = new Map<string, TokenValue<Float64Array>>();
-    const loads = new Map<string, TokenValue<Load>>();
+    const { found, loads } = this.#lookUp(wanted);
+    const loaded = await settled(loads);
+    return wanted.map(({ window, chunks, exists }) => {
+      const isRead = !exists || chunks.some(({ key }) => loaded.has(key));
+      const slots = chunks.map(({ key }) => (found.get(key) ?? loaded.get(key)) as Versioned<Float64Array>);
+      return new ChunkedSlots(window, chunks[0]?.index ?? 0, slots, isRead, this.#empty);
+    });
+  }
+
+  /** Finds each chunk in memory, or else in a read in progress; starts one read for the others. */
+  #lookUp(wanted: readonly { readonly chunks: readonly Chunk[]; readonly exists: boolean }[]) {
+    const found = new Map<string, Versioned<Float64Array>>();
+    const loads = new Map<string, Versioned<Load>>();
     const missing = new Map<string, Chunk>();
     for (const { chunks, exists } of wanted) {
       for (const chunk of chunks) {
         const { key } = chunk;
         if (found.has(key) || loads.has(key) || missing.has(key)) continue;
-        const slots = exists ? this.#chunks.get(key) : { value: this.#empty, token: this.#epochs.token(chunk) };
+        const slots = exists
+          ? this.#chunks.get(key)
+          : { value: this.#empty, versions: this.#generations.versions(chunk) };
         const load = this.#loads.get(key);
         if (slots !== undefined) found.set(key, slots);
-        else if (load !== undefined && this.#epochs.isCurrent(load.token)) loads.set(key, load);
+        else if (load !== undefined && this.#generations.isCurrent(load.versions)) loads.set(key, load);
         else missing.set(key, chunk);
       }
     }
     if (missing.size > 0) for (const [key, load] of this.#load([...missing.values()])) loads.set(key, load);
-    // All at once: if a load rejected while another was awaited, the unhandled rejection would end the process.
-    const underWay = [...new Set(Array.from(loads.values(), ({ value }) => value))];
-    const loaded = new Map(await Promise.all(underWay.map(async (load) => [load, await load] as const)));
-    return wanted.map(({ window, chunks, exists }) => {
-      let isRead = !exists;
-      const read = chunks.map(({ key }): TokenValue<Float64Array> => {
-        const slots = found.get(key);
-        if (slots !== undefined) return slots;
-        isRead = true;
-        const { value, token } = loads.get(key) as TokenValue<Load>;
-        return { value: loaded.get(value)?.get(key) as Float64Array, token };
-      });
-      return new ChunkedSlots(window, chunks[0]?.index ?? 0, read, isRead, this.#empty);
-    });
+    return { found, loads };
   }
 
   /**
    * Starts to read these chunks; other calls may join until one of them is written. Then caches the chunks that are
    * still current.
    */
-  #load(chunks: readonly Chunk[]): Map<string, TokenValue<Load>> {
-    const tokens = chunks.map((chunk) => this.#epochs.token(chunk));
-    const value = this.#readAndCache(chunks, tokens);
-    const loads = new Map(chunks.map(({ key }, i) => [key, { value, token: tokens[i] as ReadToken }]));
+  #load(chunks: readonly Chunk[]): Map<string, Versioned<Load>> {
+    const versions = chunks.map((chunk) => this.#generations.versions(chunk));
+    const value = this.#readAndCache(chunks, versions);
+    const loads = new Map(chunks.map(({ key }, i) => [key, { value, versions: versions[i] as VersionVector }]));
     for (const [key, load] of loads) this.#loads.set(key, load);
     const end = () => {
       for (const [key, load] of loads) if (this.#loads.get(key) === load) this.#loads.delete(key);
@@ -135,12 +129,12 @@ export class SlotCache {
     return loads;
   }
 
-  async #readAndCache(chunks: readonly Chunk[], tokens: readonly ReadToken[]): Load {
+  async #readAndCache(chunks: readonly Chunk[], versions: readonly VersionVector[]): Load {
     const slots = await withDeadline(this.#deadlineMs, () => readChunks(this.#store, chunks));
     for (const [i, { key }] of chunks.entries()) {
       const value = this.#compact(slots.get(key) as Float64Array);
       slots.set(key, value);
-      this.#chunks.set(key, { value, token: tokens[i] as ReadToken });
+      this.#chunks.set(key, { value, versions: versions[i] as VersionVector });
       if ((i + 1) % CACHED_AT_ONCE === 0) await this.#budget.next();
     }
     return slots;
@@ -151,6 +145,19 @@ export class SlotCache {
     if (isEmpty(slots)) return this.#empty;
     return slots.byteLength === slots.buffer.byteLength ? slots : slots.slice();
   }
+}
+
+/**
+ * Awaits all loads at once: if one rejected while another was awaited, the unhandled rejection would end the process.
+ */
+async function settled(loads: ReadonlyMap<string, Versioned<Load>>): Promise<Map<string, Versioned<Float64Array>>> {
+  const slots = new Map<string, Versioned<Float64Array>>();
+  const inProgress = new Set(Array.from(loads.values(), ({ value }) => value));
+  const loaded = new Map(await Promise.all(Array.from(inProgress, async (load) => [load, await load] as const)));
+  for (const [key, { value, versions }] of loads) {
+    slots.set(key, { value: loaded.get(value)?.get(key) as Float64Array, versions });
+  }
+  return slots;
 }
 
 /**
@@ -192,16 +199,16 @@ async function readChunks(store: SlotStore, chunks: readonly Chunk[]): Promise<M
 /** Slots of a window in consecutive chunks, from the chunk `index` on. */
 class ChunkedSlots implements CachedSlots {
   readonly read: boolean;
-  readonly token: ReadToken;
+  readonly versions: VersionVector;
   readonly #window: SeriesWindow;
   readonly #index: number;
-  readonly #chunks: readonly TokenValue<Float64Array>[];
+  readonly #chunks: readonly Versioned<Float64Array>[];
   readonly #empty: Float64Array;
 
   constructor(
     window: SeriesWindow,
     index: number,
-    chunks: readonly TokenValue<Float64Array>[],
+    chunks: readonly Versioned<Float64Array>[],
     read: boolean,
     empty: Float64Array,
   ) {
@@ -210,7 +217,8 @@ class ChunkedSlots implements CachedSlots {
     this.#chunks = chunks;
     this.#empty = empty;
     this.read = read;
-    this.token = chunks.length === 1 ? (chunks[0] as TokenValue<Float64Array>).token : joinTokens(chunks.map(tokenOf));
+    this.versions =
+      chunks.length === 1 ? (chunks[0] as Versioned<Float64Array>).versions : joinVersions(chunks.map(versionsOf));
   }
 
   column(): Pick<SlotColumn, "from" | "values"> {
@@ -223,7 +231,7 @@ class ChunkedSlots implements CachedSlots {
     const start = Math.max(from / slotMs, (this.#index + first) * length);
     const values = new Float64Array(Math.min(to / slotMs, (this.#index + last + 1) * length) - start);
     for (let i = first; i <= last; i += 1) {
-      const { value: slots } = this.#chunks[i] as TokenValue<Float64Array>;
+      const { value: slots } = this.#chunks[i] as Versioned<Float64Array>;
       const at = (this.#index + i) * length - start;
       const skip = Math.max(0, -at);
       values.set(slots.subarray(skip, Math.min(length, values.length - at)), at + skip);
@@ -239,8 +247,8 @@ class ChunkedSlots implements CachedSlots {
   }
 }
 
-function tokenOf({ token }: TokenValue<unknown>): ReadToken {
-  return token;
+function versionsOf({ versions }: Versioned<unknown>): VersionVector {
+  return versions;
 }
 
 /** Groups consecutive chunks of one series. */

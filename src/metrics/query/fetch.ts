@@ -1,7 +1,7 @@
 import { ServiceError, type ValidationIssue } from "../../errors.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { Meters } from "../../meters.js";
-import { joinTokens, type ReadToken } from "../cache/generations.js";
+import { joinVersions, type VersionVector } from "../cache/generations.js";
 import type { Dimension } from "../dimensions.js";
 import { isSum } from "../series.js";
 import { type AnswerLimits, checkAnswer, checkBuckets, checkExpanded, MAX_SEGMENTS, tooManySegments } from "./cost.js";
@@ -39,9 +39,9 @@ export interface FetchDependencies {
 export interface FetchedBatch {
   /** In the order of the request. */
   readonly series: readonly (FetchedSeries | RefusedSeries)[];
-  /** The same items have the same series while the token is current, before this instant (Unix ms). */
+  /** The same items have the same series while the versions are current, before this instant (Unix ms). */
   readonly freshUntil: number;
-  readonly token: ReadToken;
+  readonly versions: VersionVector;
 }
 
 /**
@@ -77,7 +77,7 @@ export function fetchBatch({ read, countSeries, firstSegments, limits, keep, cou
     return {
       series: expanded.map((item) => (isPlan(item) ? (inOrder.next().value as FetchedSeries) : item)),
       freshUntil: isReusable ? Math.min(...fetched.map(({ freshUntil }) => freshUntil)) : 0,
-      token: joinTokens(fetched.map(({ token }) => token)),
+      versions: joinVersions(fetched.map(({ versions }) => versions)),
     };
   };
 

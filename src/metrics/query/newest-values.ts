@@ -1,7 +1,8 @@
 import { CacheMemory } from "../../cache-memory.js";
 import type { MemoryBudget } from "../../memory-budget.js";
-import { type Epochs, joinTokens, TokenCache, type TokenValue } from "../cache/generations.js";
+import { type Generations, joinVersions } from "../cache/generations.js";
 import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
+import { type Versioned, VersionedCache } from "../cache/versioned-cache.js";
 import type { Dimension } from "../dimensions.js";
 import { slotStart } from "../series.js";
 import { ratioOf } from "./aggregate.js";
@@ -38,14 +39,14 @@ const SLOTS_AT_ONCE = 300_000;
 /** A slot of a column and of its copy, bytes. */
 const SLOT_BYTES = 16;
 
-/** Memory for cached trends, for lists of them, and of each besides its key and its token, bytes. */
+/** Memory for cached trends, for lists of them, and of each besides its key and its versions, bytes. */
 const CACHE_BYTES = 16 * 1024 * 1024;
 const TREND_BYTES = 80;
 const LISTED_BYTES = 150;
 
 export interface NewestValuesDependencies {
   readonly slots: SlotCache;
-  readonly epochs: Epochs;
+  readonly generations: Generations;
   readonly memory: MemoryBudget;
   /** Retention of points, ms; undefined: unlimited. */
   keep(): number | undefined;
@@ -57,15 +58,19 @@ interface ListedTrends {
   readonly trends: readonly Trend[];
 }
 
-/** A value, its slot, and the token of all slots read for it; `value` is NaN if none is saved. */
-interface Found extends TokenValue<number> {
+/** A value, its slot, and the versions of all slots read for it; `value` is NaN if none is saved. */
+interface Found extends Versioned<number> {
   readonly slot: number;
 }
 
-export function newestValues({ slots, epochs, memory, keep }: NewestValuesDependencies): NewestValues {
+export function newestValues({ slots, generations, memory, keep }: NewestValuesDependencies): NewestValues {
   const cacheMemory = new CacheMemory(CACHE_BYTES);
-  const cache = new TokenCache<Trend>(epochs, cacheMemory, () => TREND_BYTES);
-  const lists = new TokenCache<ListedTrends>(epochs, cacheMemory, ({ ids }) => (ids.length + 1) * LISTED_BYTES);
+  const cache = new VersionedCache<Trend>(generations, cacheMemory, () => TREND_BYTES);
+  const lists = new VersionedCache<ListedTrends>(
+    generations,
+    cacheMemory,
+    ({ ids }) => (ids.length + 1) * LISTED_BYTES,
+  );
 
   return async ({ dimension, type, ids }, asked, now) => {
     const window = trendWindow(dimension, asked, now, keep());
@@ -78,11 +83,14 @@ export function newestValues({ slots, epochs, memory, keep }: NewestValuesDepend
     );
     const trends = found.map(({ value }) => value);
     if (found.length > 0)
-      lists.set(key + ids.length, { value: { ids, trends }, token: joinTokens(found.map(({ token }) => token)) });
+      lists.set(key + ids.length, {
+        value: { ids, trends },
+        versions: joinVersions(found.map(({ versions }) => versions)),
+      });
     return trends;
   };
 
-  async function trendsOf(series: SeriesOf, window: TrendWindow): Promise<TokenValue<Trend>[]> {
+  async function trendsOf(series: SeriesOf, window: TrendWindow): Promise<Versioned<Trend>[]> {
     const { dimension } = series;
     const { to, from = Number.NEGATIVE_INFINITY, backMs, kept } = window;
     const since = (ms: number) => Math.min(to, Math.max(kept, slotStart(dimension, to - ms)));
@@ -97,14 +105,14 @@ export function newestValues({ slots, epochs, memory, keep }: NewestValuesDepend
     const before = new Array<Found | undefined>(newest.length);
     for (const [slot, places] of earlier) await replace(series, before, places, slot, slot + dimension.slotMs);
     if (window.from !== undefined) await findLater(series, before, newest, Math.max(kept, window.from));
-    return newest.map(({ value, token }, i) => {
+    return newest.map(({ value, versions }, i) => {
       const earlier = before[i];
-      if (earlier === undefined) return { value: { now: numberOf(value), before: undefined }, token };
+      if (earlier === undefined) return { value: { now: numberOf(value), before: undefined }, versions };
       const trend = { now: numberOf(value), before: numberOf(earlier.value) };
       const isLater = trend.before !== undefined && window.from !== undefined && earlier.slot > window.from;
       return {
         value: isLater ? { ...trend, since: earlier.slot } : trend,
-        token: joinTokens([token, earlier.token]),
+        versions: joinVersions([versions, earlier.versions]),
       };
     });
   }
@@ -183,24 +191,24 @@ function placesBy<T>(items: readonly T[], numberFor: (item: T) => number | undef
 }
 
 function newestIn(stored: readonly CachedSlots[], from: number, to: number, slotMs: number): Found {
-  const token = joinTokens(stored.map(({ token }) => token));
+  const versions = joinVersions(stored.map(({ versions }) => versions));
   const [first, second] = stored as [CachedSlots, CachedSlots | undefined];
   for (let slot = to - slotMs; slot >= from; slot -= slotMs) {
     const value = first.valueAt(slot);
     const result = second === undefined ? value : ratioOf(value, second.valueAt(slot));
-    if (!Number.isNaN(result)) return { slot, value: result, token };
+    if (!Number.isNaN(result)) return { slot, value: result, versions };
   }
-  return { slot: Number.NaN, value: Number.NaN, token };
+  return { slot: Number.NaN, value: Number.NaN, versions };
 }
 
 function firstIn(stored: readonly CachedSlots[], _: number, to: number, slotMs: number): Found {
-  const token = joinTokens(stored.map(({ token }) => token));
+  const versions = joinVersions(stored.map(({ versions }) => versions));
   const [first, second] = stored as [CachedSlots, CachedSlots | undefined];
   // The column begins with the first chunk that has a saved slot.
   for (let slot = first.column().from; slot < to; slot += slotMs) {
     const value = first.valueAt(slot);
     const result = second === undefined ? value : ratioOf(value, second.valueAt(slot));
-    if (!Number.isNaN(result)) return { slot, value: result, token };
+    if (!Number.isNaN(result)) return { slot, value: result, versions };
   }
-  return { slot: Number.NaN, value: Number.NaN, token };
+  return { slot: Number.NaN, value: Number.NaN, versions };
 }

@@ -1,8 +1,9 @@
 import type { YieldBudget } from "../../async/yielding.js";
 import type { CacheMemory } from "../../cache-memory.js";
 import type { Reservation } from "../../memory-budget.js";
-import { type Epochs, joinTokens, type ReadToken, TokenCache, type TokenValue } from "../cache/generations.js";
+import { type Generations, joinVersions, type VersionVector } from "../cache/generations.js";
 import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
+import { type Versioned, VersionedCache } from "../cache/versioned-cache.js";
 import type { SeriesStore } from "../ports.js";
 import { bucketValues } from "./aggregate.js";
 import { answerBytes, readBatches, slotBytes } from "./cost.js";
@@ -12,7 +13,7 @@ import { type Buckets, type SeriesPlan, windowsOf } from "./plan.js";
 export interface ReadPlansDependencies {
   readonly store: Pick<SeriesStore, "mayHold">;
   readonly slots: SlotCache;
-  readonly epochs: Epochs;
+  readonly generations: Generations;
   /** Memory of the cached JSON. */
   readonly memory: CacheMemory;
   /** Shares the event loop between the batches of long reads. */
@@ -27,7 +28,7 @@ export interface FetchedSeries extends Freshness {
   /** Whether no store was read for it. */
   readonly isCached: boolean;
   /** Current while no write can have changed the values. */
-  readonly token: ReadToken;
+  readonly versions: VersionVector;
 }
 
 /**
@@ -55,9 +56,9 @@ interface Values {
 /** Memory of a value besides its JSON, bytes. */
 const VALUES_BYTES = 250;
 
-export function readPlans({ store, slots, epochs, memory, budget }: ReadPlansDependencies): ReadPlans {
+export function readPlans({ store, slots, generations, memory, budget }: ReadPlansDependencies): ReadPlans {
   // A write changes few series of a dashboard; the JSON of the others is reused.
-  const cache = new TokenCache<Values>(epochs, memory, ({ json }) => json.byteLength + VALUES_BYTES);
+  const cache = new VersionedCache<Values>(generations, memory, ({ json }) => json.byteLength + VALUES_BYTES);
 
   return async (plans, now, keep, reading) => {
     const keys = plans.map((plan) => keyOf(plan, now));
@@ -66,9 +67,10 @@ export function readPlans({ store, slots, epochs, memory, budget }: ReadPlansDep
     const made = missing.length === 0 ? [].values() : (await read(missing, now, reading)).values();
     return plans.map((plan, i) => {
       const hit = cached[i];
-      const { value, token, isCached } = hit === undefined ? (made.next().value as Made) : { ...hit, isCached: true };
-      if (hit === undefined) cache.set(keys[i] as string, { value, token });
-      return { plan, json: value.json, token, isCached, ...freshness(plan, value.isSaved, now, keep) };
+      const { value, versions, isCached } =
+        hit === undefined ? (made.next().value as Made) : { ...hit, isCached: true };
+      if (hit === undefined) cache.set(keys[i] as string, { value, versions });
+      return { plan, json: value.json, versions, isCached, ...freshness(plan, value.isSaved, now, keep) };
     });
   };
 
@@ -103,7 +105,7 @@ export function readPlans({ store, slots, epochs, memory, budget }: ReadPlansDep
 }
 
 /** Values that were computed for this call. */
-interface Made extends TokenValue<Values> {
+interface Made extends Versioned<Values> {
   readonly isCached: boolean;
 }
 
@@ -112,7 +114,7 @@ function makeValues(plan: SeriesPlan, stored: readonly CachedSlots[], now: numbe
   const json = pointsJson(bucketValues(plan, columns), plan.buckets, plan.lead);
   return {
     value: { json, isSaved: isSaved(plan, columns, now) },
-    token: joinTokens(stored.map(({ token }) => token)),
+    versions: joinVersions(stored.map(({ versions }) => versions)),
     isCached: !stored.some(({ read }) => read),
   };
 }

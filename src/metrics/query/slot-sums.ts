@@ -1,7 +1,8 @@
 import { CacheMemory } from "../../cache-memory.js";
 import type { MemoryBudget } from "../../memory-budget.js";
-import { type Epochs, TokenCache } from "../cache/generations.js";
+import type { Generations } from "../cache/generations.js";
 import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
+import { VersionedCache } from "../cache/versioned-cache.js";
 import { aggregate } from "./aggregate.js";
 import { cachedValues } from "./cached-values.js";
 import type { SeriesOf } from "./newest-values.js";
@@ -24,12 +25,12 @@ const SUM_BYTES = 400;
 
 export interface SlotSumsDependencies {
   readonly slots: SlotCache;
-  readonly epochs: Epochs;
+  readonly generations: Generations;
   readonly memory: MemoryBudget;
 }
 
-export function slotSums({ slots, epochs, memory }: SlotSumsDependencies): SlotSums {
-  const cache = new TokenCache<number>(epochs, new CacheMemory(CACHE_BYTES), () => SUM_BYTES);
+export function slotSums({ slots, generations, memory }: SlotSumsDependencies): SlotSums {
+  const cache = new VersionedCache<number>(generations, new CacheMemory(CACHE_BYTES), () => SUM_BYTES);
 
   return async ({ dimension, type, ids }, from, to) => {
     if (from >= to) return ids.map(() => Number.NaN);
@@ -47,7 +48,7 @@ export function slotSums({ slots, epochs, memory }: SlotSumsDependencies): SlotS
       reading.reserve(bytes);
       try {
         const read = await slots.read(some.map((id) => ({ series: { dimension, id, type }, from, to })));
-        return read.map((saved) => ({ value: sumOf(saved), token: saved.token }));
+        return read.map((saved) => ({ value: sumOf(saved), versions: saved.versions }));
       } finally {
         reading.release(bytes);
       }

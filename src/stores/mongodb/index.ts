@@ -23,7 +23,7 @@ import { mongoEntityStore } from "./profiles/entity-store.js";
 import { historyCollections, mongoHistory } from "./profiles/history.js";
 import { idempotencyCollections, mongoIdempotency } from "./profiles/idempotency.js";
 import { mongoMembershipIndex } from "./profiles/membership-index.js";
-import { epochCollections, mongoSharedEpochs } from "./series/shared-generations.js";
+import { generationCollections, mongoSharedGenerations } from "./series/shared-generations.js";
 import { mongoSlotCounts, slotCountCollections } from "./series/slot-counts.js";
 
 /** Every collection. */
@@ -37,7 +37,7 @@ export const plans: Plans = {
     ...markCollections,
     removedSegments,
     ...leaseCollections,
-    ...epochCollections,
+    ...generationCollections,
     ...listOrderCollections,
     notes,
     marks,
@@ -71,7 +71,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     counts: mongoSlotCounts(data, transact, commandMs),
     lease: mongoLease(data),
     watermark: mongoDeletionWatermark(data),
-    sharedEpochs: mongoSharedEpochs(data, commandMs),
+    sharedGenerations: mongoSharedGenerations(data, commandMs),
     serverTime: async () => ((await data.command({ hello: 1 })) as { localTime: Date }).localTime.getTime(),
     sharedOrders: mongoListOrders(data),
     ledger: mongoLedger(dependencies),

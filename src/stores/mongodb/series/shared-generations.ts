@@ -1,13 +1,13 @@
 import type { Collection, Db } from "mongodb";
-import type { EpochCounts, SharedEpochs } from "../../../metrics/ports.js";
+import type { GenerationCounts, SharedGenerations } from "../../../metrics/ports.js";
 import type { CollectionPlan } from "../collection.js";
 
-const epochs: CollectionPlan = { name: "epochs", indexes: [] };
+const generations: CollectionPlan = { name: "generations", indexes: [] };
 
-export const epochCollections: readonly CollectionPlan[] = [epochs];
+export const generationCollections: readonly CollectionPlan[] = [generations];
 
 /** One document of at most 4,096 counts. */
-interface EpochDocument {
+interface GenerationDocument {
   readonly _id: "series";
   /** Incremented by every change. */
   readonly version: number;
@@ -19,8 +19,8 @@ interface EpochDocument {
  * answer, and the server aborts the read after `maxTimeMS`.
  * https://www.mongodb.com/docs/manual/reference/read-concern-linearizable/
  */
-export function mongoSharedEpochs(db: Db, maxTimeMS: number): SharedEpochs {
-  const collection: Collection<EpochDocument> = db.collection(epochs.name);
+export function mongoSharedGenerations(db: Db, maxTimeMS: number): SharedGenerations {
+  const collection: Collection<GenerationDocument> = db.collection(generations.name);
 
   return {
     async increment(at) {
@@ -41,6 +41,6 @@ export function mongoSharedEpochs(db: Db, maxTimeMS: number): SharedEpochs {
   };
 }
 
-function countsOf(stored: EpochDocument | null): EpochCounts {
+function countsOf(stored: GenerationDocument | null): GenerationCounts {
   return new Map(Object.entries(stored?.counts ?? {}).map(([index, count]) => [Number(index), count]));
 }

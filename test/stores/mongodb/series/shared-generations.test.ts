@@ -1,8 +1,12 @@
 import { expect } from "chai";
-import { type Chunk, chunksOf, Epochs } from "../../../../src/metrics/cache/generations.js";
+import { type Chunk, chunksIn } from "../../../../src/metrics/cache/chunks.js";
+import { Generations } from "../../../../src/metrics/cache/generations.js";
 import { SharedInvalidation } from "../../../../src/metrics/cache/shared-invalidation.js";
 import { HOUR, stream } from "../../../../src/metrics/dimensions.js";
-import { epochCollections, mongoSharedEpochs } from "../../../../src/stores/mongodb/series/shared-generations.js";
+import {
+  generationCollections,
+  mongoSharedGenerations,
+} from "../../../../src/stores/mongodb/series/shared-generations.js";
 import { type FaultProxy, openFaultProxy } from "../../../support/fault-proxy.js";
 import { onServers } from "../../../support/servers.js";
 import { until } from "../../../support/until.js";
@@ -11,13 +15,13 @@ import { openTestDatabase, type TestDatabase } from "../database.js";
 const CHUNK_SLOTS = 168;
 const DEADLINE_MS = 5_000;
 const windowOf = (id: string) => [{ series: { dimension: stream, id, type: "size" }, from: 0, to: HOUR }];
-const chunkOf = (id: string) => windowOf(id).flatMap((window) => chunksOf(window, CHUNK_SLOTS))[0] as Chunk;
+const chunkOf = (id: string) => windowOf(id).flatMap((window) => chunksIn(window, CHUNK_SLOTS))[0] as Chunk;
 
-onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
+onServers(["mongodb"], "generations that processes share on MongoDB", () => {
   let database: TestDatabase;
   const closing: (() => unknown)[] = [];
   beforeEach(async () => {
-    database = await openTestDatabase(epochCollections);
+    database = await openTestDatabase(generationCollections);
     closing.push(database.close);
   });
   afterEach(async () => {
@@ -25,17 +29,17 @@ onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
   });
 
   /** One of several processes. */
-  async function open({ db } = database): Promise<Epochs> {
-    const shared = new SharedInvalidation({ shared: mongoSharedEpochs(db, DEADLINE_MS), deadlineMs: DEADLINE_MS });
+  async function open({ db } = database): Promise<Generations> {
+    const shared = new SharedInvalidation({ shared: mongoSharedGenerations(db, DEADLINE_MS), deadlineMs: DEADLINE_MS });
     closing.push(() => shared.close());
     await until("it has read the shared counts", () => shared.isReliable());
-    return new Epochs(CHUNK_SLOTS, { exclusive: false, shared });
+    return new Generations(CHUNK_SLOTS, { exclusive: false, shared });
   }
 
   it("end what was read more than 10 s ago, as a process may have been killed before it announced its write", async () => {
     const reader = await open();
     const now = performance.now();
-    const aged = (ms: number) => ({ ...reader.token(chunkOf("a")), takenAt: now - ms });
+    const aged = (ms: number) => ({ ...reader.versions(chunkOf("a")), takenAt: now - ms });
     expect(reader.isCurrent(aged(9_000))).to.equal(true);
     expect(reader.isCurrent(aged(10_001))).to.equal(false);
   });
@@ -43,12 +47,12 @@ onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
   it("are raised by many writes at once, of several processes and of one, also in one that starts later", async () => {
     const processes = await Promise.all([open(), open(), open()]);
     const reader = await open();
-    const token = reader.token(chunkOf("a"));
+    const token = reader.versions(chunkOf("a"));
     await Promise.all(processes.flatMap((one) => Array.from({ length: 30 }, () => one.written(windowOf("a")))));
     await until("it is raised", () => !reader.isCurrent(token));
     const late = await open();
-    const before = late.token(chunkOf("a"));
-    await (processes[0] as Epochs).written(windowOf("a"));
+    const before = late.versions(chunkOf("a"));
+    await (processes[0] as Generations).written(windowOf("a"));
     await until("it is raised in the late one", () => !late.isCurrent(before));
   });
 
@@ -64,7 +68,7 @@ onServers(["mongodb"], "epochs that processes share on MongoDB", () => {
         const away = await openTestDatabase([], proxy.url(process.env.TEST_MONGODB_URL));
         closing.push(() => away.client.close());
         const process_ = await open({ ...database, db: away.client.db(database.db.databaseName) });
-        const token = process_.token(chunkOf("a"));
+        const token = process_.versions(chunkOf("a"));
         await proxy.set(fault);
         await until("nothing is relied on any more", () => !process_.isCurrent(token));
         let isAnnounced = false;
