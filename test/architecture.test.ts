@@ -165,7 +165,7 @@ describe("the architecture", () => {
 
   it("decides in one place what of the series in memory is valid", () => {
     const caching = files.filter(({ path, code }) => /new SharedCache\b/.test(code) && !path.startsWith("keys/"));
-    expect(caching.map(({ path }) => path)).to.deep.equal(["metrics/cache/generations"]);
+    expect(caching.map(({ path }) => path)).to.deep.equal(["metrics/cache/versioned-cache"]);
     const checking = files.filter(({ code }) => /\.isCurrent\(/.test(code)).map(({ path }) => path);
     expect(checking.filter((path) => !path.startsWith("metrics/cache/"))).to.deep.equal([]);
   });

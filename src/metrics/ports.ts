@@ -9,11 +9,12 @@ export interface SeriesWindow {
 }
 
 /**
- * Kind of writer of a value. Each plane of a series has its own slots; writes to the other plane do not change them.
+ * The writer of a value. Each value source of a series has its own slots; writes to the other source do not change
+ * them.
  */
-export type Plane = "clients" | "recorder";
+export type ValueSource = "clients" | "recorder";
 
-export const planes: readonly Plane[] = ["clients", "recorder"];
+export const valueSources: readonly ValueSource[] = ["clients", "recorder"];
 
 /** Ids that begin with `prefix` and contain `contains`, a `searchText`. */
 export interface ListedIds {
@@ -21,7 +22,7 @@ export interface ListedIds {
   readonly contains?: string;
 }
 
-/** PORT. Saved slots by series, in two planes. Rejects as every store does: see `ServiceErrorOf`. */
+/** PORT. Saved slots by series, of two value sources. Rejects as every store does: see `ServiceErrorOf`. */
 export interface SeriesStore {
   /**
    * Slots of one series that are stored together, counted from 1970: reading some of them costs nearly as much as
@@ -30,21 +31,21 @@ export interface SeriesStore {
   readonly chunkSlots: number;
 
   /**
-   * Stores every slot of the columns that is not NaN in this plane and replaces stored values. If two columns of one
+   * Stores every slot of the columns that is not NaN in this source and replaces stored values. If two columns of one
    * call have the same slot, the later one wins. Resolves when everything survives a crash. A call that rejects may
    * have stored a part, unless the engine is transactional, and is safe to repeat. Rejects with `invalid` if a slot is
    * older than the engine's own retention. Then nothing is stored, unless the retention became shorter during the call.
    */
-  write(plane: Plane, columns: readonly SlotColumn[]): Promise<void>;
+  write(source: ValueSource, columns: readonly SlotColumn[]): Promise<void>;
 
   /**
    * Returns the slots of each window, in order: a column of exactly (to - from) / slotMs values, NaN where nothing is
    * saved, also for a series that was never written. A slot has the value of the clients, or else the recorder's; with
-   * `plane`, only that plane's. The series with its dimension's `sumId` is computed: in each slot the sum over all
+   * `source`, only that source's. The series with its dimension's `sumId` is computed: in each slot the sum over all
    * series of the dimension and type, in memory for about 300,000 slots at most, whatever their number. Sees every
    * write that resolved before the call, for a sum in every process. Rejects rather than return a partial result.
    */
-  read(windows: readonly SeriesWindow[], plane?: Plane): Promise<Float64Array[]>;
+  read(windows: readonly SeriesWindow[], source?: ValueSource): Promise<Float64Array[]>;
 
   /**
    * Returns false if the series certainly does not exist: no write that resolved before the call named it. Costs next
@@ -53,7 +54,7 @@ export interface SeriesStore {
   mayHold(series: Series): boolean;
 
   /**
-   * Lists the ids of the dimension that have a point in either plane, in the order of their UTF-8 bytes or,
+   * Lists the ids of the dimension that have a point in either source, in the order of their UTF-8 bytes or,
    * `descending`, in the opposite order. Returns at most `limit` ids that are `among`, after the id `after`, each with
    * its stored types that have a point. Sees every write of this process that resolved before the call; writes of other
    * processes, and expired series, within a minute. Every page costs the same.
@@ -70,7 +71,7 @@ export interface SeriesStore {
   count(dimension: Dimension, among: ListedIds): Promise<number>;
 
   /**
-   * Removes slots of both planes that start before `before` (Unix ms). May keep some longer, also if it rejects; safe
+   * Removes slots of both sources that start before `before` (Unix ms). May keep some longer, also if it rejects; safe
    * to repeat.
    */
   expire(before: number): Promise<void>;

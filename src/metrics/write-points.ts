@@ -1,6 +1,6 @@
 import { type Failpoint, noFailpoint } from "../failpoint.js";
 import type { Generations } from "./cache/generations.js";
-import type { Plane, SeriesStore, SeriesWindow } from "./ports.js";
+import type { SeriesStore, SeriesWindow, ValueSource } from "./ports.js";
 import type { SlotColumn } from "./series.js";
 
 export interface WritePointsDependencies {
@@ -13,14 +13,14 @@ export interface WritePointsDependencies {
  * Stores slots. Once it resolves, all of them survive a crash and every read returns them. Safe to repeat. Rejects as
  * the store does.
  */
-export type WritePoints = (plane: Plane, columns: readonly SlotColumn[]) => Promise<void>;
+export type WritePoints = (source: ValueSource, columns: readonly SlotColumn[]) => Promise<void>;
 
 export function writePoints({ store, generations, failpoint = noFailpoint }: WritePointsDependencies): WritePoints {
-  return async (plane, columns) => {
+  return async (source, columns) => {
     const windows = windowsOf(columns);
     if (windows.length === 0) return;
     try {
-      await store.write(plane, columns);
+      await store.write(source, columns);
     } catch (error) {
       // A part may be stored. The caller repeats the write, so this announcement may fail.
       await generations.written(windows).catch(() => {});

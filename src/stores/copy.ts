@@ -134,7 +134,7 @@ export interface SeriesSource {
   readonly mark: string;
   readonly series: SeriesStore;
   /**
-   * Yields every window that may have values in a plane, in batches of windows of the same time, which are read at
+   * Yields every window that may have values in a source, in batches of windows of the same time, which are read at
    * once.
    */
   windows(): Iterable<SeriesWindow[]>;

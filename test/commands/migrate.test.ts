@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { segment } from "../../src/metrics/dimensions.js";
-import type { Plane } from "../../src/metrics/ports.js";
+import type { ValueSource } from "../../src/metrics/ports.js";
 import { dropBucket, dropFromServers } from "../support/drop-from-servers.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
 import { gaugeOf, removeThrough } from "../support/requests.js";
@@ -143,8 +143,8 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     const series = { dimension: segment, id: "recorded", type: "size" };
     const to = Math.floor(Date.now() / segment.slotMs) * segment.slotMs;
     const window = { series, from: to - 20 * segment.slotMs, to };
-    const saved = async (plane: Plane) =>
-      [...((await service.stores.series.read([window], plane))[0] ?? [])].filter((value) => !Number.isNaN(value));
+    const saved = async (source: ValueSource) =>
+      [...((await service.stores.series.read([window], source))[0] ?? [])].filter((value) => !Number.isNaN(value));
     expect(await saved("recorder")).to.deep.equal([1.5, 2, 3]);
     expect(await saved("clients")).to.deep.equal([20]);
   });

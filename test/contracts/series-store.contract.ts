@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { type Dimension, experience, HOUR, segment, stream } from "../../src/metrics/dimensions.js";
-import { type Plane, planes, type SeriesStore } from "../../src/metrics/ports.js";
+import { type SeriesStore, type ValueSource, valueSources } from "../../src/metrics/ports.js";
 import type { Series } from "../../src/metrics/series.js";
 
 /** Promises of every engine on saved slots; `forgets`: `expire` removes them at once. */
@@ -26,10 +26,10 @@ export function seriesStoreContract(
     });
     afterEach(() => close());
 
-    const write = (values: readonly number[], hour = 0, series = views, plane: Plane = "clients") =>
-      store.write(plane, [{ series, from: start + hour * HOUR, values: Float64Array.from(values) }]);
-    const read = async (from: number, to: number, series = views, plane?: Plane) => {
-      const [column] = await store.read([{ series, from: start + from * HOUR, to: start + to * HOUR }], plane);
+    const write = (values: readonly number[], hour = 0, series = views, source: ValueSource = "clients") =>
+      store.write(source, [{ series, from: start + hour * HOUR, values: Float64Array.from(values) }]);
+    const read = async (from: number, to: number, series = views, source?: ValueSource) => {
+      const [column] = await store.read([{ series, from: start + from * HOUR, to: start + to * HOUR }], source);
       return [...(column ?? [])].map((value) => (Number.isNaN(value) ? null : value));
     };
 
@@ -103,7 +103,7 @@ export function seriesStoreContract(
 
     it("forgets slots before an instant and nothing after it, however often it is asked to", async () => {
       const old = -30 * WEEK;
-      for (const plane of planes) await write([1, 2], old, views, plane);
+      for (const source of valueSources) await write([1, 2], old, views, source);
       await write([3, 4], -1);
       for (const _ of [1, 2]) await store.expire(start);
       if (forgets) expect(await read(old, old + 2)).to.deep.equal([null, null]);
@@ -112,14 +112,14 @@ export function seriesStoreContract(
       expect(await read(old, old + 1)).to.deep.equal([5]);
     });
 
-    for (const first of planes) {
+    for (const first of valueSources) {
       it(`returns the value of the clients where there is one, else that of the recorder: ${first} first`, async () => {
         const writes = {
           clients: () => write([1, Number.NaN, 3, 4], -1, views, "clients"),
           recorder: () => write([5, 6, Number.NaN, 8, 9], 0, views, "recorder"),
         };
         await writes[first]();
-        for (const plane of planes) await writes[plane]();
+        for (const source of valueSources) await writes[source]();
         expect(await read(-2, 6)).to.deep.equal([null, 1, 5, 3, 4, 8, 9, null]);
         expect(await read(1, 3), "within").to.deep.equal([3, 4]);
         expect(await read(-2, 6, views, "clients")).to.deep.equal([null, 1, null, 3, 4, null, null, null]);
@@ -127,7 +127,7 @@ export function seriesStoreContract(
       });
     }
 
-    it("replaces a value in its own plane, and leaves the other plane unchanged", async () => {
+    it("replaces a value in its own source, and leaves the other source unchanged", async () => {
       await write([1], 0, views, "recorder");
       await write([2], 0, views, "recorder");
       expect(await read(0, 1)).to.deep.equal([2]);

@@ -202,9 +202,9 @@ function noting(store: SeriesStore, read: Set<string>): SeriesStore {
       if (!may) read.add(seriesKey(series));
       return may;
     },
-    read(windows, plane) {
+    read(windows, source) {
       for (const { series } of windows) read.add(seriesKey(series));
-      return store.read(windows, plane);
+      return store.read(windows, source);
     },
   };
 }

@@ -35,9 +35,9 @@ describe("what is cached", function () {
         await dawdle();
         return columns;
       },
-      async write(plane, columns) {
+      async write(source, columns) {
         await dawdle();
-        await store.write(plane, columns);
+        await store.write(source, columns);
         await dawdle();
       },
     });

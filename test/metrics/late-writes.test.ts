@@ -53,9 +53,9 @@ function lateStore(store: SeriesStore): LateStore {
   return {
     store: {
       ...store,
-      async write(plane, columns) {
-        if (rejected === undefined) return store.write(plane, columns);
-        rejected.push([plane, columns]);
+      async write(source, columns) {
+        if (rejected === undefined) return store.write(source, columns);
+        rejected.push([source, columns]);
         throw new ServiceError("unavailable", "The store did not respond in time");
       },
     },

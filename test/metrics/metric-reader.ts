@@ -3,7 +3,7 @@ import { CacheMemory } from "../../src/cache-memory.js";
 import { MemoryBudget, type Reservation } from "../../src/memory-budget.js";
 import { Generations } from "../../src/metrics/cache/generations.js";
 import { SlotCache } from "../../src/metrics/cache/slot-cache.js";
-import type { Plane, SeriesStore } from "../../src/metrics/ports.js";
+import type { SeriesStore, ValueSource } from "../../src/metrics/ports.js";
 import { seriesPlan } from "../../src/metrics/query/plan.js";
 import { type FetchedSeries, type ReadPlans, readPlans } from "../../src/metrics/query/read-plans.js";
 import { type AskedSeries, seriesRequest } from "../../src/metrics/query/request.js";
@@ -29,8 +29,8 @@ export interface MetricReader {
   reads(): number;
   fetch(asked: readonly AskedSeries[], now: number): Promise<FetchedSeries[]>;
   readonly readPlans: ReadPlans;
-  /** Writes a plane, that of the clients unless another is named. */
-  write(columns: readonly SlotColumn[], plane?: Plane): Promise<void>;
+  /** Writes a source, that of the clients unless another is named. */
+  write(columns: readonly SlotColumn[], source?: ValueSource): Promise<void>;
   /** Saves one slot. */
   save(series: Series, ts: number, value: number): Promise<void>;
   close(): Promise<void>;
@@ -56,9 +56,9 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
       if (!may) reads += 1;
       return may;
     },
-    read(windows, plane) {
+    read(windows, source) {
       reads += 1;
-      return between.read(windows, plane);
+      return between.read(windows, source);
     },
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
@@ -80,7 +80,7 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
         unboundReading(),
       ),
     readPlans: read,
-    write: (columns, plane = "clients") => record(plane, columns),
+    write: (columns, source = "clients") => record(source, columns),
     save: (series, from, value) => record("clients", [{ series, from, values: Float64Array.of(value) }]),
     close: () => stores.close(),
   };

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
-import { planes } from "../../src/metrics/ports.js";
+import { valueSources } from "../../src/metrics/ports.js";
 import { writePoints } from "../../src/metrics/write-points.js";
 
 const START = Date.UTC(2024, 0, 1);
@@ -16,8 +16,8 @@ describe("writing points", () => {
 
   const write = writePoints({
     store: {
-      async write(plane, columns) {
-        steps.push(`write ${plane} ${columns.map(({ values }) => values.join(",")).join(" ")}`);
+      async write(source, columns) {
+        steps.push(`write ${source} ${columns.map(({ values }) => values.join(",")).join(" ")}`);
         if (failure !== undefined) throw failure;
       },
     },
@@ -34,10 +34,10 @@ describe("writing points", () => {
     values: Float64Array.from(values),
   });
 
-  for (const plane of planes) {
-    it(`A write to the plane of ${plane} is stored, and then announced for the slots that have a value`, async () => {
-      await write(plane, [column(1, Number.NaN, Number.NaN, 4, 5)]);
-      expect(steps).to.deep.equal([`write ${plane} 1,NaN,NaN,4,5`, "written 0-1 3-5"]);
+  for (const source of valueSources) {
+    it(`A write to the source of ${source} is stored, and then announced for the slots that have a value`, async () => {
+      await write(source, [column(1, Number.NaN, Number.NaN, 4, 5)]);
+      expect(steps).to.deep.equal([`write ${source} 1,NaN,NaN,4,5`, "written 0-1 3-5"]);
     });
   }
 

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { expect } from "chai";
 import fc from "fast-check";
 import { stream } from "../../src/metrics/dimensions.js";
-import { type Plane, planes } from "../../src/metrics/ports.js";
+import { type ValueSource, valueSources } from "../../src/metrics/ports.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { type Database, openDatabase } from "../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
@@ -22,7 +22,12 @@ interface Stretch {
 }
 
 export type Step =
-  | { readonly do: "write"; readonly plane: Plane; readonly stretches: readonly Stretch[]; readonly folding: boolean }
+  | {
+      readonly do: "write";
+      readonly source: ValueSource;
+      readonly stretches: readonly Stretch[];
+      readonly folding: boolean;
+    }
   | { readonly do: "fold" }
   | { readonly do: "expire"; readonly slot: number }
   | { readonly do: "die"; readonly at: string; readonly short: Stretch; readonly long: Stretch }
@@ -41,7 +46,12 @@ const stretchOf = (minLength: number, maxLength: number) =>
 const short = stretchOf(1, 6);
 const long = stretchOf(32, 2 * CHUNK_SLOTS);
 const write = (stretches: fc.Arbitrary<Stretch[]>) =>
-  fc.record({ do: fc.constant("write" as const), plane: fc.constantFrom(...planes), stretches, folding: fc.boolean() });
+  fc.record({
+    do: fc.constant("write" as const),
+    source: fc.constantFrom(...valueSources),
+    stretches,
+    folding: fc.boolean(),
+  });
 
 /** Steps of a history: short and long writes, folds during writes, expiry, restarts, and deaths at these failpoints. */
 export function steps(deaths: readonly string[]): fc.Arbitrary<Step> {
@@ -61,7 +71,7 @@ class Death extends Error {}
 /** The embedded store of series and a model of its slots, which take the same steps. */
 export class PointHistory {
   readonly #dir = dataFolder();
-  readonly #slots: Record<Plane, Float64Array[]> = { clients: empty(), recorder: empty() };
+  readonly #slots: Record<ValueSource, Float64Array[]> = { clients: empty(), recorder: empty() };
   #db: Database;
   #store: SqliteSeriesStore;
   /** The failpoint at which the process dies. */
@@ -71,9 +81,9 @@ export class PointHistory {
     [this.#db, this.#store] = this.#open();
   }
 
-  /** Takes a step, and compares every slot of both planes and of the values for readers. */
+  /** Takes a step, and compares every slot of both sources and of the values for readers. */
   async take(step: Step): Promise<void> {
-    if (step.do === "write") await this.#write(step.plane, step.stretches, step.folding);
+    if (step.do === "write") await this.#write(step.source, step.stretches, step.folding);
     else if (step.do === "fold") await this.#store.fold();
     else if (step.do === "expire") await this.#expire(step.slot);
     else if (step.do === "die") await this.#die(step.at, step);
@@ -83,12 +93,13 @@ export class PointHistory {
 
   async compare(): Promise<void> {
     const windows = SERIES.map((series) => ({ series, from: START, to: START + SLOTS * stream.slotMs }));
-    for (const plane of planes) expect(await this.#store.read(windows, plane), plane).to.deep.equal(this.#slots[plane]);
+    for (const source of valueSources)
+      expect(await this.#store.read(windows, source), source).to.deep.equal(this.#slots[source]);
     const { clients, recorder } = this.#slots;
     const both = clients.map((column, i) =>
       column.map((value, slot) => (Number.isNaN(value) ? (recorder[i]?.[slot] as number) : value)),
     );
-    expect(await this.#store.read(windows), "both planes").to.deep.equal(both);
+    expect(await this.#store.read(windows), "both sources").to.deep.equal(both);
   }
 
   async end(): Promise<void> {
@@ -97,10 +108,10 @@ export class PointHistory {
     rmSync(this.#dir, { recursive: true });
   }
 
-  async #write(plane: Plane, stretches: readonly Stretch[], folding: boolean): Promise<void> {
+  async #write(source: ValueSource, stretches: readonly Stretch[], folding: boolean): Promise<void> {
     const fold = folding ? this.#store.fold() : undefined;
-    await this.#store.write(plane, stretches.map(columnOf));
-    for (const stretch of stretches) this.#lay(plane, stretch);
+    await this.#store.write(source, stretches.map(columnOf));
+    for (const stretch of stretches) this.#lay(source, stretch);
     if (folding) await this.compare();
     await fold;
   }
@@ -108,7 +119,7 @@ export class PointHistory {
   async #expire(slot: number): Promise<void> {
     await this.#store.expire(START + slot * stream.slotMs);
     const end = Math.floor(slot / CHUNK_SLOTS) * CHUNK_SLOTS;
-    for (const plane of planes) for (const column of this.#slots[plane]) column.fill(Number.NaN, 0, end);
+    for (const source of valueSources) for (const column of this.#slots[source]) column.fill(Number.NaN, 0, end);
   }
 
   /** The process dies in a write, or in a fold during a write. Its commits are kept. */
@@ -147,8 +158,8 @@ export class PointHistory {
     return [db, sqliteSeriesStore(db, { failpoint: die })];
   }
 
-  #lay(plane: Plane, { series, slot, values }: Stretch): void {
-    const column = this.#slots[plane][series] as Float64Array;
+  #lay(source: ValueSource, { series, slot, values }: Stretch): void {
+    const column = this.#slots[source][series] as Float64Array;
     for (const [i, value] of values.entries()) if (!Number.isNaN(value)) column[slot + i] = value;
   }
 }

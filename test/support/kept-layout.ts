@@ -21,7 +21,7 @@ export interface KeptIds {
   readonly requestId: string;
 }
 
-/** Series of the kept folders: two slots, of which the second was written in both planes. */
+/** Series of the kept folders: two slots, of which the second was written in both sources. */
 export const keptSeries = { dimension: segment, id: "news", type: "size" };
 export const keptWindow = { from: slotsBefore(segment.slotMs, 2), to: slotsBefore(segment.slotMs, 0) };
 export const keptPoints = { dimension: stream, id: "web", type: "size" };

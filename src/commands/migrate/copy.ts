@@ -1,4 +1,4 @@
-import { planes, type SeriesWindow } from "../../metrics/ports.js";
+import { type SeriesWindow, valueSources } from "../../metrics/ports.js";
 import { type SlotColumn, seriesKey } from "../../metrics/series.js";
 import { columnSince } from "../../metrics/slot-columns.js";
 import type {
@@ -89,7 +89,7 @@ async function summaryOf({ all }: Pick<PartSource, "all">, onBatch: (count: numb
 const WRITE_SLOTS = 50_000;
 
 /**
- * Copies every saved slot of each plane from `since` (Unix ms) on and calls `onBatch` after each durable batch.
+ * Copies every saved slot of each value source from `since` (Unix ms) on and calls `onBatch` after each durable batch.
  * Resolves with the number of skipped older ones. Safe to repeat.
  */
 export async function copySeries(
@@ -102,14 +102,14 @@ export async function copySeries(
   let done = 0;
   let older = 0;
   for (const windows of source.windows()) {
-    for (const plane of planes) {
-      const columns = columnsOf(windows, await source.series.read(windows, plane));
+    for (const valueSource of valueSources) {
+      const columns = columnsOf(windows, await source.series.read(windows, valueSource));
       const kept = columns.map((column) => columnSince(column, since));
       columns.forEach((column, i) => {
         older += savedIn(column.values) - savedIn((kept[i] as SlotColumn).values);
       });
       for (const batch of batches(kept)) {
-        await target.series.write(plane, batch);
+        await target.series.write(valueSource, batch);
         onBatch();
         progress.update(done + slotsIn(batch));
       }
@@ -130,12 +130,12 @@ export async function compareSeries(source: SeriesSource, target: SeriesTarget, 
     const windows = all.map((window) => windowSince(window, since)).filter(({ from, to }) => from < to);
     if (windows.length === 0) continue;
     for (const end of ["source", "target"] as const) {
-      for (const plane of planes) {
-        const columns = await { source, target }[end].series.read(windows, plane);
+      for (const valueSource of valueSources) {
+        const columns = await { source, target }[end].series.read(windows, valueSource);
         windows.forEach(({ series, from }, i) => {
           const values = columns[i] as Float64Array;
           const saved = savedIn(values);
-          if (saved > 0) sums[end].addValues(`${plane}\0${seriesKey(series)}\0${from}`, values, saved);
+          if (saved > 0) sums[end].addValues(`${valueSource}\0${seriesKey(series)}\0${from}`, values, saved);
         });
       }
     }

@@ -21,7 +21,7 @@ export interface SizeDependencies {
   readonly missed: CountMissed;
   /** Takes or renews the lease of the active recorder. */
   lease(): Promise<LeaseResult>;
-  /** Writes the recorder's plane. */
+  /** Writes as the recorder. */
   write(columns: readonly SlotColumn[]): Promise<void>;
 }
 
@@ -98,7 +98,7 @@ export function sizeRecorder(
 /**
  * Writes the samples whose slots are empty. Returns false if another recorder held the lease, which may have written
  * since they were read. Limitation: a write that takes longer than the lease may replace another recorder's sample of
- * the same slot, but never a value of clients, which is stored in their own plane.
+ * the same slot, but never a value of clients, which is stored in their own source.
  */
 async function writeEmpty(
   { series: store, lease, write }: SizeDependencies,

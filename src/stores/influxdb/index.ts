@@ -66,9 +66,9 @@ function notingFullDisk(store: SeriesStore): { readonly series: SeriesStore; isF
   let isFull = false;
   const series: SeriesStore = {
     ...store,
-    async write(plane, columns) {
+    async write(source, columns) {
       try {
-        await store.write(plane, columns);
+        await store.write(source, columns);
         isFull = false;
       } catch (error) {
         isFull ||= error instanceof ServiceError && error.kind === "out-of-space";

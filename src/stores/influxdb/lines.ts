@@ -1,17 +1,17 @@
 import { writeNumber, writeTags } from "../../formats/line-protocol.js";
-import type { Plane } from "../../metrics/ports.js";
+import type { ValueSource } from "../../metrics/ports.js";
 import type { Series, SlotColumn } from "../../metrics/series.js";
 
-/** The field of each plane. */
-export const fieldOf: Readonly<Record<Plane, string>> = { clients: "value", recorder: "recorded" };
+/** The field of each source. */
+export const fieldOf: Readonly<Record<ValueSource, string>> = { clients: "value", recorder: "recorded" };
 
 /**
- * Returns the slots of columns that are not NaN as line protocol, in order, with times in ms, in the field of a plane.
+ * Returns the slots of columns that are not NaN as line protocol, in order, with times in ms, in the field of a source.
  */
-export function linesOf(plane: Plane, columns: readonly SlotColumn[]): string {
+export function linesOf(source: ValueSource, columns: readonly SlotColumn[]): string {
   let text = "";
   for (const { series, from, values } of columns) {
-    const start = `${lineStart(series)}${fieldOf[plane]}=`;
+    const start = `${lineStart(series)}${fieldOf[source]}=`;
     const { slotMs } = series.dimension;
     for (let slot = 0; slot < values.length; slot += 1) {
       const value = values[slot] as number;

@@ -1,7 +1,7 @@
 import { type FluxParameterLike, flux, fluxDateTime, fluxExpression } from "@influxdata/influxdb-client";
 import { timeText } from "../../formats/instant.js";
 import type { Dimension } from "../../metrics/dimensions.js";
-import { type Plane, planes, type SeriesWindow } from "../../metrics/ports.js";
+import { type SeriesWindow, type ValueSource, valueSources } from "../../metrics/ports.js";
 import { type Series, seriesKey } from "../../metrics/series.js";
 import { fieldOf } from "./lines.js";
 
@@ -118,9 +118,9 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
 
 /**
  * In: a query of slots. Out: rows of `_time`, `_value`, `_field`, `dimension_id` and `dimension_type`, a table for each
- * plane with points of each series: of one plane, or of both.
+ * source with points of each series: of one source, or of both.
  */
-export function fluxScript(bucket: string, { series, ...query }: SlotQuery, plane?: Plane): string {
+export function fluxScript(bucket: string, { series, ...query }: SlotQuery, source?: ValueSource): string {
   const typesOf = new Map<string, Set<string>>();
   for (const { id, type } of series) {
     const types = typesOf.get(id);
@@ -137,12 +137,12 @@ export function fluxScript(bucket: string, { series, ...query }: SlotQuery, plan
   const wanted = [...idsOf.values()].map(
     ({ types, ids }) => `((${oneOf("dimension_type", types)}) and (${oneOf("dimension_id", ids)}))`,
   );
-  return slotsScript(bucket, query, anyOf(wanted), plane === undefined ? planes : [plane]);
+  return slotsScript(bucket, query, anyOf(wanted), source === undefined ? valueSources : [source]);
 }
 
 /** In: a type of a dimension, and a window. Out: the rows of all its series, in the form of `fluxScript`. */
 export function sumScript(bucket: string, query: Omit<SlotQuery, "series">, type: string): string {
-  return slotsScript(bucket, query, oneOf("dimension_type", [type]), planes);
+  return slotsScript(bucket, query, oneOf("dimension_type", [type]), valueSources);
 }
 
 /** `wanted` is the Flux condition of the rows. */
@@ -150,10 +150,10 @@ function slotsScript(
   bucket: string,
   { dimension, from, to }: Omit<SlotQuery, "series">,
   wanted: string,
-  wantedPlanes: readonly Plane[],
+  sources: readonly ValueSource[],
 ): string {
   const [start, stop] = [Math.max(FIRST, from), Math.min(LAST, to)].map((ms) => fluxDateTime(timeText(ms)));
-  const fields = wantedPlanes.map((plane) => fieldOf[plane]);
+  const fields = sources.map((source) => fieldOf[source]);
   return flux`from(bucket: ${fluxText(bucket)})
   |> range(start: ${start}, stop: ${stop})
   |> filter(fn: (r) => r._measurement == ${fluxText(dimension.name)} and (${fluxExpression(oneOf("_field", fields))}))

@@ -1,15 +1,15 @@
 import { LineSplitter } from "@influxdata/influxdb-client";
-import type { Plane } from "../../metrics/ports.js";
+import type { ValueSource } from "../../metrics/ports.js";
 import { BrokenResponse } from "./errors.js";
 import { fieldOf } from "./lines.js";
 
-/** A column to be filled: the slots of one series over one window, in both planes. */
+/** A column to be filled: the slots of one series over one window, in both sources. */
 export class SlotTarget {
   readonly from: number;
   readonly slotMs: number;
   readonly length: number;
   /** Each is allocated for its first point. */
-  readonly #columns: Partial<Record<Plane, Float64Array>> = {};
+  readonly #columns: Partial<Record<ValueSource, Float64Array>> = {};
 
   constructor(from: number, slotMs: number, length: number) {
     this.from = from;
@@ -17,17 +17,17 @@ export class SlotTarget {
     this.length = length;
   }
 
-  /** Stores the value of an instant (Unix ms) in a plane; ignores an instant outside the window. */
-  take(plane: Plane, at: number, value: number): void {
+  /** Stores the value of an instant (Unix ms) in a source; ignores an instant outside the window. */
+  take(source: ValueSource, at: number, value: number): void {
     const slot = Math.floor((at - this.from) / this.slotMs);
     if (slot < 0 || slot >= this.length) return;
-    this.#columns[plane] ??= new Float64Array(this.length).fill(Number.NaN);
-    const values = this.#columns[plane];
+    this.#columns[source] ??= new Float64Array(this.length).fill(Number.NaN);
+    const values = this.#columns[source];
     if (this.from + slot * this.slotMs === at || Number.isNaN(values[slot])) values[slot] = value;
   }
 
   /**
-   * Returns the column of both planes; the clients' value takes precedence. Call it once, at the end.
+   * Returns the column of both sources; the clients' value takes precedence. Call it once, at the end.
    */
   merged(): Float64Array {
     const { clients, recorder } = this.#columns;
@@ -105,9 +105,9 @@ export class CsvSlots {
     row: (cells, positions, line) => this.#row(cells, positions, line),
     quickRow: (text, from, to) => this.#quickRow(text, from, to),
   });
-  /** The table of the last row, its plane, and the targets of its values. */
+  /** The table of the last row, its source, and the targets of its values. */
   #table: string | undefined;
-  #plane: Plane = "clients";
+  #source: ValueSource = "clients";
   #targets: readonly SlotTarget[] = [];
   /** Text around the hour and the value of the last row. */
   #frame: RowFrame | undefined;
@@ -129,13 +129,13 @@ export class CsvSlots {
     const { table, time, value, field, id, type } = positions;
     if (cells[table] !== this.#table) {
       this.#table = cells[table];
-      this.#plane = cells[field] === fieldOf.recorder ? "recorder" : "clients";
+      this.#source = cells[field] === fieldOf.recorder ? "recorder" : "clients";
       this.#targets = this.#targetsOf(cells[id] as string, cells[type] as string);
     }
     const at = timeOf(cells[time] as string);
     const number = numberOf(cells[value] as string);
     this.#frame = frameOf(cells, positions, line, at);
-    for (const target of this.#targets) target.take(this.#plane, at, number);
+    for (const target of this.#targets) target.take(this.#source, at, number);
   }
 
   /** Fast path for a row that differs from the last one only in its hour and value, as nearly all do. */
@@ -151,7 +151,7 @@ export class CsvSlots {
     const number = wholeNumber(text, valueAt, valueEnd) ?? Number(text.slice(valueAt, valueEnd));
     // A cell with quotes, or two cells, are not a number.
     if (hour === undefined || hour >= 24 || !Number.isFinite(number)) return false;
-    for (const target of this.#targets) target.take(this.#plane, dayMs + hour * HOUR, number);
+    for (const target of this.#targets) target.take(this.#source, dayMs + hour * HOUR, number);
     return true;
   }
 }

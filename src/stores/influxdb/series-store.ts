@@ -3,7 +3,7 @@ import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Clock } from "../../clock.js";
 import { invalid, ServiceError } from "../../errors.js";
 import type { Log } from "../../log.js";
-import type { Plane, SeriesStore, SeriesWindow } from "../../metrics/ports.js";
+import type { SeriesStore, SeriesWindow, ValueSource } from "../../metrics/ports.js";
 import { addSlots, isSum, type SlotColumn, seriesKey } from "../../metrics/series.js";
 import type { KnownBucket } from "./bucket.js";
 import type { InfluxClient } from "./connection.js";
@@ -86,14 +86,14 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
 
   return {
     chunkSlots: CHUNK_SLOTS,
-    write: (plane, columns) =>
+    write: (source, columns) =>
       reported("write", async () => {
-        await writeTogether([{ columns, lines: linesOf(plane, columns), since: performance.now() }]);
+        await writeTogether([{ columns, lines: linesOf(source, columns), since: performance.now() }]);
         names.written(columns);
       }),
     list: (dimension, page) => reported("read", () => names.list(dimension, page)),
     count: (dimension, among) => reported("read", () => names.count(dimension, among)),
-    read: (windows, plane) => reported("read", () => read(windows, plane)),
+    read: (windows, source) => reported("read", () => read(windows, source)),
     /** Only a query could tell. */
     mayHold: () => true,
     /** The bucket deletes points by its own retention. */
@@ -143,16 +143,19 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
     }
   }
 
-  async function read(windows: readonly SeriesWindow[], plane: Plane | undefined): Promise<Float64Array[]> {
+  async function read(windows: readonly SeriesWindow[], source: ValueSource | undefined): Promise<Float64Array[]> {
     const stored = windows.filter(({ series }) => !isSum(series));
-    const columns = (await readStored(stored, plane)).values();
+    const columns = (await readStored(stored, source)).values();
     const read: Float64Array[] = [];
     for (const window of windows)
       read.push(isSum(window.series) ? await readSum(window) : (columns.next().value as Float64Array));
     return read;
   }
 
-  async function readStored(windows: readonly SeriesWindow[], plane: Plane | undefined): Promise<Float64Array[]> {
+  async function readStored(
+    windows: readonly SeriesWindow[],
+    source: ValueSource | undefined,
+  ): Promise<Float64Array[]> {
     const targets = new Map<string, SlotTarget[]>();
     const filled = windows.map(({ series, from, to }) => {
       const { slotMs } = series.dimension;
@@ -168,7 +171,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
       const { dimension } = slotQuery;
       const targetsOf = (id: string, type: string) => targets.get(seriesKey({ dimension, id, type })) ?? [];
       try {
-        await query(fluxScript(bucketName, slotQuery, plane), () => new CsvSlots(targetsOf), failed.signal);
+        await query(fluxScript(bucketName, slotQuery, source), () => new CsvSlots(targetsOf), failed.signal);
       } catch (error) {
         failed.abort();
         throw error;

@@ -54,7 +54,7 @@ export const entitiesFile: FileLayout = {
   ],
 };
 
-/** Series of both planes. */
+/** Series of both value sources. */
 export const metricsFile: FileLayout = {
   name: "metrics.db",
   pageBytes: CHUNK_PAGE_BYTES,

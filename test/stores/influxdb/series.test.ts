@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { experience, HOUR, segment, stream } from "../../../src/metrics/dimensions.js";
-import { planes, type SeriesStore, type SeriesWindow } from "../../../src/metrics/ports.js";
+import { type SeriesStore, type SeriesWindow, valueSources } from "../../../src/metrics/ports.js";
 import type { Series, SlotColumn } from "../../../src/metrics/series.js";
 import { onServers } from "../../support/servers.js";
 import { temporaryStores } from "../../support/stores.js";
@@ -55,22 +55,22 @@ onServers(["influxdb"], "series in InfluxDB", () => {
       length: fc.oneof(fc.integer({ min: 0, max: 400 }), fc.constant(30_000)),
     });
     const step = fc.record({
-      plane: fc.constantFrom(...planes),
+      source: fc.constantFrom(...valueSources),
       columns: fc.array(column, { maxLength: 6 }),
       windows: fc.array(window, { minLength: 1, maxLength: 8 }),
     });
     try {
       await fc.assert(
-        fc.asyncProperty(step, async ({ plane, columns, windows }) => {
+        fc.asyncProperty(step, async ({ source, columns, windows }) => {
           const written = columns.map(({ series, start, values }): SlotColumn => {
             return { series, from: from + start * series.dimension.slotMs, values: Float64Array.from(values) };
           });
-          await Promise.all([store.write(plane, written), embedded.series.write(plane, written)]);
+          await Promise.all([store.write(source, written), embedded.series.write(source, written)]);
           const asked = windows.map(({ series, start, length }): SeriesWindow => {
             const at = from + start * series.dimension.slotMs;
             return { series, from: at, to: at + length * series.dimension.slotMs };
           });
-          for (const only of [undefined, ...planes]) {
+          for (const only of [undefined, ...valueSources]) {
             const [ours, theirs] = await Promise.all([store.read(asked, only), embedded.series.read(asked, only)]);
             expect(ours).to.deep.equal(theirs);
           }

@@ -75,10 +75,10 @@ for (const name of keptFolders()) {
       expect(other.status).to.be.within(400, 499);
     });
 
-    it("has its series in both planes", async () => {
+    it("has its series in both sources", async () => {
       const { series } = service.service.stores;
       const window = { series: keptSeries, ...keptWindow };
-      const read = async (plane?: "clients" | "recorder") => [...((await series.read([window], plane))[0] ?? [])];
+      const read = async (source?: "clients" | "recorder") => [...((await series.read([window], source))[0] ?? [])];
       expect(await read("recorder")).to.deep.equal([1, 2]);
       expect(await read("clients")).to.deep.equal([Number.NaN, 20]);
       expect(await read()).to.deep.equal([1, 20]);

@@ -1,4 +1,4 @@
-import { type Plane, planes } from "../../../metrics/ports.js";
+import { type ValueSource, valueSources } from "../../../metrics/ports.js";
 import { CHECKSUM, checksumOf, signed } from "../checksum.js";
 import type { Database } from "../connection.js";
 
@@ -6,10 +6,10 @@ import type { Database } from "../connection.js";
 export const CHUNK_SLOTS = 168;
 
 /**
- * A row of `chunk` holds slots of one plane and one chunk, from the first saved slot to the last: `first` is the
+ * A row of `chunk` holds slots of one source and one chunk, from the first saved slot to the last: `first` is the
  * position of the first slot in the chunk, `slots` are little-endian doubles, NaN where nothing is saved. Its id is
- * (the series' id × CHUNKS + the number of the chunk, counted from 1970) × PLANES + the number of the plane; `sum` is
- * the checksum of the row. The index on the id keeps the chunks of a series, and both planes of a chunk, next to each
+ * (the series' id × CHUNKS + the number of the chunk, counted from 1970) × SOURCES + the number of the source; `sum` is
+ * the checksum of the row. The index on the id keeps the chunks of a series, and both sources of a chunk, next to each
  * other. The rows themselves are stored in the order of their first write. Values written at one time are therefore
  * neighbours, and a fold, or a week of many series, writes few pages.
  */
@@ -24,23 +24,23 @@ export const CHUNK_PAGE_BYTES = 16_384;
 export const CHUNKS = 2 ** 20;
 
 /** The recorder's row of a chunk comes first; the clients' row takes precedence over it. */
-export const PLANES = planes.length;
-export const planeNumber: Readonly<Record<Plane, number>> = { recorder: 0, clients: 1 };
+export const SOURCES = valueSources.length;
+export const sourceNumber: Readonly<Record<ValueSource, number>> = { recorder: 0, clients: 1 };
 
 /** Returns the id of the first row of a chunk of a series. */
 export function rowOf(series: number, chunk: number): number {
-  return (series * CHUNKS + chunk) * PLANES;
+  return (series * CHUNKS + chunk) * SOURCES;
 }
 
 /** Returns the number of the row's chunk, counted from 1970. */
 export function chunkOf(row: number, series: number): number {
-  return Math.floor(row / PLANES) - series * CHUNKS;
+  return Math.floor(row / SOURCES) - series * CHUNKS;
 }
 
-/** Returns a row's series (its id), its plane, and the first slot of its chunk, counted from 1970. */
-export function placeOfRow(row: number): { readonly series: number; readonly plane: number; readonly slot: number } {
-  const series = Math.floor(row / PLANES / CHUNKS);
-  return { series, plane: row % PLANES, slot: chunkOf(row, series) * CHUNK_SLOTS };
+/** Returns a row's series (its id), its source, and the first slot of its chunk, counted from 1970. */
+export function placeOfRow(row: number): { readonly series: number; readonly source: number; readonly slot: number } {
+  const series = Math.floor(row / SOURCES / CHUNKS);
+  return { series, source: row % SOURCES, slot: chunkOf(row, series) * CHUNK_SLOTS };
 }
 
 /** A selected row of `chunk`. A damaged row may contain values of any type. */

@@ -1,7 +1,7 @@
 import { StartError } from "../../../errors.js";
 import { CHECKSUM, checksumOf, signed } from "../checksum.js";
 import type { Database } from "../connection.js";
-import { CHUNK_SLOTS, CHUNKS, hasInfinity, PLANES } from "./chunks.js";
+import { CHUNK_SLOTS, CHUNKS, hasInfinity, SOURCES } from "./chunks.js";
 
 /**
  * Slots in the order of their writes, a row per commit, until they are folded into `chunk`; `sum` is the row's
@@ -71,10 +71,10 @@ interface JournalRow {
   readonly sum: unknown;
 }
 
-/** Slots of one plane of a series (its id), from `slot`, counted from 1970. NaN is a slot without a value. */
+/** Slots of one source of a series (its id), from `slot`, counted from 1970. NaN is a slot without a value. */
 export interface PlacedSlots {
   readonly series: number;
-  readonly plane: number;
+  readonly source: number;
   readonly slot: number;
   readonly values: Float64Array;
 }
@@ -91,7 +91,7 @@ const SERIES_ROOM = Number.MAX_SAFE_INTEGER / SLOTS_ROOM - 1;
 
 /**
  * Columns in the form of a journal row, little-endian doubles: the number of columns; for each column the series' id ×
- * SLOTS_ROOM + the first slot, and its number of slots × PLANES + the number of the plane; then the values of all
+ * SLOTS_ROOM + the first slot, and its number of slots × SOURCES + the number of the source; then the values of all
  * columns.
  */
 export class PointRecord {
@@ -109,9 +109,9 @@ export class PointRecord {
     let at = 1 + columns.length * HEAD;
     const doubles = new Float64Array(at + slots);
     doubles[0] = columns.length;
-    for (const { series, plane, slot, values } of columns) {
+    for (const { series, source, slot, values } of columns) {
       doubles[head] = placeOf(series, slot);
-      doubles[head + 1] = values.length * PLANES + plane;
+      doubles[head + 1] = values.length * SOURCES + source;
       doubles.set(values, at);
       head += HEAD;
       at += values.length;
@@ -147,9 +147,9 @@ export class PointRecord {
     for (let head = 1; head <= count * HEAD; head += HEAD) {
       const place = doubles[head] as number;
       const length = doubles[head + 1] as number;
-      const end = at + Math.floor(length / PLANES);
+      const end = at + Math.floor(length / SOURCES);
       take(
-        { series: Math.floor(place / SLOTS_ROOM), plane: length % PLANES, slot: place % SLOTS_ROOM },
+        { series: Math.floor(place / SLOTS_ROOM), source: length % SOURCES, slot: place % SLOTS_ROOM },
         doubles,
         at,
         end,
@@ -168,8 +168,8 @@ function isRecord(doubles: Float64Array): boolean {
   for (let at = 1; at < head; at += HEAD) {
     const place = doubles[at] as number;
     const slots = doubles[at + 1] as number;
-    if (!Number.isSafeInteger(place) || place < 0 || !Number.isSafeInteger(slots) || slots < PLANES) return false;
-    length += Math.floor(slots / PLANES);
+    if (!Number.isSafeInteger(place) || place < 0 || !Number.isSafeInteger(slots) || slots < SOURCES) return false;
+    length += Math.floor(slots / SOURCES);
   }
   return length === doubles.length && !hasInfinity(doubles.subarray(head));
 }

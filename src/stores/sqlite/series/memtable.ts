@@ -1,4 +1,4 @@
-import { CHUNK_SLOTS, overlay, PLANES, type RowSlots, rowOf } from "./chunks.js";
+import { CHUNK_SLOTS, overlay, type RowSlots, rowOf, SOURCES } from "./chunks.js";
 import type { PointRecord, TakeSlots } from "./journal-table.js";
 
 /** Initial capacity of a row, slots; it doubles when full. */
@@ -64,10 +64,10 @@ export class Memtable {
     if (batch.length > 0) yield batch;
   }
 
-  readonly #put: TakeSlots = ({ series, plane, slot }, values, start, end) => {
+  readonly #put: TakeSlots = ({ series, source, slot }, values, start, end) => {
     const chunk = Math.floor(slot / CHUNK_SLOTS);
     let first = slot - chunk * CHUNK_SLOTS;
-    let row = rowOf(series, chunk) + plane;
+    let row = rowOf(series, chunk) + source;
     for (let i = start; i < end; ) {
       const length = Math.min(end - i, CHUNK_SLOTS - first);
       const at = this.#rowWithRoom(series, row, first, length);
@@ -76,7 +76,7 @@ export class Memtable {
       overlay(values, block, (begin % BLOCK_SLOTS) + first - (this.#firsts[at] as number), i, i + length);
       i += length;
       first = 0;
-      row += PLANES;
+      row += SOURCES;
     }
   };
 

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../../async/grouped-calls.js";
 import { StartError } from "../../../errors.js";
-import type { Plane, SeriesStore, SeriesWindow } from "../../../metrics/ports.js";
+import type { SeriesStore, SeriesWindow, ValueSource } from "../../../metrics/ports.js";
 import { addSlots, isSum, type SlotColumn } from "../../../metrics/series.js";
 import { type Database, inTransaction } from "../connection.js";
 import {
@@ -12,14 +12,14 @@ import {
   chunkWriter,
   DamagedRow,
   overlay,
-  PLANES,
-  planeNumber,
   type RowSlots,
   rowOf,
   SLOT_ROW,
   type SlotRow,
+  SOURCES,
   savedRange,
   slotsOf,
+  sourceNumber,
 } from "./chunks.js";
 import { Journal, type JournalOptions } from "./journal.js";
 import { journalSchema, type PlacedSlots, PointRecord } from "./journal-table.js";
@@ -52,9 +52,9 @@ export interface SqliteSeriesStore extends SeriesStore {
   close(): Promise<void>;
 }
 
-/** A column with the plane to write it to. */
-interface PlaneColumn {
-  readonly plane: Plane;
+/** A column with the source to write it to. */
+interface SourceColumn {
+  readonly source: ValueSource;
   readonly column: SlotColumn;
 }
 
@@ -73,7 +73,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     "DELETE FROM series WHERE id = ? AND NOT EXISTS (SELECT 1 FROM chunk WHERE id >= ? AND id < ?)",
   );
 
-  const append = groupedCalls<PlaneColumn, void>(
+  const append = groupedCalls<SourceColumn, void>(
     async (columns) => {
       await journal.waitForRoom();
       forgettingIds(() => journal.append(() => PointRecord.of(columns.flatMap(placed))));
@@ -87,11 +87,11 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   );
 
   /** Returns a column's slots under its series' number, which a new series gets here. */
-  function placed({ plane, column: { series, from, values } }: PlaneColumn): PlacedSlots[] {
+  function placed({ source, column: { series, from, values } }: SourceColumn): PlacedSlots[] {
     const { start, end } = savedRange(values);
     if (start === end) return [];
     const slot = from / series.dimension.slotMs + start;
-    return [{ series: ids.findOrAdd(series), plane: planeNumber[plane], slot, values: values.subarray(start, end) }];
+    return [{ series: ids.findOrAdd(series), source: sourceNumber[source], slot, values: values.subarray(start, end) }];
   }
 
   /** Forgets the numbers of series added by a transaction that fails. */
@@ -115,11 +115,11 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   }
 
   /** Returns false, with nothing written, if one of the chunks is damaged: the write then goes to the journal. */
-  function writeChunks(plane: Plane, columns: readonly SlotColumn[]): boolean {
+  function writeChunks(source: ValueSource, columns: readonly SlotColumn[]): boolean {
     try {
       forgettingIds(() =>
         inTransaction(db, () => {
-          for (const column of columns) writeColumn(plane, column);
+          for (const column of columns) writeColumn(source, column);
         }),
       );
       return true;
@@ -141,16 +141,16 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   return {
     chunkSlots: CHUNK_SLOTS,
 
-    async write(plane, columns) {
-      if (!areForChunks(columns) || !writeChunks(plane, columns))
-        await append(columns.map((column) => ({ plane, column })));
+    async write(source, columns) {
+      if (!areForChunks(columns) || !writeChunks(source, columns))
+        await append(columns.map((column) => ({ source, column })));
     },
 
-    async read(windows, plane) {
+    async read(windows, source) {
       const columns: Float64Array[] = [];
       const pause = pauses();
       for (const window of windows) {
-        const column = isSum(window.series) ? await readSum(window, pause) : readWindow(window, plane);
+        const column = isSum(window.series) ? await readSum(window, pause) : readWindow(window, source);
         columns.push(column);
         await pause(column.length);
       }
@@ -211,12 +211,12 @@ function refuseDamaged(db: Database, table: string): void {
   throw new StartError(`The table ${table} in metrics.db is damaged (${reason}): put back a backup of the file`);
 }
 
-/** Reads the slots of one window into a column: of one plane, or of both. */
+/** Reads the slots of one window into a column: of one source, or of both. */
 function windowReader(
   db: Database,
   ids: SeriesIds,
   journal: Journal,
-): (window: SeriesWindow, plane?: Plane) => Float64Array {
+): (window: SeriesWindow, source?: ValueSource) => Float64Array {
   const readChunks = db.prepare(`SELECT ${SLOT_ROW} FROM chunk WHERE id BETWEEN ? AND ? ORDER BY id`);
 
   function readable(row: SlotRow): RowSlots {
@@ -237,7 +237,7 @@ function windowReader(
     return layers.sort((a, b) => a.row - b.row);
   }
 
-  return (window, plane) => {
+  return (window, source) => {
     const { series, from, to } = window;
     const column = new Float64Array((to - from) / series.dimension.slotMs).fill(Number.NaN);
     const id = ids.find(series);
@@ -245,7 +245,7 @@ function windowReader(
     const { first, last } = chunksOf(window);
     let lastChunk = -1;
     for (const layer of layersOf(id, rowOf(id, first), rowOf(id, last + 1) - 1)) {
-      if (plane !== undefined && layer.row % PLANES !== planeNumber[plane]) continue;
+      if (source !== undefined && layer.row % SOURCES !== sourceNumber[source]) continue;
       const chunk = chunkOf(layer.row, id);
       const start = chunk * CHUNK_SLOTS + layer.first - from / series.dimension.slotMs;
       const skip = Math.max(0, -start);
@@ -260,10 +260,10 @@ function windowReader(
 }
 
 /** Writes a column into its chunks, inside the caller's transaction. */
-function columnWriter(db: Database, ids: SeriesIds): (plane: Plane, column: SlotColumn) => void {
+function columnWriter(db: Database, ids: SeriesIds): (source: ValueSource, column: SlotColumn) => void {
   const writeChunk = chunkWriter(db);
 
-  return (plane, { series, from, values }) => {
+  return (source, { series, from, values }) => {
     const { start, end } = savedRange(values);
     if (start === end) return;
     const { slotMs } = series.dimension;
@@ -272,7 +272,7 @@ function columnWriter(db: Database, ids: SeriesIds): (plane: Plane, column: Slot
     for (let chunk = first; chunk <= last; chunk += 1) {
       const at = chunk * CHUNK_SLOTS - from / slotMs;
       const part = values.subarray(Math.max(0, at), at + CHUNK_SLOTS);
-      writeChunk(rowOf(id, chunk) + planeNumber[plane], part, Math.max(0, -at));
+      writeChunk(rowOf(id, chunk) + sourceNumber[source], part, Math.max(0, -at));
     }
   };
 }
