@@ -36,12 +36,12 @@ export interface CatalogueStore {
   segmentIds(after: string | undefined, limit: number): Promise<string[]>;
   /**
    * Removes the segment at `at` (Unix ms) unless an experience names it (`in-use`); `absent`: there is none. Once it
-   * resolves, every statement about the segment that was stored before is void: no profile has it and nothing counts
+   * resolves, every update of the segment that was stored before is void: no profile has it and nothing counts
    * it. A segment that is put or named again has only the members that are stored later.
    */
   deleteSegment(id: string, at: number): Promise<"deleted" | "absent" | "in-use">;
   /**
-   * Removes void statements from the store, at most a thousand of a segment per call, so that a stop need not wait for
+   * Removes void updates from the store, at most a thousand of a segment per call, so that a stop need not wait for
    * all of them. Returns true if more may be left. A call that rejects may have removed a part. Safe to repeat.
    */
   endMemberships(): Promise<boolean>;

@@ -93,7 +93,7 @@ export interface EntityAnswer {
   };
 }
 
-/** A segment of an entity, and the newest statement about it. */
+/** A segment of an entity, and the newest update about it. */
 export interface ExplainedMembership {
   id: string;
   name: string;

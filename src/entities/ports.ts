@@ -2,8 +2,8 @@ import type { SegmentDeletions } from "./profile/deleted-segments.js";
 import type { Binding, EntityId, StoredEntity } from "./profile/entity.js";
 import type { IdentityHash } from "./profile/identity.js";
 
-/** Estimated memory of a statement about a segment, for the `maxBytes` of `EntityStore.load`. */
-export const STATEMENT_BYTES = 100;
+/** Estimated memory of an update of a segment, for the `maxBytes` of `EntityStore.load`. */
+export const UPDATE_BYTES = 100;
 
 /** Bytes of profiles that a read returns at once: see `EntityStore.load`. */
 export const PAGE_BYTES = 1_048_576;
@@ -26,7 +26,7 @@ export interface CutOff {
 export interface ProfileChange {
   /** The state to store. Its `revision` is that of the state it is based on (0: new). */
   readonly entity: StoredEntity;
-  /** Segments with a new statement in `entity.memberships`. */
+  /** Segments with a new update in `entity.memberships`. */
   readonly changedSegments: ReadonlySet<string>;
   /**
    * Segments whose number of members changes, by how many: 1 if the person joins, -1 for each member who leaves. Of
@@ -85,8 +85,8 @@ export interface EntityStore {
   /**
    * Returns the live profiles with these ids, in the order of the ids: all of them if they fit into `maxBytes`
    * (`PAGE_BYTES` if absent), otherwise the first ones that fit, at least one. Each counts the bytes of its encrypted
-   * document and `STATEMENT_BYTES` per statement. Omits profiles that an accepted deletion covers or that were merged
-   * into another, and void statements (see `validMemberships`).
+   * document and `UPDATE_BYTES` per update. Omits profiles that an accepted deletion covers or that were merged
+   * into another, and void updates (see `validMemberships`).
    */
   load(ids: readonly EntityId[], maxBytes?: number): Promise<LoadedEntities>;
 
@@ -191,7 +191,7 @@ export interface MembershipIndex {
   overlap(a: string, b: string): Promise<number>;
   /**
    * Returns the ids of at most `limit` members after the id `after`, in order. They may include a profile whose
-   * statement is void. The cost of a page depends neither on its position nor
+   * update is void. The cost of a page depends neither on its position nor
    * on the number of other profiles.
    */
   members(segment: string, after: EntityId | undefined, limit: number): Promise<EntityId[]>;

@@ -2,7 +2,7 @@ import type { Experience, Mark, Segment } from "../catalogue/ports.js";
 import type { Deletion } from "../deletions/deletion.js";
 import type { HistoryMessage, IdempotentRequest } from "../entities/ports.js";
 import type { SegmentDeletion } from "../entities/profile/deleted-segments.js";
-import type { EntityId, StatementVersion, StoredEntity } from "../entities/profile/entity.js";
+import type { EntityId, StoredEntity, UpdateVersion } from "../entities/profile/entity.js";
 import type { ApiKey } from "../keys/api-key.js";
 import type { SeriesStore, SeriesWindow } from "../metrics/ports.js";
 
@@ -48,10 +48,10 @@ export interface EntityKeyRecord extends CopyRecord {
   readonly key: Uint8Array | undefined;
 }
 
-/** A live profile; its statements are sorted by segment. */
+/** A live profile; its updates are sorted by segment. */
 export type EntityRecord = Omit<StoredEntity, "memberships"> & {
-  readonly fullSince: StatementVersion | undefined;
-  readonly statements: readonly ({ readonly segment: string; readonly member: boolean } & StatementVersion)[];
+  readonly fullSince: UpdateVersion | undefined;
+  readonly updates: readonly ({ readonly segment: string; readonly member: boolean } & UpdateVersion)[];
 };
 
 /** `id` is the hash; `entity` its profile. */
@@ -153,17 +153,17 @@ export interface SeriesTarget {
 
 /** A profile in its copied form: lists instead of maps, sorted if their order has no meaning. */
 export function entityRecord({ memberships, ...entity }: StoredEntity): EntityRecord {
-  const statements = Array.from(memberships.statements, ([segment, statement]) => ({ segment, ...statement }));
+  const updates = Array.from(memberships.updates, ([segment, update]) => ({ segment, ...update }));
   return {
     ...entity,
     bindings: [...entity.bindings].sort((a, b) => (a.hash < b.hash ? -1 : 1)),
     mergedIds: [...entity.mergedIds].sort(),
     fullSince: memberships.fullSince,
-    statements: statements.sort((a, b) => (a.segment < b.segment ? -1 : 1)),
+    updates: updates.sort((a, b) => (a.segment < b.segment ? -1 : 1)),
   };
 }
 
-export function storedEntity({ fullSince, statements, ...entity }: EntityRecord): StoredEntity {
-  const bySegment = new Map(statements.map(({ segment, ...statement }) => [segment, statement]));
-  return { ...entity, memberships: { fullSince, statements: bySegment } };
+export function storedEntity({ fullSince, updates, ...entity }: EntityRecord): StoredEntity {
+  const bySegment = new Map(updates.map(({ segment, ...update }) => [segment, update]));
+  return { ...entity, memberships: { fullSince, updates: bySegment } };
 }

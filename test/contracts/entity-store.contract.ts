@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
 import type { ScopeSnapshot } from "../../src/deletions/ports.js";
-import { PAGE_BYTES, STATEMENT_BYTES } from "../../src/entities/ports.js";
+import { PAGE_BYTES, UPDATE_BYTES } from "../../src/entities/ports.js";
 import type { StoredEntity } from "../../src/entities/profile/entity.js";
 import type { EntityStores } from "../../src/stores/stores.js";
 import { changeOf, commitOf, freshEntity, keep, messageFor, newEntityId, newHash } from "../support/commits.js";
@@ -74,7 +74,7 @@ export function entityStoreContract(
         ids.push((await keep(stores.entities, large, { said: [{ add }] })).id);
       }
       ids.sort();
-      const own = 5_000 + 10 * STATEMENT_BYTES;
+      const own = 5_000 + 10 * UPDATE_BYTES;
       for (const [maxBytes, fit] of [
         [3 * own, 3],
         [3 * own - 1, 2],
@@ -255,7 +255,7 @@ export function entityStoreContract(
       const merge = changeOf({ ...root, mergedIds: [other.id] }, [{ add: [segment] }], mergedFrom);
       expect(await commit([merge])).to.equal(false);
       expect(await stores.memberships.sizes([segment])).to.deep.equal([0]);
-      expect((await stored(root.id))?.memberships.statements.has(segment)).to.equal(false);
+      expect((await stored(root.id))?.memberships.updates.has(segment)).to.equal(false);
     });
 
     it("merges no profile that has changed since the merge was planned", async () => {
@@ -394,7 +394,7 @@ export function entityStoreContract(
     it("keeps a profile with 10,000 segments", async () => {
       const add = Array.from({ length: 10_000 }, (_, at) => `of many ${at}`);
       const kept = await keep(stores.entities, freshEntity([newHash()]), { said: [{ add }] });
-      expect((await stored(kept.id))?.memberships.statements.size).to.equal(10_000);
+      expect((await stored(kept.id))?.memberships.updates.size).to.equal(10_000);
     });
   });
 }

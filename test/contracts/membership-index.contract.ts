@@ -33,8 +33,8 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       if (entity === undefined) throw new Error("profiles stay");
       return entity;
     };
-    /** Ids of the segments that a profile has a statement about. */
-    const stated = async (entity: { readonly id: string }) => [...(await stored(entity)).memberships.statements.keys()];
+    /** Ids of the segments that a profile has an update about. */
+    const stated = async (entity: { readonly id: string }) => [...(await stored(entity)).memberships.updates.keys()];
     const at = (time: number, arrival = time) => ({ time, arrival, position: 0 });
     const DELETED_AT = 10_000;
     /** Arrivals by clocks that are behind that of the deletion, and ahead of it. */
@@ -86,8 +86,8 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
     });
 
     for (const [when, settle] of [
-      ["before void statements are removed", async () => {}],
-      ["after void statements are removed", removeVoid],
+      ["before void updates are removed", async () => {}],
+      ["after void updates are removed", removeVoid],
     ] as const) {
       describe(`a segment that was deleted, ${when}`, () => {
         for (const version of [BEHIND, AHEAD]) {
@@ -167,7 +167,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       });
     }
 
-    it("removes the void statements of thousands of members in several calls", async () => {
+    it("removes the void updates of thousands of members in several calls", async () => {
       const segment = newSegment();
       const { deletions } = await opened.stores.entities.find([], 0, [segment]);
       const changes = Array.from({ length: 2_500 }, () => changeOf(freshEntity(), [{ add: [segment] }], [], deletions));

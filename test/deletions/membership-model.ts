@@ -39,7 +39,7 @@ export class MembershipModel {
     expect(segmentsWith((number) => this.#some(number))).to.include.members([...segments]);
   }
 
-  /** Whether the statement is valid, whichever time of storing the message counts. */
+  /** Whether the update is valid, whichever time of storing the message counts. */
   #every(number: number): boolean {
     const deletions = this.#deletions.get(this.#segmentOf(number)) ?? [];
     return (this.#stated.get(number) ?? []).every(({ message, during }) =>
@@ -47,7 +47,7 @@ export class MembershipModel {
     );
   }
 
-  /** Whether the statement may be valid. */
+  /** Whether the update may be valid. */
   #some(number: number): boolean {
     const deletions = this.#deletions.get(this.#segmentOf(number)) ?? [];
     return (this.#stated.get(number) ?? []).some(({ message, during }) =>

@@ -30,7 +30,7 @@ describe("a batch about large profiles", () => {
   let loaded: number[];
   /** Identities of each call that looked them up. */
   let lookedUp: number[];
-  /** Changed statements about segments of each commit. */
+  /** Changed updates of segments of each commit. */
   let changed: number[];
 
   beforeEach(async () => {
@@ -117,7 +117,7 @@ describe("a batch about large profiles", () => {
     expect(turns).to.be.at.least(10);
   });
 
-  it("lets other work run while thousands of statements about segments are applied", async function () {
+  it("lets other work run while thousands of updates of segments are applied", async function () {
     this.timeout(60_000);
     const segments = Array.from({ length: 1_000 }, (_, at) => `s${at}`);
     const batch = Array.from({ length: 100 }, (_, at) => ({ _uid: `u${at}`, at: LONG_AGO, segments }));

@@ -63,7 +63,7 @@ describe("messages about entities", () => {
   });
 
   it("end the same in one batch as one by one", async () => {
-    const statement = fc.record({
+    const update = fc.record({
       who: fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"), { minLength: 1, maxLength: 2 }),
       at: fc.integer({ min: 1, max: 4 }),
       set: fc.constantFrom("x", "y"),
@@ -78,11 +78,11 @@ describe("messages about entities", () => {
       ),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(statement, { minLength: 1, maxLength: 8 }), async (statements) => {
+      fc.asyncProperty(fc.array(update, { minLength: 1, maxLength: 8 }), async (updates) => {
         const results: unknown[] = [];
-        for (const batchSize of [statements.length, 1, 3]) {
+        for (const batchSize of [updates.length, 1, 3]) {
           serial += 1;
-          const messages = statements.map(({ who, at, set, value, segments }) => {
+          const messages = updates.map(({ who, at, set, value, segments }) => {
             const said = segments === undefined ? {} : { segments };
             return { _uid: who.map(own), at: LONG_AGO + at, [set]: value, ...said };
           });

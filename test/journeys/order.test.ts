@@ -84,10 +84,8 @@ describe("P35: the order of requests decides, whatever the clocks of processes s
           for (const early of [{ add: ["S"] }, ["S"], { remove: ["S"] }, []]) {
             const [name, other, segment] = [newName(), newName(), newName()];
             const named = (list: readonly string[] | undefined) => list?.map(() => segment);
-            const statement = Array.isArray(early)
-              ? named(early)
-              : { add: named(early.add), remove: named(early.remove) };
-            await collect(first, { ...person(name), segments: statement });
+            const update = Array.isArray(early) ? named(early) : { add: named(early.add), remove: named(early.remove) };
+            await collect(first, { ...person(name), segments: update });
             await collect(first, { ...person(other), segments: [segment] });
             await remove(second, `/api/segment/${segment}`);
             expect(await sizeOf(first, segment)).to.equal(undefined);

@@ -25,7 +25,7 @@ export function freshEntity(hashes: readonly string[] = [], more: Partial<Stored
   };
 }
 
-/** Statements of one message about segments, at a time. */
+/** Updates of one message about segments, at a time. */
 export interface Said {
   readonly add?: readonly string[];
   readonly remove?: readonly string[];
@@ -33,7 +33,7 @@ export interface Said {
   readonly version?: Version;
 }
 
-/** The change of a profile by these statements. */
+/** The change of a profile by these updates. */
 export function changeOf(
   entity: StoredEntity,
   said: readonly Said[] = [],

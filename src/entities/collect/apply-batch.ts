@@ -42,14 +42,14 @@ const PAUSE_MS = 20;
 export const MERGE_BYTES = 8 * 1_048_576;
 
 /**
- * Maximum statements about segments that a commit of several messages changes. A full list or a merge may change many
+ * Maximum updates of segments that a commit of several messages changes. A full list or a merge may change many
  * more than it names.
  */
-export const MAX_STATEMENTS = 5_000;
+export const MAX_UPDATES = 5_000;
 
 /**
  * Applies messages to the history, the profiles and the counts in one commit. A batch takes several commits when its
- * profiles are too large to decrypt together or it changes too many statements about segments, so an earlier one may be
+ * profiles are too large to decrypt together or it changes too many updates of segments, so an earlier one may be
  * stored when this rejects. Skips suppressed messages and messages that are already stored. Resolves with the refused
  * messages, which are not stored. Rejects with `unavailable` when other writers keep changing the same profiles.
  */
@@ -70,7 +70,7 @@ export function applyBatch(
       }
       const plan = await planBatch(left, found, limits, dependencies);
       if (plan.messages.length === 0) return plan.refused;
-      if (part.length > 1 && changedStatements(plan) > MAX_STATEMENTS) return "too-large";
+      if (part.length > 1 && changedUpdates(plan) > MAX_UPDATES) return "too-large";
       if (await dependencies.entities.commit(await commitOf(dependencies, plan, found))) return plan.refused;
       left = left.map((message) => afterConflict(message, found));
       return undefined;
@@ -138,8 +138,8 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-function changedStatements({ profiles }: BatchPlan): number {
-  return profiles.reduce((sum, profile) => sum + profile.changedStatements, 0);
+function changedUpdates({ profiles }: BatchPlan): number {
+  return profiles.reduce((sum, profile) => sum + profile.changedUpdates, 0);
 }
 
 async function commitOf({ turns }: BatchDependencies, plan: BatchPlan, found: ReadableProfiles): Promise<Commit> {

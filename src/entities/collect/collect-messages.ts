@@ -4,7 +4,7 @@ import { ServiceError, type ServiceErrorOf, type ValidationIssue } from "../../e
 import type { EntityStore } from "../ports.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity } from "../profile/identity.js";
-import { applyBatch, type BatchDependencies, checkBatch, MAX_STATEMENTS, MERGE_BYTES } from "./apply-batch.js";
+import { applyBatch, type BatchDependencies, checkBatch, MAX_UPDATES, MERGE_BYTES } from "./apply-batch.js";
 import type { BatchMessage, Message, NewMessage } from "./message.js";
 import type { LimitReason, PlanLimits, RefusedMessage } from "./plan-batch.js";
 
@@ -39,7 +39,7 @@ const AT_ONCE = 4;
 /** Weight of a full batch: 500 messages of typical size. */
 export const MAX_BATCH_WEIGHT = 500;
 
-/** Limits of a batch. With `PROFILE_BYTES` and `MAX_STATEMENTS` they bound the time and memory of a commit. */
+/** Limits of a batch. With `PROFILE_BYTES` and `MAX_UPDATES` they bound the time and memory of a commit. */
 const MAX_BYTES = 1_048_576;
 const MAX_IDENTITIES = 1_000;
 
@@ -49,8 +49,8 @@ const MAX_IDENTITIES = 1_000;
  */
 export function weightOf(bytes: number, message: Message | undefined): number {
   const { identities = [], segments: { add, remove } = { add: [], remove: [] } } = message ?? {};
-  const statements = (add.length + remove.length) / MAX_STATEMENTS;
-  const share = Math.max(bytes / MAX_BYTES, identities.length / MAX_IDENTITIES, statements);
+  const updates = (add.length + remove.length) / MAX_UPDATES;
+  const share = Math.max(bytes / MAX_BYTES, identities.length / MAX_IDENTITIES, updates);
   return Math.max(1, share * MAX_BATCH_WEIGHT);
 }
 

@@ -5,7 +5,7 @@ import type { Table } from "../profile/entity-tables.js";
 import type { Identity, IdentityHash } from "../profile/identity.js";
 
 /** Segments in a message: the full list (`full`, in `add`), or the segments entered and left. */
-export interface SegmentStatement {
+export interface SegmentUpdates {
   readonly add: readonly string[];
   readonly remove: readonly string[];
   readonly full: boolean;
@@ -17,7 +17,7 @@ export interface Message {
   readonly identities: readonly Identity[];
   /** Values by name; null removes the attribute. */
   readonly attributes: readonly (readonly [name: string, value: Json])[];
-  readonly segments: SegmentStatement | undefined;
+  readonly segments: SegmentUpdates | undefined;
   /** The message as sent. */
   readonly body: { readonly [name: string]: Json };
 }

@@ -4,7 +4,7 @@ import { hasAtMost } from "../../text.js";
 import type { Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
 import { type Identity, identityField, identityKey, identityOf } from "../profile/identity.js";
-import type { Message, SegmentStatement } from "./message.js";
+import type { Message, SegmentUpdates } from "./message.js";
 
 /** Rules for the messages of one request. */
 export interface MessageRules {
@@ -137,18 +137,18 @@ export interface SegmentIdRule {
 /** Maximum segments per message. */
 export const MOST_SEGMENTS = 1_000;
 
-/** Parses the `segments` of a message. A list is the full list; absent or null means no statement. */
-export function parseSegments(json: Json | undefined, rule: SegmentIdRule): SegmentStatement | undefined {
+/** Parses the `segments` of a message. A list is the full list; absent or null means no update. */
+export function parseSegments(json: Json | undefined, rule: SegmentIdRule): SegmentUpdates | undefined {
   if (json === undefined || json === null) return undefined;
   if (Array.isArray(json)) return { add: idsOf(json, rule), remove: [], full: true };
   if (typeof json !== "object" || Object.keys(json).some((name) => name !== "add" && name !== "remove")) {
     throw refuse('A list of segment ids, or { "add": [], "remove": [] }, is expected');
   }
   const { add, remove } = json as { add?: Json; remove?: Json };
-  const statement = { add: idsOf(add ?? [], rule), remove: idsOf(remove ?? [], rule), full: false };
-  const removed = new Set(statement.remove);
-  if (statement.add.some((id) => removed.has(id))) throw refuse("A segment is both added and removed");
-  return statement;
+  const update = { add: idsOf(add ?? [], rule), remove: idsOf(remove ?? [], rule), full: false };
+  const removed = new Set(update.remove);
+  if (update.add.some((id) => removed.has(id))) throw refuse("A segment is both added and removed");
+  return update;
 }
 
 function idsOf(json: Json, rule: SegmentIdRule): readonly string[] {

@@ -123,7 +123,7 @@ export type LimitReason =
 export interface PlanLimits {
   /** Maximum bytes of a profile's document. */
   readonly entityBytes: number;
-  /** Maximum segments with a statement per profile, and maximum bytes of their ids. */
+  /** Maximum segments with an update per profile, and maximum bytes of their ids. */
   readonly segments: number;
   readonly segmentBytes: number;
 }

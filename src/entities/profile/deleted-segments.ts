@@ -10,7 +10,7 @@ export interface SegmentDeletion {
 
 /** Deletions of segments, as a batch is planned from them. */
 export interface SegmentDeletions {
-  /** Generation of the newest deletion of any segment; 0: none. Statements of the batch belong to it. */
+  /** Generation of the newest deletion of any segment; 0: none. Updates of the batch belong to it. */
   readonly newest: number;
   /** The last deletion of each segment, by id; segments that were never deleted are absent. */
   readonly bySegment: ReadonlyMap<string, SegmentDeletion>;
@@ -25,18 +25,18 @@ export function isBeforeDeletion(version: Version, deletion: SegmentDeletion | u
 }
 
 /**
- * Returns the memberships without void statements, which were stored before the deletion of their segment.
+ * Returns the memberships without void updates, which were stored before the deletion of their segment.
  * `generations` has the generation of each segment's last deletion.
  */
 export function validMemberships(memberships: Memberships, generations: ReadonlyMap<string, number>): Memberships {
   if (generations.size === 0) return memberships;
-  const valid = [...memberships.statements].filter(
+  const valid = [...memberships.updates].filter(
     ([segment, { generation }]) => generation >= (generations.get(segment) ?? 0),
   );
-  return { ...memberships, statements: new Map(valid) };
+  return { ...memberships, updates: new Map(valid) };
 }
 
-/** Returns whether a commit has statements about segments, or may add segments to the catalogue. */
+/** Returns whether a commit has updates of segments, or may add segments to the catalogue. */
 export function namesSegments(commit: {
   readonly profiles: readonly { readonly changedSegments: ReadonlySet<string> }[];
   readonly segments: readonly unknown[];

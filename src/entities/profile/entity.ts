@@ -3,7 +3,7 @@ import type { IdentityHash } from "./identity.js";
 /** 32 lower-case hex characters, random, never used twice and never personal. */
 export type EntityId = string;
 
-/** Orders statements: newest event time wins, then the later arrival, then the later position in its request. */
+/** Orders updates: newest event time wins, then the later arrival, then the later position in its request. */
 export interface Version {
   /** Event time, Unix ms; the arrival where the message names none. */
   readonly time: number;
@@ -28,28 +28,28 @@ export interface Binding {
   readonly since: number;
 }
 
-/** Version of a statement about segments. */
-export interface StatementVersion extends Version {
-  /** Generation of the newest segment deletion before the statement was stored; see `SegmentDeletions`. */
+/** Version of an update of segments. */
+export interface UpdateVersion extends Version {
+  /** Generation of the newest segment deletion before the update was stored; see `SegmentDeletions`. */
   readonly generation: number;
 }
 
-/** The newest statement about an entity and a segment. */
-export interface MembershipStatement extends StatementVersion {
+/** The newest update of an entity and a segment. */
+export interface MembershipUpdate extends UpdateVersion {
   readonly member: boolean;
 }
 
-/** All statements about an entity's segments. */
+/** All updates of an entity's segments. */
 export interface Memberships {
   /**
    * Version of the newest full list, which ends the older memberships that it omits. It does not concern segments that
    * were deleted after it was stored.
    */
-  readonly fullSince: StatementVersion | undefined;
+  readonly fullSince: UpdateVersion | undefined;
   /**
-   * Statements by segment id, including segments that the entity left, so that an older message cannot restore them.
+   * Updates by segment id, including segments that the entity left, so that an older message cannot restore them.
    */
-  readonly statements: ReadonlyMap<string, MembershipStatement>;
+  readonly updates: ReadonlyMap<string, MembershipUpdate>;
 }
 
 /** An entity as stored. Only `sealed` contains personal data. */

@@ -1,18 +1,18 @@
-import type { SegmentStatement } from "../collect/message.js";
+import type { SegmentUpdates } from "../collect/message.js";
 import { isBeforeDeletion, type SegmentDeletions } from "./deleted-segments.js";
 import {
   compareVersions,
-  type MembershipStatement,
   type Memberships,
-  type StatementVersion,
+  type MembershipUpdate,
+  type UpdateVersion,
   type Version,
 } from "./entity.js";
 
-export const noMemberships: Memberships = { fullSince: undefined, statements: new Map() };
+export const noMemberships: Memberships = { fullSince: undefined, updates: new Map() };
 
 /** Returns the ids of the segments that the entity is in, in code unit order. */
-export function segmentsIn({ statements }: Memberships): string[] {
-  return [...statements].flatMap(([segment, { member }]) => (member ? [segment] : [])).sort();
+export function segmentsIn({ updates }: Memberships): string[] {
+  return [...updates].flatMap(([segment, { member }]) => (member ? [segment] : [])).sort();
 }
 
 /**
@@ -20,35 +20,35 @@ export function segmentsIn({ statements }: Memberships): string[] {
  * a draft; never by 0.
  */
 export function movesTo(draft: MembershipDraft, before: readonly Memberships[]): (readonly [string, number])[] {
-  const merged = before.slice(1).flatMap(({ statements }) => [...statements.keys()]);
-  const { statements: after } = draft.memberships();
+  const merged = before.slice(1).flatMap(({ updates }) => [...updates.keys()]);
+  const { updates: after } = draft.memberships();
   const moves: (readonly [string, number])[] = [];
   for (const segment of merged.length === 0 ? draft.changed : new Set([...draft.changed, ...merged])) {
-    const members = before.filter(({ statements }) => statements.get(segment)?.member).length;
+    const members = before.filter(({ updates }) => updates.get(segment)?.member).length;
     const change = (after.get(segment)?.member ? 1 : 0) - members;
     if (change !== 0) moves.push([segment, change]);
   }
   return moves;
 }
 
-/** Memberships under construction: the newest statement per segment. The order of statements does not matter. */
+/** Memberships under construction: the newest update per segment. The order of updates does not matter. */
 export class MembershipDraft {
-  readonly #statements: Map<string, MembershipStatement>;
+  readonly #updates: Map<string, MembershipUpdate>;
   readonly #changed = new Set<string>();
   #moves = 0;
-  #fullSince: StatementVersion | undefined;
+  #fullSince: UpdateVersion | undefined;
 
-  constructor({ fullSince, statements }: Memberships = noMemberships) {
+  constructor({ fullSince, updates }: Memberships = noMemberships) {
     this.#fullSince = fullSince;
-    this.#statements = new Map(statements);
+    this.#updates = new Map(updates);
   }
 
   /**
-   * Applies the statements of one message. A newer full list that omits a segment ends the membership from that list's
-   * version on. A statement whose event is before the deletion of its segment has no effect.
+   * Applies the updates of one message. A newer full list that omits a segment ends the membership from that list's
+   * version on. An update whose event is before the deletion of its segment has no effect.
    */
   apply(
-    { add, remove, full }: SegmentStatement,
+    { add, remove, full }: SegmentUpdates,
     { time, arrival, position }: Version,
     { newest: generation, bySegment }: SegmentDeletions,
   ): void {
@@ -59,7 +59,7 @@ export class MembershipDraft {
     };
     if (full) {
       const listed = new Set(add);
-      for (const [segment, kept] of this.#statements) {
+      for (const [segment, kept] of this.#updates) {
         const isLeft = !listed.has(segment) && compareVersions(kept, version) < 0;
         if (isLeft) this.#set(segment, { ...version, member: false });
       }
@@ -69,32 +69,32 @@ export class MembershipDraft {
     for (const segment of add) say(segment, true);
   }
 
-  /** Merges the statements of an entity that is merged into this one. */
-  merge({ fullSince, statements }: Memberships): void {
-    for (const [segment, statement] of statements) this.#state(segment, statement);
+  /** Merges the updates of an entity that is merged into this one. */
+  merge({ fullSince, updates }: Memberships): void {
+    for (const [segment, update] of updates) this.#state(segment, update);
     if (fullSince !== undefined) this.#raiseFull(fullSince);
   }
 
-  /** Number of segments with a statement. */
+  /** Number of segments with an update. */
   get size(): number {
-    return this.#statements.size;
+    return this.#updates.size;
   }
 
   /** Returns the number of segments after adding these. */
   sizeWith(segments: Iterable<string>): number {
-    let size = this.#statements.size;
-    for (const segment of new Set(segments)) if (!this.#statements.has(segment)) size += 1;
+    let size = this.#updates.size;
+    for (const segment of new Set(segments)) if (!this.#updates.has(segment)) size += 1;
     return size;
   }
 
   /** Returns the bytes of all segment ids after adding these. */
   idBytesWith(segments: Iterable<string>): number {
     let bytes = 0;
-    for (const id of new Set([...this.#statements.keys(), ...segments])) bytes += Buffer.byteLength(id);
+    for (const id of new Set([...this.#updates.keys(), ...segments])) bytes += Buffer.byteLength(id);
     return bytes;
   }
 
-  /** Segments whose statement has changed. */
+  /** Segments whose update has changed. */
   get changed(): ReadonlySet<string> {
     return this.#changed;
   }
@@ -105,31 +105,31 @@ export class MembershipDraft {
   }
 
   memberships(): Memberships {
-    return { fullSince: this.#fullSince, statements: this.#statements };
+    return { fullSince: this.#fullSince, updates: this.#updates };
   }
 
-  #raiseFull(version: StatementVersion): void {
+  #raiseFull(version: UpdateVersion): void {
     if (this.#fullSince === undefined || compareVersions(this.#fullSince, version) < 0) this.#fullSince = version;
   }
 
   /** `deletedIn` is the generation of the segment's last deletion: an earlier full list does not concern it. */
-  #say(segment: string, statement: MembershipStatement, deletedIn: number): void {
-    const since = this.#statements.has(segment) ? undefined : this.#fullSince;
-    const isOutdated = since !== undefined && since.generation >= deletedIn && compareVersions(statement, since) < 0;
-    const { generation } = statement;
-    this.#state(segment, isOutdated ? { ...since, generation, member: false } : statement);
+  #say(segment: string, update: MembershipUpdate, deletedIn: number): void {
+    const since = this.#updates.has(segment) ? undefined : this.#fullSince;
+    const isOutdated = since !== undefined && since.generation >= deletedIn && compareVersions(update, since) < 0;
+    const { generation } = update;
+    this.#state(segment, isOutdated ? { ...since, generation, member: false } : update);
   }
 
-  /** If two statements have the same version, membership wins. */
-  #state(segment: string, statement: MembershipStatement): void {
-    const kept = this.#statements.get(segment);
-    const order = kept === undefined ? -1 : compareVersions(kept, statement);
-    if (order < 0 || (order === 0 && statement.member && !kept?.member)) this.#set(segment, statement);
+  /** If two updates have the same version, membership wins. */
+  #state(segment: string, update: MembershipUpdate): void {
+    const kept = this.#updates.get(segment);
+    const order = kept === undefined ? -1 : compareVersions(kept, update);
+    if (order < 0 || (order === 0 && update.member && !kept?.member)) this.#set(segment, update);
   }
 
-  #set(segment: string, statement: MembershipStatement): void {
-    if (statement.member !== (this.#statements.get(segment)?.member ?? false)) this.#moves += 1;
-    this.#statements.set(segment, statement);
+  #set(segment: string, update: MembershipUpdate): void {
+    if (update.member !== (this.#updates.get(segment)?.member ?? false)) this.#moves += 1;
+    this.#updates.set(segment, update);
     this.#changed.add(segment);
   }
 }

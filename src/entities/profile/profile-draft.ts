@@ -82,13 +82,13 @@ export class ProfileDraft {
     return `${this.id} ${this.#changes}`;
   }
 
-  /** Number of segments with a statement. */
+  /** Number of segments with an update. */
   get segments(): number {
     return this.#memberships.size;
   }
 
-  /** Number of segments whose statement has changed. */
-  get changedStatements(): number {
+  /** Number of segments whose update has changed. */
+  get changedUpdates(): number {
     return this.#memberships.changed.size;
   }
 

@@ -18,9 +18,9 @@ export interface ExplainDependencies {
 export interface SegmentReason {
   readonly id: string;
   readonly name: string;
-  /** Event time of the newest statement of the membership. */
+  /** Event time of the newest update of the membership. */
   readonly since: number;
-  /** Arrival of the message with that statement. */
+  /** Arrival of the message with that update. */
   readonly arrival: number;
   /** Stream of that message; undefined when the message is no longer stored. */
   readonly stream: string | undefined;
@@ -41,17 +41,17 @@ export function explainSegments({ entities, history, segments, hashIdentity }: E
     const entity = await liveHolder(entities, hashIdentity(table.name, identity));
     if (entity === undefined) return undefined;
     reserveUnlessSmall(memory, REASON_COPIES * storedBytes(entity));
-    const { statements } = entity.memberships;
+    const { updates } = entity.memberships;
     const ids = segmentsIn(entity.memberships);
     const said = new Map(
-      ids.flatMap((id) => statements.get(id) ?? []).map((one) => [`${one.arrival} ${one.position}`, one]),
+      ids.flatMap((id) => updates.get(id) ?? []).map((one) => [`${one.arrival} ${one.position}`, one]),
     );
     const [names, messages] = await Promise.all([segments.names(ids), history.at(idsOf(entity), [...said.values()])]);
     const streams = new Map(messages.map(({ arrival, position, stream }) => [`${arrival} ${position}`, stream]));
     return ids.flatMap((id) => {
-      const statement = statements.get(id);
-      if (statement === undefined) return [];
-      const { time, arrival, position } = statement;
+      const update = updates.get(id);
+      if (update === undefined) return [];
+      const { time, arrival, position } = update;
       return [{ id, name: names.get(id) ?? id, since: time, arrival, stream: streams.get(`${arrival} ${position}`) }];
     });
   };

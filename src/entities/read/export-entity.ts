@@ -114,7 +114,7 @@ async function profileLine(
       segments: ids.map((segment) => ({
         id: segment,
         name: names.get(segment) ?? segment,
-        since: memberships.statements.get(segment)?.time ?? 0,
+        since: memberships.updates.get(segment)?.time ?? 0,
       })),
     };
   });

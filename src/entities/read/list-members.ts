@@ -28,7 +28,7 @@ export interface Member {
   readonly identities: ReadonlyMap<string, readonly string[]>;
   /** Requested attributes by name, as in a read of the entity; undefined when none were requested. */
   readonly attributes: ReadonlyMap<string, Json> | undefined;
-  /** Event time of the newest statement of the membership, Unix ms. */
+  /** Event time of the newest update of the membership, Unix ms. */
   readonly since: number;
 }
 
@@ -99,12 +99,12 @@ export function listMembers(dependencies: MembersDependencies): ListMembers {
     const pause = dependencies.turns.pauses(PAUSE_MS);
     const shown: { readonly profile: StoredEntity; readonly member: Member }[] = [];
     for (const profile of profiles) {
-      const statement = profile.memberships.statements.get(segment);
-      if (statement?.member !== true) continue;
+      const update = profile.memberships.updates.get(segment);
+      if (update?.member !== true) continue;
       await pause();
       memory.refuseIfOver();
       const member = await openProfile(dependencies, keys, profile, memory, async (plain, pause): Promise<Member> => {
-        const since = statement.time;
+        const since = update.time;
         if (wanted === undefined)
           return { identities: valuesByField(decodeIdentities(plain).identities), attributes: undefined, since };
         const document = decodeDocument(plain);

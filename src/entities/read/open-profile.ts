@@ -1,6 +1,6 @@
 import type { YieldBudget } from "../../async/yielding.js";
 import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
-import { STATEMENT_BYTES } from "../ports.js";
+import { UPDATE_BYTES } from "../ports.js";
 import { open } from "../profile/encryption.js";
 import type { EntityId, StoredEntity } from "../profile/entity.js";
 
@@ -23,7 +23,7 @@ export const PAUSE_MS = 10;
 
 /** Returns the estimated memory of a stored profile, bytes. */
 export function storedBytes({ sealed, memberships }: StoredEntity): number {
-  return sealed.length + STATEMENT_BYTES * memberships.statements.size;
+  return sealed.length + UPDATE_BYTES * memberships.updates.size;
 }
 
 /** Reserves memory unless it is little; returns its release. */

@@ -117,7 +117,7 @@ function segmentPart(db: Db): PartTarget<SegmentRecord> {
       const kept = records.flatMap(({ id, segment }) => (segment === undefined ? [] : [{ ...segment, _id: id }]));
       const documents = kept.map(({ _id, name, table }) => ({ _id, name, table }));
       if (documents.length > 0) await segments.insertMany(documents, { ordered: false });
-      // A copied profile has no void statements to remove.
+      // A copied profile has no void updates to remove.
       const gone = records.flatMap(({ id, deletion }) =>
         deletion === undefined ? [] : [{ _id: id, deletedAt: deletion.at, generation: deletion.generation }],
       );

@@ -111,13 +111,13 @@ async function countLeavers(
   const generations = await endingGenerations(data);
   const members = entityCollectionsOf(data).entities.find(byIds(ids), {
     session,
-    projection: { fullSince: 1, statements: 1 },
+    projection: { fullSince: 1, updates: 1 },
     batchSize: ids.length + 1,
   });
   const segments = new Map(
     (await members.toArray()).map((document) => {
-      const { statements } = validMemberships(membershipsOf(document), generations);
-      return [document._id, [...statements].flatMap(([segment, { member }]) => (member ? [segment] : []))];
+      const { updates } = validMemberships(membershipsOf(document), generations);
+      return [document._id, [...updates].flatMap(([segment, { member }]) => (member ? [segment] : []))];
     }),
   );
   const counts = requests.flatMap(({ deletion, scope }) => {

@@ -16,7 +16,7 @@ interface RemovedSegment {
   readonly deletedAt: number;
   /** See `SegmentDeletion`. Absent in documents of version 1.0.0, which is 0. */
   readonly generation?: number;
-  /** End of the search for void statements, by the clock of the server; absent once none can be stored any more. */
+  /** End of the search for void updates, by the clock of the server; absent once none can be stored any more. */
   readonly lookUntil?: Date;
 }
 
@@ -40,7 +40,7 @@ export function deletionOf({ deletedAt, generation = 0 }: RemovedSegment): Segme
   return { at: deletedAt, generation };
 }
 
-/** Returns the generations of the segments whose void statements may still be stored. */
+/** Returns the generations of the segments whose void updates may still be stored. */
 export async function endingGenerations(db: Db): Promise<Map<string, number>> {
   const found = await removedSegmentsOf(db).find(isEnding).toArray();
   return new Map(found.map(({ _id, generation = 0 }) => [_id, generation]));
@@ -49,7 +49,7 @@ export async function endingGenerations(db: Db): Promise<Map<string, number>> {
 const isEnding: Filter<RemovedSegment> = { lookUntil: { $gt: new Date(0) } };
 
 /**
- * Minimum duration of the search for void statements after a deletion, ms. A commit that read the generation before a
+ * Minimum duration of the search for void updates after a deletion, ms. A commit that read the generation before a
  * deletion and is stored after it conflicts with nothing: a document that every commit writes would be contended. The
  * server aborts a transaction after a minute (`transactionLifetimeLimitSeconds`).
  */
@@ -67,11 +67,11 @@ export async function noteDeletion(db: Db, id: string, at: number, session: Clie
   await removedSegmentsOf(db).updateOne({ _id: id }, update, { session, upsert: true });
 }
 
-/** Filter for profiles with a void statement about the segment. */
-function voidStatements(segment: string, generation: number): Filter<EntityDocument> {
+/** Filter for profiles with a void update about the segment. */
+function voidUpdates(segment: string, generation: number): Filter<EntityDocument> {
   return {
     segments: { $in: [memberOf(segment), formerMemberOf(segment)] },
-    statements: { $elemMatch: { 0: segment, [GENERATION]: { $not: { $gte: generation } } } },
+    updates: { $elemMatch: { 0: segment, [GENERATION]: { $not: { $gte: generation } } } },
   };
 }
 
@@ -79,18 +79,18 @@ function voidStatements(segment: string, generation: number): Filter<EntityDocum
 const PROFILES_AT_ONCE = 200;
 const SEGMENTS_AT_ONCE = 100;
 
-/** Removes void statements from profiles, as `CatalogueStore.endMemberships` promises. */
+/** Removes void updates from profiles, as `CatalogueStore.endMemberships` promises. */
 export function voidRemoval(db: Db): () => Promise<boolean> {
   const { entities } = entityCollectionsOf(db);
   const removed = removedSegmentsOf(db);
 
   /** Returns true if more may be left. It takes a few queries, however many segments were deleted lately. */
   async function endSome(generations: readonly (readonly [string, number])[]): Promise<boolean> {
-    const either = generations.map(([id, generation]) => voidStatements(id, generation));
+    const either = generations.map(([id, generation]) => voidUpdates(id, generation));
     if ((await entities.countDocuments({ $or: either }, { limit: 1 })) > 0) {
       let isMore = false;
       for (const [id, generation] of generations)
-        isMore = (await removeStatements(db, id, voidStatements(id, generation))) === PROFILES_AT_ONCE || isMore;
+        isMore = (await removeUpdates(db, id, voidUpdates(id, generation))) === PROFILES_AT_ONCE || isMore;
       return isMore;
     }
     const ids = generations.map(([id]) => id);
@@ -109,18 +109,18 @@ export function voidRemoval(db: Db): () => Promise<boolean> {
 }
 
 /**
- * Removes the segment's statement from some of these profiles and returns their number. Each is changed only at the
- * revision that was read: it may have a valid statement by now.
+ * Removes the segment's update from some of these profiles and returns their number. Each is changed only at the
+ * revision that was read: it may have a valid update by now.
  */
-async function removeStatements(db: Db, segment: string, profiles: Filter<EntityDocument>): Promise<number> {
+async function removeUpdates(db: Db, segment: string, profiles: Filter<EntityDocument>): Promise<number> {
   const { entities } = entityCollectionsOf(db);
   const found = await entities.find(profiles, { projection: { revision: 1 }, limit: PROFILES_AT_ONCE }).toArray();
   if (found.length === 0) return 0;
   const named = [memberOf(segment), formerMemberOf(segment)].map((text) => ({ $literal: text }));
-  const others = { $ne: [{ $arrayElemAt: ["$$statement", 0] }, { $literal: segment }] };
+  const others = { $ne: [{ $arrayElemAt: ["$$update", 0] }, { $literal: segment }] };
   const forget = {
     segments: { $setDifference: ["$segments", named] },
-    statements: { $filter: { input: "$statements", as: "statement", cond: others } },
+    updates: { $filter: { input: "$updates", as: "update", cond: others } },
     revision: { $add: ["$revision", revisionAfter(0)] },
   };
   await entities.bulkWrite(
@@ -131,7 +131,7 @@ async function removeStatements(db: Db, segment: string, profiles: Filter<Entity
 }
 
 /**
- * Removes the statements that segment deletions of version 1.0.0 void and had not removed: those whose event or arrival
+ * Removes the updates that segment deletions of version 1.0.0 void and had not removed: those whose event or arrival
  * was not later. Run it before the first read. Safe to repeat and to run concurrently.
  */
 export async function endEarlierDeletions(db: Db): Promise<void> {
@@ -140,11 +140,11 @@ export async function endEarlierDeletions(db: Db): Promise<void> {
     const notLater = { $lte: deletedAt };
     const profiles: Filter<EntityDocument> = {
       segments: { $in: [memberOf(_id), formerMemberOf(_id)] },
-      statements: {
+      updates: {
         $elemMatch: { 0: _id, [GENERATION]: { $exists: false }, $or: [{ 2: notLater }, { 3: notLater }] },
       },
     };
-    while ((await removeStatements(db, _id, profiles)) > 0);
+    while ((await removeUpdates(db, _id, profiles)) > 0);
     await removed.updateOne({ _id, generation: { $exists: false } }, { $unset: { lookUntil: "" } });
   }
 }

@@ -1,13 +1,7 @@
 import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
 import type { ProfileChange } from "../../../entities/ports.js";
 import { validMemberships } from "../../../entities/profile/deleted-segments.js";
-import type {
-  Binding,
-  EntityId,
-  Memberships,
-  StatementVersion,
-  StoredEntity,
-} from "../../../entities/profile/entity.js";
+import type { Binding, EntityId, Memberships, StoredEntity, UpdateVersion } from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { byIds, type CollectionPlan, revisionAfter } from "../collection.js";
 
@@ -25,9 +19,9 @@ export interface EntityDocument {
   readonly bindings: readonly Binding[];
   readonly joined: readonly EntityId[];
   readonly sealed: Binary;
-  readonly fullSince: OptionalGeneration<StatementVersion> | null;
-  readonly statements: readonly StatementTuple[];
-  /** One text per statement, for the index: see `memberOf` and `formerMemberOf`. */
+  readonly fullSince: OptionalGeneration<UpdateVersion> | null;
+  readonly updates: readonly UpdateTuple[];
+  /** One text per update, for the index: see `memberOf` and `formerMemberOf`. */
   readonly segments: readonly string[];
   /** See `markedErased`. */
   readonly erased?: true;
@@ -36,7 +30,7 @@ export interface EntityDocument {
 /** Documents of version 1.0.0 have no generations, which are 0. */
 type OptionalGeneration<T extends { readonly generation: number }> = Omit<T, "generation"> & Partial<T>;
 
-type StatementTuple = readonly [
+type UpdateTuple = readonly [
   segment: string,
   member: boolean,
   time: number,
@@ -45,7 +39,7 @@ type StatementTuple = readonly [
   generation?: number,
 ];
 
-/** Place of the generation in a statement. */
+/** Place of the generation in an update. */
 export const GENERATION = 5;
 
 /** The entity of an identity. The hash is the `_id`, so an identity has one entity, on a sharded cluster too. */
@@ -76,8 +70,8 @@ export const formerMemberOf = (segment: string) => `-${segment}`;
 export function entityDocument(entity: StoredEntity, revision: number): EntityDocument {
   const { id: _id, table, born, sealed, memberships } = entity;
   const fullSince = memberships.fullSince ?? null;
-  const [identities, statements] = [identitiesIn(entity), statementsIn(memberships)];
-  return { _id, table, revision, born, ...identities, sealed: new Binary(sealed), fullSince, ...statements };
+  const [identities, updates] = [identitiesIn(entity), updatesIn(memberships)];
+  return { _id, table, revision, born, ...identities, sealed: new Binary(sealed), fullSince, ...updates };
 }
 
 /** Returns the fields of a stored profile that a commit changes. */
@@ -89,7 +83,7 @@ export function changedFields(change: ProfileChange): Partial<EntityDocument> {
     sealed: new Binary(sealed),
     fullSince: memberships.fullSince ?? null,
     ...(changedBindings.length + mergedFrom.length > 0 ? identitiesIn(entity) : {}),
-    ...(changedSegments.size > 0 ? statementsIn(memberships) : {}),
+    ...(changedSegments.size > 0 ? updatesIn(memberships) : {}),
   };
 }
 
@@ -97,10 +91,10 @@ function identitiesIn({ bindings, mergedIds }: StoredEntity): Pick<EntityDocumen
   return { bindings: bindings.map(({ hash, since }) => ({ hash, since })), joined: mergedIds };
 }
 
-function statementsIn({ statements }: Memberships): Pick<EntityDocument, "statements" | "segments"> {
-  const all = [...statements];
+function updatesIn({ updates }: Memberships): Pick<EntityDocument, "updates" | "segments"> {
+  const all = [...updates];
   return {
-    statements: all.map(([segment, { member, time, arrival, position, generation }]) => [
+    updates: all.map(([segment, { member, time, arrival, position, generation }]) => [
       segment,
       member,
       time,
@@ -124,7 +118,7 @@ export async function revisionsOf(
   return new Map((await entities.find(live, options).toArray()).map(({ _id, revision }) => [_id, revision]));
 }
 
-/** Returns the profile without void statements; see `validMemberships`. */
+/** Returns the profile without void updates; see `validMemberships`. */
 export function entityOf(document: EntityDocument, generations: ReadonlyMap<string, number> = new Map()): StoredEntity {
   const { _id: id, table, revision, born, bindings, joined, sealed } = document;
   const memberships = validMemberships(membershipsOf(document), generations);
@@ -140,14 +134,11 @@ export function entityOf(document: EntityDocument, generations: ReadonlyMap<stri
   };
 }
 
-export function membershipsOf({
-  fullSince,
-  statements,
-}: Pick<EntityDocument, "fullSince" | "statements">): Memberships {
+export function membershipsOf({ fullSince, updates }: Pick<EntityDocument, "fullSince" | "updates">): Memberships {
   return {
     fullSince: fullSince === null ? undefined : { ...fullSince, generation: fullSince.generation ?? 0 },
-    statements: new Map(
-      statements.map(([segment, member, time, arrival, position, generation = 0]) => [
+    updates: new Map(
+      updates.map(([segment, member, time, arrival, position, generation = 0]) => [
         segment,
         { member, time, arrival, position, generation },
       ]),

@@ -7,7 +7,7 @@ import {
   type LoadedEntities,
   PAGE_BYTES,
   type ProfileChange,
-  STATEMENT_BYTES,
+  UPDATE_BYTES,
 } from "../../../entities/ports.js";
 import { namesSegments, noSegmentDeletions } from "../../../entities/profile/deleted-segments.js";
 import type { EntityId } from "../../../entities/profile/entity.js";
@@ -126,7 +126,7 @@ async function documentsWithin(
   let bytes = 0;
   // Ending the loop early closes the cursor.
   for await (const document of cursor) {
-    bytes += document.sealed.length() + STATEMENT_BYTES * document.statements.length;
+    bytes += document.sealed.length() + UPDATE_BYTES * document.updates.length;
     if (bytes > maxBytes && documents.length > 0) return { documents, next: document._id };
     documents.push(document);
     await pace();
@@ -164,7 +164,7 @@ async function expectCutOffs(
   for (const hash of owners.keys()) if (now.get(hash)?.position !== cutOffs.get(hash)?.position) throw new Conflict();
 }
 
-/** Statements belong to the generation that this transaction reads: a deletion that it does not see voids them. */
+/** Updates belong to the generation that this transaction reads: a deletion that it does not see voids them. */
 async function expectGeneration({ data }: StoreDependencies, commit: Commit, session: ClientSession): Promise<void> {
   if (namesSegments(commit) && (await newestGeneration(data, { session })) !== commit.generation) throw new Conflict();
 }

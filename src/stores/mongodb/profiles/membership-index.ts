@@ -47,20 +47,20 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
 
     ...groupedErasure({
       async erase(ids) {
-        await entities.updateMany(byIds(ids), { $set: { segments: [], statements: [], fullSince: null } });
+        await entities.updateMany(byIds(ids), { $set: { segments: [], updates: [], fullSince: null } });
       },
       async held(ids) {
-        const named = { ...byIds(ids), $or: [{ "statements.0": { $exists: true } }, { fullSince: { $ne: null } }] };
+        const named = { ...byIds(ids), $or: [{ "updates.0": { $exists: true } }, { fullSince: { $ne: null } }] };
         return (await entities.find(named, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id);
       },
     }),
   };
 }
 
-/** Filter for the members of a segment, without void statements. */
+/** Filter for the members of a segment, without void updates. */
 function membersOf(segment: string, generations: ReadonlyMap<string, number>): Filter<EntityDocument> {
   const members = { segments: memberOf(segment) };
   const generation = generations.get(segment);
   if (generation === undefined) return members;
-  return { ...members, statements: { $elemMatch: { 0: segment, [GENERATION]: { $gte: generation } } } };
+  return { ...members, updates: { $elemMatch: { 0: segment, [GENERATION]: { $gte: generation } } } };
 }

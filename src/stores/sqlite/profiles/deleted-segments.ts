@@ -2,7 +2,7 @@ import type { SegmentDeletion, SegmentDeletions } from "../../../entities/profil
 import { type Database, withoutSync } from "../connection.js";
 
 /**
- * `segment_removed`: the last deletion of each segment (see `SegmentDeletion`), and whether void statements about it
+ * `segment_removed`: the last deletion of each segment (see `SegmentDeletion`), and whether void updates about it
  * may still be stored. Rows stay: full lists that are older than a deletion are compared with it.
  */
 export const deletedSegmentsSchema = `
@@ -12,7 +12,7 @@ export const deletedSegmentsSchema = `
   CREATE INDEX IF NOT EXISTS segment_ending ON segment_removed (id) WHERE ending = 1;
   CREATE INDEX IF NOT EXISTS segment_generation ON segment_removed (generation);`;
 
-/** From layout 1, in which statements were void whose event or arrival was not after the deletion: it removes them. */
+/** From layout 1, in which updates were void whose event or arrival was not after the deletion: it removes them. */
 export const deletedSegmentsMigration = `
   DELETE FROM membership WHERE EXISTS (SELECT 1 FROM segment_removed AS removed
     WHERE removed.id = segment AND ending = 1 AND (time <= deleted_at OR arrival <= deleted_at));
@@ -38,7 +38,7 @@ export function segmentDeletions(db: Database) {
     /** Returns the generation of the newest deletion of any segment; 0: none. */
     newest,
 
-    /** Returns the generations of the segments whose void statements may still be stored. */
+    /** Returns the generations of the segments whose void updates may still be stored. */
     ending: () => new Map((findEnding.all() as unknown as Row[]).map(({ id, generation }) => [id, generation])),
 
     of(segments: readonly string[]): SegmentDeletions {
@@ -53,12 +53,12 @@ export function segmentDeletions(db: Database) {
   };
 }
 
-/** Statements read by one step of a removal; other requests run between steps. */
+/** Updates read by one step of a removal; other requests run between steps. */
 const AT_ONCE = 1_000;
 
 /**
- * Removes void statements, one step per call, segment by segment; returns false if none is left. No commit stores a
- * void statement after the deletion, so each statement is read once, unless the process restarts.
+ * Removes void updates, one step per call, segment by segment; returns false if none is left. No commit stores a
+ * void update after the deletion, so each update is read once, unless the process restarts.
  */
 export function voidRemoval(db: Database): () => boolean {
   const findEnding = db.prepare("SELECT id, generation FROM segment_removed WHERE ending = 1 LIMIT 1");

@@ -4,7 +4,7 @@ import {
   type LoadedEntities,
   PAGE_BYTES,
   type ProfileChange,
-  STATEMENT_BYTES,
+  UPDATE_BYTES,
 } from "../../../entities/ports.js";
 import { namesSegments, noSegmentDeletions } from "../../../entities/profile/deleted-segments.js";
 import {
@@ -153,11 +153,11 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     return { rows, areAll: true };
   }
 
-  /** Returns the first of these rows that fit into `maxBytes` with their statements; at least one. */
+  /** Returns the first of these rows that fit into `maxBytes` with their updates; at least one. */
   function withMemberships(rows: readonly EntityRow[], maxBytes: number) {
     for (let first = rows; ; first = first.slice(0, Math.ceil(first.length / 2))) {
       const bytes = first.reduce((sum, { sealed }) => sum + sealed.length, 0);
-      const most = first.length > 1 ? Math.floor((maxBytes - bytes) / STATEMENT_BYTES) : Number.POSITIVE_INFINITY;
+      const most = first.length > 1 ? Math.floor((maxBytes - bytes) / UPDATE_BYTES) : Number.POSITIVE_INFINITY;
       const known = memberships.of(JSON.stringify(first.map(({ id }) => id)), most);
       if (known !== undefined) return { first, known };
     }
@@ -220,7 +220,7 @@ function entityOf(row: EntityRow, bindings: readonly Binding[], memberships: Mem
     born: row.born,
     bindings,
     mergedIds: JSON.parse(row.merged) as EntityId[],
-    memberships: memberships ?? { fullSince: undefined, statements: new Map() },
+    memberships: memberships ?? { fullSince: undefined, updates: new Map() },
     sealed: row.sealed,
   };
 }

@@ -1,15 +1,15 @@
 import { pacer } from "../../../async/yielding.js";
 import type { MembershipIndex } from "../../../entities/ports.js";
 import { validMemberships } from "../../../entities/profile/deleted-segments.js";
-import type { EntityId, MembershipStatement, Memberships, StatementVersion } from "../../../entities/profile/entity.js";
+import type { EntityId, Memberships, MembershipUpdate, UpdateVersion } from "../../../entities/profile/entity.js";
 import { moveCounts, type SegmentMove } from "../../../metrics/move-counts.js";
 import { type Database, inTransaction, sharingCommits } from "../connection.js";
 import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";
 
 /**
- * `membership`: the newest statement for each (entity, segment) ever named. `membership_full`: the newest full list of
- * an entity; it ends memberships of older statements.
+ * `membership`: the newest update for each (entity, segment) ever named. `membership_full`: the newest full list of
+ * an entity; it ends memberships of older updates.
  */
 export const membershipSchema = `
   CREATE TABLE IF NOT EXISTS membership (
@@ -60,20 +60,20 @@ export function membershipRemoval(db: Database): (entities: readonly EntityId[],
   const left = db.prepare(`SELECT segment FROM membership LEFT JOIN segment_removed ON id = segment AND ending = 1
     WHERE entity = ? AND member = 1 AND membership.generation >= coalesce(segment_removed.generation, 0)`);
   const addCount = db.prepare(addSlotCount);
-  const statements = db.prepare("DELETE FROM membership WHERE entity = ?");
+  const updates = db.prepare("DELETE FROM membership WHERE entity = ?");
   const fullLists = db.prepare("DELETE FROM membership_full WHERE entity = ?");
   return (entities, at) => {
     const moves: SegmentMove[] = [];
     for (const entity of entities) {
       for (const { segment } of left.all(entity) as { segment: string }[]) moves.push([segment, -1]);
-      statements.run(entity);
+      updates.run(entity);
       fullLists.run(entity);
     }
     for (const { stream, slot, count } of moveCounts(moves, at)) addCount.run(stream, slot, count);
   };
 }
 
-/** Members counted by one step from the index, and by one that reads their statements. */
+/** Members counted by one step from the index, and by one that reads their updates. */
 const COUNTED_AT_ONCE = 50_000;
 const COMPARED_AT_ONCE = 10_000;
 /** Time after which other requests run between steps, ms. */
@@ -90,7 +90,7 @@ function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> 
   const members = db.prepare(`SELECT count(*) AS counted, iif(count(*) < ${COUNTED_AT_ONCE}, NULL, max(entity)) AS next
     FROM (SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ?
      ORDER BY entity LIMIT ${COUNTED_AT_ONCE})`);
-  // Members of two segments whose statements are not void.
+  // Members of two segments whose updates are not void.
   const shared = db.prepare(`SELECT iif(count(*) < ${COMPARED_AT_ONCE}, NULL, max(a.entity)) AS next,
       count(*) FILTER (WHERE a.generation >= ?4 AND b.generation >= ?5) AS counted
     FROM (SELECT entity, generation FROM membership WHERE segment = ?1 AND member = 1 AND entity > ?3
@@ -142,9 +142,9 @@ async function total(step: (after: string) => unknown, pace: Pace): Promise<numb
   return sum;
 }
 
-/** Statements of profiles about segments, a row per statement. */
+/** Updates of profiles about segments, a row per update. */
 export function membershipRows(db: Database) {
-  const statements = db.prepare(`SELECT entity, segment, member, time, arrival, position, generation FROM membership
+  const updates = db.prepare(`SELECT entity, segment, member, time, arrival, position, generation FROM membership
     WHERE entity IN (SELECT value FROM json_each(?)) LIMIT ?`);
   const fullLists = db.prepare(`SELECT entity, time, arrival, position, generation FROM membership_full
     WHERE entity IN (SELECT value FROM json_each(?))`);
@@ -157,10 +157,10 @@ export function membershipRows(db: Database) {
   const { ending } = segmentDeletions(db);
 
   return {
-    /** Returns statements without void ones; undefined if there are more than `most`. `ids` is a JSON array. */
+    /** Returns updates without void ones; undefined if there are more than `most`. `ids` is a JSON array. */
     of(ids: string, most: number): Map<EntityId, Memberships> | undefined {
-      type Row = StatementVersion & { readonly entity: EntityId };
-      const rows = statements.all(ids, Math.min(most + 1, Number.MAX_SAFE_INTEGER));
+      type Row = UpdateVersion & { readonly entity: EntityId };
+      const rows = updates.all(ids, Math.min(most + 1, Number.MAX_SAFE_INTEGER));
       if (rows.length > most) return undefined;
       const full = new Map(
         (fullLists.all(ids) as unknown as Row[]).map(({ entity, time, arrival, position, generation }) => [
@@ -168,26 +168,26 @@ export function membershipRows(db: Database) {
           { time, arrival, position, generation },
         ]),
       );
-      const bySegment = new Map<EntityId, Map<string, MembershipStatement>>();
+      const bySegment = new Map<EntityId, Map<string, MembershipUpdate>>();
       for (const row of rows as unknown as (Row & { segment: string; member: number })[]) {
         const { entity, segment, member, time, arrival, position, generation } = row;
-        const own = bySegment.get(entity) ?? new Map<string, MembershipStatement>();
+        const own = bySegment.get(entity) ?? new Map<string, MembershipUpdate>();
         bySegment.set(entity, own.set(segment, { member: member === 1, time, arrival, position, generation }));
       }
       const generations = ending();
       return new Map(
         [...new Set([...full.keys(), ...bySegment.keys()])].map((entity) => {
-          const statements = bySegment.get(entity) ?? new Map();
-          return [entity, validMemberships({ fullSince: full.get(entity), statements }, generations)];
+          const updates = bySegment.get(entity) ?? new Map();
+          return [entity, validMemberships({ fullSince: full.get(entity), updates }, generations)];
         }),
       );
     },
 
-    keep(entity: EntityId, { fullSince, statements }: Memberships, changed: ReadonlySet<string>): void {
+    keep(entity: EntityId, { fullSince, updates }: Memberships, changed: ReadonlySet<string>): void {
       for (const segment of changed) {
-        const statement = statements.get(segment);
-        if (statement === undefined) continue;
-        const { member, time, arrival, position, generation } = statement;
+        const update = updates.get(segment);
+        if (update === undefined) continue;
+        const { member, time, arrival, position, generation } = update;
         state.run(entity, segment, member ? 1 : 0, time, arrival, position, generation);
       }
       if (fullSince === undefined) return;

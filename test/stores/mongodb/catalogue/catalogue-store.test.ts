@@ -124,7 +124,7 @@ onServers(["mongodb"], "mongodb", () => {
       expect(await kept).to.equal(true);
     }
 
-    it("has no member, and the removal finds a statement that was stored after the deletion", async () => {
+    it("has no member, and the removal finds an update that was stored after the deletion", async () => {
       await deleteBeside();
       expect(await stored()).to.equal(1);
       expect(await members()).to.equal(0);
@@ -151,7 +151,7 @@ onServers(["mongodb"], "mongodb", () => {
       expect(await stored()).to.equal(1);
     });
 
-    it("is searched for void statements until five minutes have passed and none is found", async () => {
+    it("is searched for void updates until five minutes have passed and none is found", async () => {
       const removed = engine.client.db(engine.name).collection<{ _id: string; lookUntil?: Date }>("removed_segments");
       const ended = () => removed.countDocuments({ lookUntil: { $exists: false } });
       await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });
@@ -174,11 +174,11 @@ onServers(["mongodb"], "mongodb", () => {
       const later = await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"], version }] });
       await data
         .collection("entities")
-        .updateMany({}, [{ $set: { statements: { $map: { input: "$statements", in: { $slice: ["$$this", 5] } } } } }]);
+        .updateMany({}, [{ $set: { updates: { $map: { input: "$updates", in: { $slice: ["$$this", 5] } } } } }]);
       const removed = { deletedAt: DELETED_AT, lookUntil: new Date(Date.now() + 60_000) };
       await data.collection<{ _id: string }>("removed_segments").insertOne({ _id: "late", ...removed });
       const { entities, memberships } = await engine.another();
-      const stated = async (id: string) => (await entities.load([id])).profiles.get(id)?.memberships.statements.size;
+      const stated = async (id: string) => (await entities.load([id])).profiles.get(id)?.memberships.updates.size;
       expect([await stated(before.id), await stated(later.id)]).to.deep.equal([0, 1]);
       expect(await memberships.sizes(["late"])).to.deep.equal([1]);
     });

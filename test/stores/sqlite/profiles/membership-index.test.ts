@@ -12,7 +12,7 @@ membershipIndexContract("sqlite", async () => {
 });
 
 describe("sqlite: large segments", () => {
-  /** Statements about these segments, of entities from one number to another, with a time. */
+  /** Updates about these segments, of entities from one number to another, with a time. */
   function filled(...ranges: readonly (readonly [string, number, number, 0 | 1, number])[]) {
     const db = new DatabaseSync(":memory:");
     db.exec(`PRAGMA foreign_keys = OFF; ${membershipSchema} ${deletedSegmentsSchema} ${slotCountSchema}`);
