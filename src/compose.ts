@@ -22,7 +22,7 @@ import type { OpeningDependencies } from "./entities/read/open-profile.js";
 import { type HashRequest, requestHashing } from "./entities/requests/repeatable-run.js";
 import { enforceRetention } from "./entities/retention.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
-import { durationMs, keepMs, shorterOf } from "./formats/duration.js";
+import { durationMs, retentionMs, shorterOf } from "./formats/duration.js";
 import { catalogueRoutes } from "./http/catalogue/index.js";
 import { collectRoutes } from "./http/collect/index.js";
 import type { BodyDependencies } from "./http/core/body.js";
@@ -164,9 +164,9 @@ export async function compose(
       background.push(await watch(log));
       await retryStart(() => deletions.service.replay().catch(reportDamage), isUnavailable, log);
       const address = await port.listen();
-      const keep = keepMs(settings.history.keep);
+      const retention = retentionMs(settings.history.retention);
       const idempotency = [stores.idempotency, stores.repeatedDeletions];
-      background.push(enforceRetention({ history, idempotency, catalogue, arrivalClock, keepMs: keep, log }));
+      background.push(enforceRetention({ history, idempotency, catalogue, arrivalClock, retentionMs: retention, log }));
       if (roles.includes("worker")) {
         deletions.service.start();
         background.push(runRecorder(watchRecorder(series.recorder, clock, meters), settings.recorder.tick_ms, log));
@@ -195,8 +195,8 @@ export function composeSeries(
   const generations = new Generations(stores.series.chunkSlots, { exclusive: exclusive.metrics, shared });
   stores.onReplaced?.(() => generations.endAll());
   const write = writePoints({ store: stores.series, generations, failpoint });
-  const keepSetting = keepMs(settings.metrics.keep);
-  const keep = () => shorterOf(keepSetting, stores.retentionMs());
+  const longest = retentionMs(settings.metrics.retention);
+  const retention = () => shorterOf(longest, stores.retentionMs());
   meters.gauge(
     "metric_read_bytes",
     "Estimated memory of reads, bodies and unsent responses.",
@@ -207,7 +207,7 @@ export function composeSeries(
   const budget = bodies.parsing;
   const store = stores.series;
   const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, budget, deadlineMs });
-  const cacheMemory = new CacheMemory(cache.answers_bytes);
+  const cacheMemory = new CacheMemory(cache.responses_bytes);
   const read = readPlans({ store, slots, generations, memory: cacheMemory, budget });
   const sums = slotSums({ slots, generations, memory: bodies.memory });
   const orders = listOrders(stores.sharedOrders);
@@ -216,18 +216,18 @@ export function composeSeries(
 
   return {
     orders,
-    newest: newestValues({ slots, generations, memory: bodies.memory, keep }),
+    newest: newestValues({ slots, generations, memory: bodies.memory, retention }),
     recorder: createRecorder({
       dimensions,
       clock,
-      keep: keepSetting,
+      retention: longest,
       owner: randomUUID(),
       audiences: audienceCounts(stores.catalogue, stores.memberships),
       counts: stores.counts,
       lease: stores.lease,
       series: { read: stores.series.read, expire: expirePoints({ store: stores.series, generations }) },
       missed: countMissed(dimensions, meters),
-      write: (columns) => write("recorder", keptColumns(columns, clock(), keep())),
+      write: (columns) => write("recorder", keptColumns(columns, clock(), retention())),
     }),
     routes: [
       ...pointRoutes({
@@ -236,18 +236,18 @@ export function composeSeries(
         countPoints,
         limits,
         bodies,
-        keep,
+        retention,
         clock,
       }),
       ...listingRoutes({
         series: stores.series,
-        streams: streamList({ series: stores.series, counts: stores.counts, sums, keep }),
+        streams: streamList({ series: stores.series, counts: stores.counts, sums, retention }),
         catalogue: stores.catalogue,
         orders,
         clock,
       }),
       ...metricRoutes({
-        fetch: fetchBatch({ read, countSeries, firstSegments, limits, keep, count }),
+        fetch: fetchBatch({ read, countSeries, firstSegments, limits, retention, count }),
         generations,
         limits,
         bodies,
@@ -368,7 +368,7 @@ function composeDeletions(
     log,
     observer: observeDeletions(meters, stores.ledger, clock),
     failpoint,
-    keepMs: keepMs(settings.deletions.keep),
+    retentionMs: retentionMs(settings.deletions.retention),
     // Each poll of a shared ledger queries a server.
     pollMs: stores.exclusive.entities ? 1_000 : 2_000,
   });

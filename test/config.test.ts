@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { type SettingSchema, settingList } from "../src/config/schema.js";
 import { readSettings, roles, similarNames } from "../src/config/settings.js";
 import { StartError } from "../src/errors.js";
-import { keepMs } from "../src/formats/duration.js";
+import { retentionMs } from "../src/formats/duration.js";
 import { dataFolder } from "./support/data-folder.js";
 import { root } from "./support/source-tree.js";
 
@@ -38,9 +38,9 @@ describe("settings", () => {
 
   it("are distinguished from names in the environment that are nearly theirs", () => {
     const environment = {
-      METRIC_KEEP: "1d",
+      METRIC_RETENTION: "1d",
       LIMIT_BODY_BYTES: "1",
-      METRICS_KEPE: "1d",
+      METRICS_RETENTOIN: "1d",
       data_dir: "/x",
       HOSTS: "x",
       PEPER: "secret",
@@ -70,9 +70,9 @@ describe("settings", () => {
       },
     };
     expect(similarNames(environment)).to.deep.equal([
-      { name: "METRIC_KEEP", nearest: "METRICS_KEEP" },
+      { name: "METRIC_RETENTION", nearest: "METRICS_RETENTION" },
       { name: "LIMIT_BODY_BYTES", nearest: "LIMITS_BODY_BYTES" },
-      { name: "METRICS_KEPE", nearest: "METRICS_KEEP" },
+      { name: "METRICS_RETENTOIN", nearest: "METRICS_RETENTION" },
       { name: "data_dir", nearest: "DATA_DIR" },
       { name: "HOSTS", nearest: "HOST" },
       { name: "PEPER", nearest: "PEPPER" },
@@ -115,7 +115,7 @@ describe("settings", () => {
       "PEPPER",
       "ADMIN_KEY",
     ]);
-    expect(names).to.include.members(["LIMITS_BODY_BYTES", "HTTP_CORS_ORIGINS", "METRICS_KEEP"]);
+    expect(names).to.include.members(["LIMITS_BODY_BYTES", "HTTP_CORS_ORIGINS", "METRICS_RETENTION"]);
   });
 
   it("have schemas that give their types: words of roles, bounds of numbers, null only with text and numbers", () => {
@@ -141,12 +141,12 @@ describe("settings", () => {
   });
 
   it("take no duration that is not understood where one is kept", () => {
-    const kept = settingList.filter(({ name }) => /\.(keep|due)$/.test(name));
+    const kept = settingList.filter(({ name }) => /\.(retention|due)$/.test(name));
     expect(kept).to.have.length(4);
     for (const { schema, name } of kept) {
       fc.assert(
         fc.property(fc.stringMatching(new RegExp(schema.pattern ?? "")), (text) => {
-          expect(keepMs(text), `${name} ${text}`).to.be.a("number");
+          expect(retentionMs(text), `${name} ${text}`).to.be.a("number");
         }),
       );
     }
@@ -165,8 +165,8 @@ describe("settings", () => {
     ["an empty list", { HTTP_CORS_ORIGINS: "" }, (s) => s.http.cors.origins, []],
     ["true", { HTTP_TRUST_PROXY: "true" }, (s) => s.http.trust_proxy, true],
     ["a number where null is allowed", { LIMITS_RATE_PER_KEY: "60" }, (s) => s.limits.rate_per_key, 60],
-    ["nothing where null is allowed", { METRICS_KEEP: "" }, (s) => s.metrics.keep, null],
-    ["a duration", { METRICS_KEEP: "90d" }, (s) => s.metrics.keep, "90d"],
+    ["nothing where null is allowed", { METRICS_RETENTION: "" }, (s) => s.metrics.retention, null],
+    ["a duration", { METRICS_RETENTION: "90d" }, (s) => s.metrics.retention, "90d"],
     [
       "a list of objects",
       { DELETIONS_TARGETS: '[{"name":"crm","url":"https://crm.example/x","token":"t"}]' },
@@ -201,7 +201,7 @@ describe("settings", () => {
     ["a port out of range", { PORT: "65536" }, /^http\.port \(PORT\) is wrong.*0 to 65535/],
     ["a blank port", { PORT: "" }, /^PORT is wrong/],
     ["a word for a flag", { HTTP_TRUST_PROXY: "yes" }, /^HTTP_TRUST_PROXY is wrong.*true or false/],
-    ["a duration without unit", { HISTORY_KEEP: "90" }, /^history\.keep \(HISTORY_KEEP\).*h, d or w/],
+    ["a duration without unit", { HISTORY_RETENTION: "90" }, /^history\.retention \(HISTORY_RETENTION\).*h, d or w/],
     ["an origin with a path", { HTTP_CORS_ORIGINS: "https://a.example/x" }, /^http\.cors\.origins/],
     [
       "a remote target without TLS",
@@ -345,11 +345,11 @@ const texts: Readonly<Record<string, Examples>> = {
   "entities.url": { good: ["sqlite:/x", "mongodb://h/d"], bad: ["", "/x"] },
   "metrics.url": { good: ["sqlite:/x", "influxdb://h:8086/?org=o&bucket=b"], bad: ["", "/x"] },
   "metrics.token": { good: ["t", ""], bad: ["t".repeat(4097)] },
-  "metrics.keep": { good: ["48h", ""], bad: ["0d", "1y", "90"] },
+  "metrics.retention": { good: ["48h", ""], bad: ["0d", "1y", "90"] },
   "jobs.url": { good: ["redis://h"], bad: ["", "h"] },
-  "history.keep": { good: ["90d", ""], bad: ["0d", "1y", "90"] },
+  "history.retention": { good: ["90d", ""], bad: ["0d", "1y", "90"] },
   "deletions.due": { good: ["30d", "720h"], bad: ["0d", "1y", "30"] },
-  "deletions.keep": { good: ["52w", ""], bad: ["0d", "1y", "90"] },
+  "deletions.retention": { good: ["52w", ""], bad: ["0d", "1y", "90"] },
   "deletions.targets": {
     good: ["[]", '[{"name":"a","url":"https://a.example","token":"t"}]'],
     bad: ["crm", "{}", '[{"name":"a b","url":"https://a.example","token":"t"}]'],

@@ -49,7 +49,7 @@ const shownElsewhere: Readonly<Record<string, string>> = {
   "http.slow_reader_ms": "http/slow-readers",
   "http.drain_ms": "http/graceful-stop",
   pepper: "start",
-  "metrics.keep": "journeys/metric",
+  "metrics.retention": "journeys/metric",
   "deletions.targets": "journeys/deletion",
   "deletions.webhook": "faults/webhook",
   "recorder.tick_ms": "journeys/recorder",
@@ -240,7 +240,7 @@ const effects: Readonly<Record<string, Effect>> = {
     expect(await stores(await start())).to.not.include("jobs");
     expect(await stores(await start(`redis://127.0.0.1:${await freePort()}`))).to.include("jobs");
   },
-  "history.keep": async ({ name, dir }) => {
+  "history.retention": async ({ name, dir }) => {
     const cutOffs: number[] = [];
     for (const environment of [{}, { [name]: "1h" }]) {
       const settings = { DATA_DIR: dir, PORT: "0", ADMIN_KEY: adminKey, ...environment };
@@ -267,7 +267,7 @@ const effects: Readonly<Record<string, Effect>> = {
     };
     await differs(days, "2w", [30, 14])(trial);
   },
-  "deletions.keep": async ({ start, dir }) => {
+  "deletions.retention": async ({ start, dir }) => {
     const own = { DATA_DIR: dir };
     let now = NOW;
     const options = { clock: () => now };
@@ -328,10 +328,10 @@ const effects: Readonly<Record<string, Effect>> = {
   ),
   "limits.batch_series": differs(posted("/api/metric", [web, web]), "1", [200, 413]),
   "limits.buckets": differs(codes(query), "10", [[], ["too_many_buckets"]]),
-  "limits.answer_values": differs(codes(query), "10", [[], ["too_many_values"]]),
-  "limits.answer_slots": differs(codes(query), "10", [[], ["too_many_slots"]]),
+  "limits.response_values": differs(codes(query), "10", [[], ["too_many_values"]]),
+  "limits.response_slots": differs(codes(query), "10", [[], ["too_many_slots"]]),
   "limits.batch_points": differs(posted("/api/metric/points", [point, point]), "1", [200, 413]),
   "limits.batch_messages": differs(posted("/collect/json/web", [person, person]), "1", [200, 413]),
-  "cache.columns_bytes": differs(readsOfStore, "0", [1, 2], { CACHE_ANSWERS_BYTES: "0" }),
-  "cache.answers_bytes": differs(readsOfStore, "0", [1, 2], { CACHE_COLUMNS_BYTES: "0" }),
+  "cache.columns_bytes": differs(readsOfStore, "0", [1, 2], { CACHE_RESPONSES_BYTES: "0" }),
+  "cache.responses_bytes": differs(readsOfStore, "0", [1, 2], { CACHE_COLUMNS_BYTES: "0" }),
 };

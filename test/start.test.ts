@@ -74,14 +74,14 @@ describe("starting the service", () => {
   });
 
   it("warns of a name in the environment that is nearly one of its own, and never of its value", async () => {
-    const service = start({ LOG_LEVEL: "warn", METRIC_KEEP: "zqcanaryqz" });
+    const service = start({ LOG_LEVEL: "warn", METRIC_RETENTION: "zqcanaryqz" });
     await service.listening;
     const [line = "{}"] = service.err().split("\n");
     expect(JSON.parse(line)).to.include({
       level: 40,
-      name: "METRIC_KEEP",
-      nearest: "METRICS_KEEP",
-      msg: "unknown environment variable METRIC_KEEP; did you mean METRICS_KEEP?",
+      name: "METRIC_RETENTION",
+      nearest: "METRICS_RETENTION",
+      msg: "unknown environment variable METRIC_RETENTION; did you mean METRICS_RETENTION?",
     });
     expect(service.err()).to.not.contain("zqcanaryqz");
     expect(await stop(service)).to.equal(0);

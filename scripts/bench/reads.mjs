@@ -21,7 +21,7 @@ const COMING_REQUESTS = 4;
 export async function measureReads(session) {
   const { key, seriesCount, days, secs, say } = session;
   const filled = filledTime(days, Date.now());
-  const unkeptSettings = { CACHE_ANSWERS_BYTES: "0" };
+  const unkeptSettings = { CACHE_RESPONSES_BYTES: "0" };
   let service = await session.service("reads");
   const unkept = await session.service("unkept", unkeptSettings);
   let rows = await session.rows("reads");

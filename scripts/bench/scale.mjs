@@ -95,7 +95,7 @@ async function byDashboards(session) {
   const requests = counts.at(-1);
   const costs = [];
   for (const mebibytes of CACHE_MIB) {
-    service = await afresh(session, service, "dashboards", { CACHE_ANSWERS_BYTES: String(mebibytes * 1024 * 1024) });
+    service = await afresh(session, service, "dashboards", { CACHE_RESPONSES_BYTES: String(mebibytes * 1024 * 1024) });
     for (const count of counts) {
       say(`scale: W1, ${count} dashboards, ${mebibytes} MiB`);
       const dashboards = w1Dashboards(count, seriesCount, filled);

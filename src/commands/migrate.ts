@@ -176,8 +176,8 @@ async function copyAndCompare({ profiles, series }: Ends, migration: Migration):
   await series?.target.begin(series.source.mark);
   const comparisons: Comparison[] = [];
   if (series !== undefined) {
-    const keepMs = series.target.retentionMs();
-    const since = keepMs === undefined ? 0 : clock() - keepMs + RETENTION_MARGIN_MS;
+    const retentionMs = series.target.retentionMs();
+    const since = retentionMs === undefined ? 0 : clock() - retentionMs + RETENTION_MARGIN_MS;
     const older = await copySeries(series.source, series.target, since, () => failpoint("copied-series"));
     if (older > 0) printLine(`${counted(older, "point")} skipped: they are older than the retention of the server.`);
     comparisons.push(await compareSeries(series.source, series.target, since));

@@ -38,7 +38,7 @@ export interface DeletionDependencies extends IdempotencyDependencies, OpeningDe
   readonly observer: DeletionObserver;
   readonly failpoint: Failpoint;
   /** Requests expire this many ms after their completion; undefined: never. */
-  readonly keepMs: number | undefined;
+  readonly retentionMs: number | undefined;
   /** Ms between polls of the ledger for due requests. */
   readonly pollMs: number;
 }

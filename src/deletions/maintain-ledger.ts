@@ -14,7 +14,7 @@ export interface MaintenanceDependencies {
   readonly clock: Clock;
   readonly log: Log;
   /** Requests expire this many ms after their completion; undefined: never. */
-  readonly keepMs: number | undefined;
+  readonly retentionMs: number | undefined;
 }
 
 const EVERY_MS = 10_000;
@@ -24,12 +24,13 @@ const EVERY_MS = 10_000;
  * requests fail whose remote target is no longer configured.
  */
 export function maintainLedger(dependencies: MaintenanceDependencies): Background {
-  const { ledger, remoteTargets, webhook, watermark, clock, log, keepMs } = dependencies;
+  const { ledger, remoteTargets, webhook, watermark, clock, log, retentionMs } = dependencies;
   const maintain = async () => {
     await ledger.clearOtherTargets([...remoteTargets, NOTIFICATION]);
     await advanceWatermark(dependencies);
     // Without a webhook, a pending notification waits for its return no longer than its request is kept.
-    if (keepMs !== undefined) await ledger.expire(clock() - keepMs, webhook !== undefined, watermark.noteForgotten);
+    if (retentionMs !== undefined)
+      await ledger.expire(clock() - retentionMs, webhook !== undefined, watermark.noteForgotten);
   };
   return inBackground(
     async () => {

@@ -115,7 +115,7 @@ export interface Ledger {
    */
   since(sequence: number, limit: number): Promise<{ sequence: number; deletion: Deletion }[]>;
   /**
-   * Removes requests completed before `before` (deletions.keep) with their suppression; with `keepsNotifying` only
+   * Removes requests completed before `before` (deletions.retention) with their suppression; with `keepsNotifying` only
    * those without a pending notification. Calls `note` first with the newest number among them; when `note` rejects,
    * nothing is removed and the same error is thrown.
    */

@@ -13,7 +13,7 @@ export interface RetentionDependencies {
   /** See `clock.monotonicClock`. */
   readonly arrivalClock: Clock;
   /** Retention of messages, ms; undefined: unlimited. */
-  readonly keepMs: number | undefined;
+  readonly retentionMs: number | undefined;
   readonly log: Log;
 }
 
@@ -23,11 +23,11 @@ export interface RetentionDependencies {
  * is in progress.
  */
 export function enforceRetention(dependencies: RetentionDependencies): Background {
-  const { history, idempotency, catalogue, arrivalClock, keepMs, log } = dependencies;
+  const { history, idempotency, catalogue, arrivalClock, retentionMs, log } = dependencies;
 
   async function round(): Promise<number> {
     const removals = await Promise.allSettled([
-      keepMs === undefined ? undefined : history.expire(arrivalClock() - keepMs),
+      retentionMs === undefined ? undefined : history.expire(arrivalClock() - retentionMs),
       ...idempotency.map((requests) => requests.forget(arrivalClock())),
       catalogue.endMemberships(),
     ]);

@@ -37,7 +37,7 @@ export function durationMs(setting: string): number {
 }
 
 /** Returns a checked setting of a retention, ms; undefined (unlimited) for `null`. */
-export function keepMs(setting: string | null): number | undefined {
+export function retentionMs(setting: string | null): number | undefined {
   return setting === null ? undefined : durationMs(setting);
 }
 

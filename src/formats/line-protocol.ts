@@ -83,7 +83,7 @@ export function metricLine(
   if (value === undefined || fields.size > 1)
     return { code: "unknown_field", issue: "The only field is value, and it is required" };
   if (typeof value !== "number" || Number.isNaN(value))
-    return { code: "bad_value", issue: "The field value is a finite number" };
+    return { code: "invalid_value", issue: "The field value is a finite number" };
   return {
     dimension: measurement,
     dimension_id: tags.get("dimension_id"),

@@ -28,13 +28,13 @@ export interface StreamListDependencies {
   readonly counts: Pick<SlotCounts, "streams" | "counted">;
   readonly sums: SlotSums;
   /** Retention of points, ms; undefined: unlimited. */
-  keep(): number | undefined;
+  retention(): number | undefined;
 }
 
 const DAY_SLOTS = 24;
 
 /** The streams with the sums of their series, as `/api/metric` returns them. Sums without a saved slot are 0. */
-export function streamList({ series, counts, sums, keep }: StreamListDependencies) {
+export function streamList({ series, counts, sums, retention }: StreamListDependencies) {
   const { slotMs } = dimension;
   const sumsOf = async (ids: readonly string[], from: number, to: number) =>
     (await sums({ dimension, type: "size", ids }, from, to)).map((sum) => (Number.isNaN(sum) ? 0 : sum));
@@ -53,7 +53,7 @@ export function streamList({ series, counts, sums, keep }: StreamListDependencie
 
   /** Returns the `day` of each stream as of `now` (Unix ms). */
   function days(ids: readonly string[], now: number): Promise<readonly number[]> {
-    const { to, kept } = trendWindow(dimension, {}, now, keep());
+    const { to, kept } = trendWindow(dimension, {}, now, retention());
     return sumsOf(ids, Math.max(kept, to - DAY_SLOTS * slotMs), to);
   }
 
@@ -86,7 +86,7 @@ export function streamList({ series, counts, sums, keep }: StreamListDependencie
 
     /** Returns the sums over a window and over the one of the same length before it. Throws as `timeWindow` does. */
     async trends(ids: readonly string[], asked: AskedWindow, now: number): Promise<Trend[]> {
-      const { from, to, kept } = trendWindow(dimension, asked, now, keep());
+      const { from, to, kept } = trendWindow(dimension, asked, now, retention());
       const start = from ?? to;
       const last = await sumsOf(ids, Math.max(kept, start), to);
       const before = await sumsOf(ids, Math.max(kept, 2 * start - to), start);

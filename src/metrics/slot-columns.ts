@@ -67,15 +67,15 @@ export function columnSince({ series, from, values }: SlotColumn, since: number)
 }
 
 /**
- * Returns the unexpired part of columns at `now` (Unix ms); slots are kept for `keep` ms after their start
+ * Returns the unexpired part of columns at `now` (Unix ms); slots are kept for `retention` ms after their start
  * (undefined: unlimited).
  */
 export function keptColumns(
   columns: readonly SlotColumn[],
   now: number,
-  keep: number | undefined,
+  retention: number | undefined,
 ): readonly SlotColumn[] {
-  return keep === undefined ? columns : columns.map((column) => columnSince(column, now - keep));
+  return retention === undefined ? columns : columns.map((column) => columnSince(column, now - retention));
 }
 
 /** Points of one series: slots counted from 1970, in order of arrival. */

@@ -69,7 +69,7 @@ export class WritableSeries {
     const dimension = typeof dimensionName === "string" ? dimensionNamed(dimensionName) : undefined;
     if (dimension === undefined) return issueOf("dimension", dimensionName, "unknown_dimension", oneOf(dimensionNames));
     if (typeof id !== "string" || !isDimensionId(id)) {
-      return issueOf("dimension_id", id, "bad_dimension_id", `${dimensionIdRule} is expected`);
+      return issueOf("dimension_id", id, "invalid_dimension_id", `${dimensionIdRule} is expected`);
     }
     if (dimension.reservedIds.includes(id)) {
       return issueOf("dimension_id", id, "reserved_id", "This id is reserved for reads of all ids");
@@ -124,9 +124,11 @@ export interface WriteWindow {
   readonly to: number;
 }
 
-/** Returns which points may be written `now` to a store that keeps points for `keep` ms (unlimited if undefined). */
-export function writeWindow(now: number, keep: number | undefined): WriteWindow {
-  return { from: Math.max(EARLIEST_POINT_MS, keep === undefined ? 0 : now - keep), to: now + AHEAD_MS };
+/**
+ * Returns which points may be written `now` to a store that keeps points for `retention` ms (unlimited if undefined).
+ */
+export function writeWindow(now: number, retention: number | undefined): WriteWindow {
+  return { from: Math.max(EARLIEST_POINT_MS, retention === undefined ? 0 : now - retention), to: now + AHEAD_MS };
 }
 
 /** Returns whether a point at an instant (Unix ms), in a slot of `slotMs`, is accepted. */

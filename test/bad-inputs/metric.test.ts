@@ -43,16 +43,16 @@ describe("bad metric requests", () => {
       "unknown_type",
       "dimension_type",
     ],
-    ["an id ending in a backslash", { dimension_id: "a\\" }, "bad_dimension_id", "dimension_id"],
-    ["an id with a newline", { dimension_id: "a\nb" }, "bad_dimension_id", "dimension_id"],
-    ["an id with NUL", { dimension_id: "a\0b" }, "bad_dimension_id", "dimension_id"],
-    ["an empty id", { dimension_id: "" }, "bad_dimension_id", "dimension_id"],
-    ["an id of 257 characters", { dimension_id: "x".repeat(257) }, "bad_dimension_id", "dimension_id"],
-    ["a name of 257 characters", { name: canary.repeat(30) }, "bad_name", "name"],
-    ["two spellings of the start", { startdate: "now-1d", start_date: "now-1d" }, "given_twice", "startdate"],
-    ["an empty range", { range: "" }, "bad_range", "range"],
-    ["an empty interval", { interval: "" }, "bad_interval", "interval"],
-    ["an end that is a word", { enddate: canary }, "bad_date", "enddate"],
+    ["an id ending in a backslash", { dimension_id: "a\\" }, "invalid_dimension_id", "dimension_id"],
+    ["an id with a newline", { dimension_id: "a\nb" }, "invalid_dimension_id", "dimension_id"],
+    ["an id with NUL", { dimension_id: "a\0b" }, "invalid_dimension_id", "dimension_id"],
+    ["an empty id", { dimension_id: "" }, "invalid_dimension_id", "dimension_id"],
+    ["an id of 257 characters", { dimension_id: "x".repeat(257) }, "invalid_dimension_id", "dimension_id"],
+    ["a name of 257 characters", { name: canary.repeat(30) }, "invalid_name", "name"],
+    ["two spellings of the start", { startdate: "now-1d", start_date: "now-1d" }, "duplicate", "startdate"],
+    ["an empty range", { range: "" }, "invalid_range", "range"],
+    ["an empty interval", { interval: "" }, "invalid_interval", "interval"],
+    ["an end that is a word", { enddate: canary }, "invalid_date", "enddate"],
     ["a range with a start", { range: "2d", startdate: "now-1d" }, "range_with_date", "range"],
   ];
   for (const [name, fields, code, path] of bad) {
@@ -66,7 +66,7 @@ describe("bad metric requests", () => {
     it(`a body whose ${name} is not a text is 400`, async () => {
       for (const value of [{ $ne: "" }, ["a"], 123, true, { toString: "a" }]) {
         const [issue] = await bodyIssues({ ...series, [name]: value });
-        expect(issue, JSON.stringify(value)).to.include({ code: "wrong_type", path: name });
+        expect(issue, JSON.stringify(value)).to.include({ code: "invalid_type", path: name });
       }
     });
   }
@@ -75,9 +75,9 @@ describe("bad metric requests", () => {
     [[], "empty", ""],
     ["x", "not_an_object", ""],
     [[[series]], "not_an_object", "[0]"],
-    [{ ...series, dimension_id: "\ud800" }, "bad_dimension_id", "dimension_id"],
+    [{ ...series, dimension_id: "\ud800" }, "invalid_dimension_id", "dimension_id"],
     [[{ ...series, start: "now" }], "unknown_field", "[0]"],
-    [[{ ...series, interval: "2x" }, 7], "bad_interval", "[0].interval"],
+    [[{ ...series, interval: "2x" }, 7], "invalid_interval", "[0].interval"],
   ] as const) {
     it(`the body ${JSON.stringify(json)} is 400 with the code ${code}`, async () => {
       expect((await bodyIssues(json))[0]).to.include({ code, path });

@@ -40,7 +40,9 @@ describe("the client", () => {
     ]);
     expect(answers.map(({ values }) => values.map(({ value }) => value))).to.deep.equal([[3], [], [4]]);
     const [, refused] = answers;
-    expect(refused !== undefined && "errors" in refused ? refused.errors[0]?.code : undefined).to.equal("bad_range");
+    expect(refused !== undefined && "errors" in refused ? refused.errors[0]?.code : undefined).to.equal(
+      "invalid_range",
+    );
   });
 
   it("sends any number of messages, reports each rejection with its place, and reads a profile", async () => {

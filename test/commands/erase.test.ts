@@ -147,7 +147,7 @@ describe("erase", function () {
       [3, "invalid_row"],
       [4, "not_an_identity"],
       [5, "unknown_table"],
-      [6, "identifies_nobody"],
+      [6, "placeholder_identity"],
     ]);
   });
 

@@ -52,7 +52,7 @@ describe("ingest, when the service fails or rejects points", function () {
   });
 
   it("names the line of each point that the service no longer keeps, and writes the others", async () => {
-    const service = await startService({ metrics: { keep: "30d" } });
+    const service = await startService({ metrics: { retention: "30d" } });
     const recent = new Date(Date.now() - 2 * HOUR).toISOString();
     const old = Array.from({ length: 500 }, (_, hour) => new Date(Date.UTC(2020, 0, 1) + hour * HOUR).toISOString());
     const path = file("old.csv", `ts,value\n${[...old, recent].map((ts) => `${ts},1`).join("\n")}\n`);

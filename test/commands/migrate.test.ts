@@ -172,7 +172,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
   });
 
   it("skips points that are older than the retention of the bucket, and reports how many", async () => {
-    const environment = { METRICS_KEEP: "2w" };
+    const environment = { METRICS_RETENTION: "2w" };
     const { code, out, err } = await migrate(["--from", dir, "--to", influxdbUrl(name)], environment);
     expect(code, err + out).to.equal(0);
     const [, left, kept] = /^(\d+) points skipped[\s\S]*^saved points +(\d+)/m.exec(out) ?? [];

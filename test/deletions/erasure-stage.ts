@@ -50,7 +50,7 @@ export interface StageOptions {
   readonly onServers?: boolean;
   /** See `DeletionDependencies`. */
   readonly webhook?: Webhook | undefined;
-  readonly keepMs?: number;
+  readonly retentionMs?: number;
   readonly pollMs?: number;
 }
 
@@ -90,7 +90,7 @@ export function deletionsOver(
     observer: noObserver,
     failpoint: noFailpoint,
     webhook: undefined,
-    keepMs: undefined,
+    retentionMs: undefined,
     pollMs: 1_000,
     ...own,
   });
@@ -113,7 +113,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
     observer: options.observer ?? noObserver,
     failpoint,
     webhook: options.webhook,
-    keepMs: options.keepMs,
+    retentionMs: options.retentionMs,
     pollMs: options.pollMs ?? 1_000,
   };
   const deletions = deletionsOver(stores, own);

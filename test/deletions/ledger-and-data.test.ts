@@ -78,7 +78,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     const wrap = ({ ledger }: Stores): Partial<Stores> => ({
       ledger: { ...ledger, lease: async (id, ...rest) => (id === open ? undefined : ledger.lease(id, ...rest)) },
     });
-    const stage = await erasureStage({ dir, keepMs: 60 * MINUTE_MS, clock: tomorrow(), wrap });
+    const stage = await erasureStage({ dir, retentionMs: 60 * MINUTE_MS, clock: tomorrow(), wrap });
     try {
       stage.deletions.start();
       await until("it is expired", async () => (await stage.stores.ledger.find(requestId)) === undefined);
@@ -179,7 +179,9 @@ describe("data and a ledger that do not belong to the same time", function () {
     await forget(requestId);
     await before.restore();
     for (const _ of [1, 2]) {
-      expect(await startError()).to.match(/is older than deletions that .*ledger.* has forgotten \(deletions\.keep\)/);
+      expect(await startError()).to.match(
+        /is older than deletions that .*ledger.* has forgotten \(deletions\.retention\)/,
+      );
     }
     await after.restore();
     await use(async (service) => {

@@ -56,8 +56,8 @@ describe("identities", () => {
     ["a control character", "a\u0000b", "invalid_identity"],
     ["half a surrogate pair", "a\ud800", "invalid_identity"],
     ["1,025 bytes", `${"\u00e9".repeat(512)}x`, "identity_too_long"],
-    ["anonymous", "anonymous", "identifies_nobody"],
-    ["N/A", " N/A", "identifies_nobody"],
+    ["anonymous", "anonymous", "placeholder_identity"],
+    ["N/A", " N/A", "placeholder_identity"],
   ] as const) {
     it(`refuse ${what}`, () => {
       expect(() => canonical("_uid", raw))

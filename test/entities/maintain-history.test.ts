@@ -37,7 +37,7 @@ describe("history maintenance", () => {
       idempotency: [idempotency],
       catalogue,
       arrivalClock: () => now,
-      keepMs: undefined,
+      retentionMs: undefined,
       log: openLog("silent"),
     });
     await maintenance.stop();
@@ -55,7 +55,7 @@ describe("history maintenance", () => {
         idempotency: [idempotency],
         catalogue,
         arrivalClock: () => DAY_MS,
-        keepMs: 1,
+        retentionMs: 1,
         log: openLog("silent"),
       });
     await maintain().stop();
@@ -79,7 +79,7 @@ describe("history maintenance", () => {
         },
       },
       arrivalClock: () => DAY_MS + 1_000,
-      keepMs: 1,
+      retentionMs: 1,
       log: openLog("silent"),
     });
     await maintenance.stop();

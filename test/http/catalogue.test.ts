@@ -30,8 +30,8 @@ describe("the catalogue over HTTP", () => {
 
   for (const { id, code } of [
     { id: "all_segments", code: "reserved_id" },
-    { id: encodeURIComponent("ends in \\"), code: "bad_id" },
-    { id: "x".repeat(257), code: "bad_id" },
+    { id: encodeURIComponent("ends in \\"), code: "invalid_id" },
+    { id: "x".repeat(257), code: "invalid_id" },
   ]) {
     it(`refuses to put a segment with the id ${id.slice(0, 20)}`, async () => {
       expect(await refusal("PUT", `/api/segment/${id}`, {})).to.deep.equal({ status: 400, code, path: "id" });
@@ -52,12 +52,12 @@ describe("the catalogue over HTTP", () => {
     { what: "a text", body: "x", code: "not_an_object", path: "" },
     { what: "null", body: null, code: "not_an_object", path: "" },
     { what: "an unknown field", body: { nmae: "x" }, code: "unknown_field", path: "" },
-    { what: "a name that is a number", body: { name: 1 }, code: "bad_type", path: "name" },
-    { what: "an empty name", body: { name: "" }, code: "bad_value", path: "name" },
-    { what: "a name of 257 characters", body: { name: "x".repeat(257) }, code: "bad_value", path: "name" },
-    { what: "a name with a control character", body: { name: "a\u0000b" }, code: "bad_value", path: "name" },
+    { what: "a name that is a number", body: { name: 1 }, code: "invalid_type", path: "name" },
+    { what: "an empty name", body: { name: "" }, code: "invalid_value", path: "name" },
+    { what: "a name of 257 characters", body: { name: "x".repeat(257) }, code: "invalid_value", path: "name" },
+    { what: "a name with a control character", body: { name: "a\u0000b" }, code: "invalid_value", path: "name" },
     { what: "a table that is not there", body: { table: "nobody" }, code: "unknown_table", path: "table" },
-    { what: "a table that is a list", body: { table: ["user"] }, code: "bad_type", path: "table" },
+    { what: "a table that is a list", body: { table: ["user"] }, code: "invalid_type", path: "table" },
   ]) {
     it(`refuses ${what} as a segment, and keeps nothing`, async () => {
       expect(await refusal("PUT", "/api/segment/refused", body)).to.deep.equal({ status: 400, code, path });
@@ -92,9 +92,9 @@ describe("the catalogue over HTTP", () => {
         path: "audience",
       },
       { what: "whose goal is not in the catalogue", change: { goal: "no" }, code: "unknown_segment", path: "goal" },
-      { what: "whose goal is a list", change: { goal: ["bought"] }, code: "bad_type", path: "goal" },
-      { what: "whose group ends in a backslash", change: { group: "a\\" }, code: "bad_value", path: "group" },
-      { what: "whose group is empty", change: { group: "" }, code: "bad_value", path: "group" },
+      { what: "whose goal is a list", change: { goal: ["bought"] }, code: "invalid_type", path: "goal" },
+      { what: "whose group ends in a backslash", change: { group: "a\\" }, code: "invalid_value", path: "group" },
+      { what: "whose group is empty", change: { group: "" }, code: "invalid_value", path: "group" },
       { what: "with an unknown field", change: { audiense: "seen" }, code: "unknown_field", path: "" },
     ]) {
       it(`are refused ${what}`, async () => {

@@ -10,7 +10,7 @@ const things = route({
   path: "/things/:id",
   scopes: ["admin"],
   docs: { id: "putThing", tag: "catalogue", summary: "Make a thing" },
-  params: { id: Type.String({ maxLength: 3, issue: { code: "bad_id", message: "At most 3 characters" } }) },
+  params: { id: Type.String({ maxLength: 3, issue: { code: "invalid_id", message: "At most 3 characters" } }) },
   query: { dry: Type.Boolean({ default: false }) },
   body: {
     schema: Type.Object(
@@ -55,32 +55,32 @@ describe("a route whose query and body have schemas", () => {
   });
 
   const refusals: [string, string, object][] = [
-    ["/things/long", '{"name":"b"}', { code: "bad_id", path: "id", message: "At most 3 characters" }],
-    ["/things/a?dry=1", '{"name":"b"}', { code: "bad_flag", path: "dry", message: "dry must be true or false" }],
+    ["/things/long", '{"name":"b"}', { code: "invalid_id", path: "id", message: "At most 3 characters" }],
+    ["/things/a?dry=1", '{"name":"b"}', { code: "invalid_flag", path: "dry", message: "dry must be true or false" }],
     ["/things/a", "[]", { code: "not_an_object", path: "", message: "The body must be a JSON object" }],
     ["/things/a", "{}", { code: "required", path: "name", message: "name is required" }],
     ["/things/a", '{"name":null}', { code: "required", path: "name", message: "name is required" }],
-    ["/things/a", '{"name":""}', { code: "bad_value", path: "name", message: "A string is expected. A name." }],
-    ["/things/a", '{"name":1}', { code: "bad_type", path: "name", message: "A string is expected. A name." }],
+    ["/things/a", '{"name":""}', { code: "invalid_value", path: "name", message: "A string is expected. A name." }],
+    ["/things/a", '{"name":1}', { code: "invalid_type", path: "name", message: "A string is expected. A name." }],
     [
       "/things/a",
       '{"name":"b","count":1.5}',
-      { code: "bad_type", path: "count", message: "A whole number is expected. At most 9." },
+      { code: "invalid_type", path: "count", message: "A whole number is expected. At most 9." },
     ],
     [
       "/things/a",
       '{"name":"b","count":10}',
-      { code: "bad_value", path: "count", message: "A whole number is expected. At most 9." },
+      { code: "invalid_value", path: "count", message: "A whole number is expected. At most 9." },
     ],
     [
       "/things/a",
       '{"name":"b","open":"true"}',
-      { code: "bad_type", path: "open", message: "True or false is expected. Open or not." },
+      { code: "invalid_type", path: "open", message: "True or false is expected. Open or not." },
     ],
     [
       "/things/a",
       '{"name":"b","parts":["c",1]}',
-      { code: "bad_type", path: "parts", message: "A list is expected. Texts." },
+      { code: "invalid_type", path: "parts", message: "A list is expected. Texts." },
     ],
     [
       "/things/a",

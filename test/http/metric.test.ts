@@ -159,7 +159,7 @@ describe("reading metrics over HTTP", () => {
     expect(isAnswer(body), JSON.stringify(isAnswer.errors)).to.equal(true);
     expect(body.data.map(({ errors }) => errors?.[0]?.code)).to.deep.equal([
       undefined,
-      ...["unknown_type", "wrong_type", "not_an_object", undefined, "too_many_buckets"],
+      ...["unknown_type", "invalid_type", "not_an_object", undefined, "too_many_buckets"],
     ]);
     expect(body.data.map(({ errors }) => errors?.[0]?.path)).to.deep.equal([
       undefined,

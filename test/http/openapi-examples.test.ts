@@ -31,11 +31,11 @@ interface Request {
 const order = ["PUT", "POST", "GET", "DELETE"];
 
 describe("the examples of the OpenAPI document", () => {
-  for (const [keep, settings] of [
+  for (const [retention, settings] of [
     ["for ever", {}],
-    ["for a day", { metrics: { keep: "1d" } }],
+    ["for a day", { metrics: { retention: "1d" } }],
   ] as const) {
-    it(`Each example succeeds unchanged, with the response that the document describes, after that of collect; points are kept ${keep}`, async () => {
+    it(`Each example succeeds unchanged, with the response that the document describes, after that of collect; points are kept ${retention}`, async () => {
       const service = await startService(settings);
       try {
         const requests = await requestsOf(service);

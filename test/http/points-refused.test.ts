@@ -18,35 +18,35 @@ const unknownFields: [object, string][] = [
 
 /** Bodies of one good and one bad point, with the one error that is expected. */
 const badPoints: [name: string, point: unknown, code: string, path: string][] = [
-  ["a text for a value", { ...good, value: "1" }, "bad_value", "[1].value"],
-  ["a flag for a value", { ...good, value: true }, "bad_value", "[1].value"],
+  ["a text for a value", { ...good, value: "1" }, "invalid_value", "[1].value"],
+  ["a flag for a value", { ...good, value: true }, "invalid_value", "[1].value"],
   ["no value", { ...good, value: undefined }, "required", "[1].value"],
   ["null for a value", { ...good, value: null }, "required", "[1].value"],
   ["no time", { ...good, ts: undefined }, "required", "[1].ts"],
   ["a time in seconds", { ...good, ts: DAY / 1000 }, "too_old", "[1].ts"],
   ["a time in microseconds", { ...good, ts: DAY * 1000 }, "too_far_ahead", "[1].ts"],
-  ["a time in nanoseconds", { ...good, ts: String(DAY * 1e6) }, "bad_time", "[1].ts"],
+  ["a time in nanoseconds", { ...good, ts: String(DAY * 1e6) }, "invalid_time", "[1].ts"],
   ["time 0", { ...good, ts: 0 }, "too_old", "[1].ts"],
   ["a negative time", { ...good, ts: -DAY }, "too_old", "[1].ts"],
-  ["a time that is no whole number", { ...good, ts: DAY + 0.5 }, "bad_time", "[1].ts"],
-  ["a time in words", { ...good, ts: "2024-06-01" }, "bad_time", "[1].ts"],
-  ["an empty time", { ...good, ts: "" }, "bad_time", "[1].ts"],
-  ["a time that is a flag", { ...good, ts: true }, "bad_time", "[1].ts"],
-  ["a time as a list", { ...good, ts: [DAY] }, "bad_time", "[1].ts"],
+  ["a time that is no whole number", { ...good, ts: DAY + 0.5 }, "invalid_time", "[1].ts"],
+  ["a time in words", { ...good, ts: "2024-06-01" }, "invalid_time", "[1].ts"],
+  ["an empty time", { ...good, ts: "" }, "invalid_time", "[1].ts"],
+  ["a time that is a flag", { ...good, ts: true }, "invalid_time", "[1].ts"],
+  ["a time as a list", { ...good, ts: [DAY] }, "invalid_time", "[1].ts"],
   ["an instant too far ahead", { ...good, ts: NOW + 600_001 }, "too_far_ahead", "[1].ts"],
   ["an instant before 2000", { ...good, ts: Date.UTC(2000, 0, 1) - 1 }, "too_old", "[1].ts"],
   ["an unknown dimension", { ...good, dimension: "planet" }, "unknown_dimension", "[1].dimension"],
   ["a dimension of a prototype", { ...good, dimension: "__proto__" }, "unknown_dimension", "[1].dimension"],
   ["no dimension", { ...good, dimension: null }, "required", "[1].dimension"],
-  ["an empty id", { ...good, dimension_id: "" }, "bad_dimension_id", "[1].dimension_id"],
-  ["a number for an id", { ...good, dimension_id: 123 }, "bad_dimension_id", "[1].dimension_id"],
-  ["a query for an id", { ...good, dimension_id: { $ne: "" } }, "bad_dimension_id", "[1].dimension_id"],
-  ["a list for an id", { ...good, dimension_id: ["orders"] }, "bad_dimension_id", "[1].dimension_id"],
-  ["an id of 257 characters", { ...good, dimension_id: "x".repeat(257) }, "bad_dimension_id", "[1].dimension_id"],
-  ["an id with a line end", { ...good, dimension_id: "a\nb" }, "bad_dimension_id", "[1].dimension_id"],
-  ["an id with NUL", { ...good, dimension_id: "a\0b" }, "bad_dimension_id", "[1].dimension_id"],
-  ["an id that ends in a backslash", { ...good, dimension_id: "a\\" }, "bad_dimension_id", "[1].dimension_id"],
-  ["an id with half a character", { ...good, dimension_id: "a\ud800" }, "bad_dimension_id", "[1].dimension_id"],
+  ["an empty id", { ...good, dimension_id: "" }, "invalid_dimension_id", "[1].dimension_id"],
+  ["a number for an id", { ...good, dimension_id: 123 }, "invalid_dimension_id", "[1].dimension_id"],
+  ["a query for an id", { ...good, dimension_id: { $ne: "" } }, "invalid_dimension_id", "[1].dimension_id"],
+  ["a list for an id", { ...good, dimension_id: ["orders"] }, "invalid_dimension_id", "[1].dimension_id"],
+  ["an id of 257 characters", { ...good, dimension_id: "x".repeat(257) }, "invalid_dimension_id", "[1].dimension_id"],
+  ["an id with a line end", { ...good, dimension_id: "a\nb" }, "invalid_dimension_id", "[1].dimension_id"],
+  ["an id with NUL", { ...good, dimension_id: "a\0b" }, "invalid_dimension_id", "[1].dimension_id"],
+  ["an id that ends in a backslash", { ...good, dimension_id: "a\\" }, "invalid_dimension_id", "[1].dimension_id"],
+  ["an id with half a character", { ...good, dimension_id: "a\ud800" }, "invalid_dimension_id", "[1].dimension_id"],
   [
     "the id of every segment",
     { ...good, dimension: "segment", dimension_id: "all_segments" },
@@ -75,12 +75,12 @@ const badPoints: [name: string, point: unknown, code: string, path: string][] = 
 ];
 
 const badBlocks: [name: string, body: unknown, code: string, path: string][] = [
-  ["a row too short", { ...block, ts: [DAY, DAY + HOUR] }, "bad_length", "values[0]"],
-  ["a row too long", { ...block, values: [[1, 2]] }, "bad_length", "values[0]"],
-  ["a number for a row", { ...block, values: [1] }, "bad_length", "values[0]"],
-  ["a row too few", { ...block, values: [] }, "bad_length", "values"],
-  ["a row too many", { ...block, values: [[1], [1]] }, "bad_length", "values"],
-  ["a text for a value", { ...block, values: [["1"]] }, "bad_value", "values[0][0]"],
+  ["a row too short", { ...block, ts: [DAY, DAY + HOUR] }, "invalid_length", "values[0]"],
+  ["a row too long", { ...block, values: [[1, 2]] }, "invalid_length", "values[0]"],
+  ["a number for a row", { ...block, values: [1] }, "invalid_length", "values[0]"],
+  ["a row too few", { ...block, values: [] }, "invalid_length", "values"],
+  ["a row too many", { ...block, values: [[1], [1]] }, "invalid_length", "values"],
+  ["a text for a value", { ...block, values: [["1"]] }, "invalid_value", "values[0][0]"],
   ["a bad time", { ...block, ts: [DAY / 1000] }, "too_old", "ts[0]"],
   ["null for a time", { ...block, ts: [null] }, "required", "ts[0]"],
   ["a bad series", { ...block, series: [{ ...series, dimension: "x" }] }, "unknown_dimension", "series[0].dimension"],
@@ -108,7 +108,7 @@ const badBodies: [name: string, body: string | Uint8Array, status: number, heade
 ];
 
 describe("points that are refused", () => {
-  const service = serviceOfSuite({ metrics: { keep: "30d" } }, { clock: () => NOW });
+  const service = serviceOfSuite({ metrics: { retention: "30d" } }, { clock: () => NOW });
 
   for (const [body, hint] of unknownFields) {
     it(`a block with the fields ${Object.keys(body)} is refused: ${hint}`, async () => {

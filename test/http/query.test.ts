@@ -30,8 +30,8 @@ describe("a query", () => {
   }
 
   for (const [query, code] of [
-    ["a=%", "bad_encoding"],
-    ["a=%ED%A0%80", "bad_encoding"],
+    ["a=%", "invalid_encoding"],
+    ["a=%ED%A0%80", "invalid_encoding"],
   ] as const) {
     it(`${JSON.stringify(query)} is refused as ${code}`, () => expect(codeOf(() => read(query))).to.equal(code));
   }
@@ -43,11 +43,11 @@ describe("a query", () => {
   for (const [query, route, code] of [
     ["a=1&b=2&key=3", closed, undefined],
     ["&&a=1&", closed, undefined],
-    ["a=1&a=1", closed, "given_twice"],
-    ["a=1&%61=2", open, "given_twice"],
-    ["c=1&c=2", open, "given_twice"],
-    ["%zz&%zz", open, "given_twice"],
-    ["key=1&key=1", any, "given_twice"],
+    ["a=1&a=1", closed, "duplicate"],
+    ["a=1&%61=2", open, "duplicate"],
+    ["c=1&c=2", open, "duplicate"],
+    ["%zz&%zz", open, "duplicate"],
+    ["key=1&key=1", any, "duplicate"],
     ["c=1&d=2", open, undefined],
     ["c=1&d=2", any, undefined],
     ["c=1", closed, "unknown_parameter"],
@@ -78,11 +78,11 @@ describe("a query", () => {
     expect(queryReader(page, 1)("a=1&a=%&b=2")).to.deep.equal({ values: {}, key: undefined });
   });
 
-  const issue = { code: "bad_limit", message: "limit is a whole number from 1 to 9" };
+  const issue = { code: "invalid_limit", message: "limit is a whole number from 1 to 9" };
   const types = {
     flag: Type.Boolean(),
     limit: Type.Integer({ minimum: 1, maximum: 9, default: 5, issue }),
-    unit: Type.String({ enum: ["s", "ms"], issue: { code: "bad_unit", message: "s or ms" } }),
+    unit: Type.String({ enum: ["s", "ms"], issue: { code: "invalid_unit", message: "s or ms" } }),
     note: Type.String({ minLength: 1 }),
   };
   const typed = readerOf({ method: "GET", query: types });
@@ -97,13 +97,13 @@ describe("a query", () => {
   }
 
   const refused: [string, string][] = [
-    ...["", "TRUE", "1", "yes", "true%20"].map((value): [string, string] => [`flag=${value}`, "bad_flag"]),
+    ...["", "TRUE", "1", "yes", "true%20"].map((value): [string, string] => [`flag=${value}`, "invalid_flag"]),
     ...["", "0", "10", "1.5", "1e0", "0x1", "-1", "%201", "1000000"].map((value): [string, string] => [
       `limit=${value}`,
-      "bad_limit",
+      "invalid_limit",
     ]),
-    ["unit=", "bad_unit"],
-    ["unit=S", "bad_unit"],
+    ["unit=", "invalid_unit"],
+    ["unit=S", "invalid_unit"],
   ];
   for (const [query, code] of refused) {
     it(`${JSON.stringify(query)} is refused as ${code}, in the words of its schema`, () => {

@@ -218,7 +218,7 @@ describe("routes and scopes", () => {
     it(`are 400 when the request target is ${target}`, async () => {
       const answer = await rawRequest(service.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
       expect(answer.status).to.equal(400);
-      expect(answer.body?.errors).to.have.nested.property("[0].code", "bad_target");
+      expect(answer.body?.errors).to.have.nested.property("[0].code", "invalid_target");
     });
   }
 });

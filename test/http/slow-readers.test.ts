@@ -93,7 +93,7 @@ describe("callers who do not read", () => {
 
   it("are not closed while they take something, however slowly", async () => {
     const ms = 1000;
-    await start({ http: { slow_reader_ms: ms }, limits: { answer_values: 1_000_000 } });
+    await start({ http: { slow_reader_ms: ms }, limits: { response_values: 1_000_000 } });
     const body = questionOf(40);
     const answer = await service.fetch("/api/metric", { method: "POST", json: JSON.parse(body) });
     const whole = (await answer.arrayBuffer()).byteLength;

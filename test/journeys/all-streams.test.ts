@@ -109,7 +109,7 @@ describe("The series of all streams", () => {
 
   it("reads as many slots as all its streams have, and no more than an answer may", async () => {
     await service.stop();
-    await start({ answer_slots: 40 });
+    await start({ response_slots: 40 });
     await write(...["a", "b", "c", "d"].map((id) => point(id, 1, 2)));
     expect(await values({ ...all, range: "8h" })).to.deep.equal({ 2: 4 });
     expect((await read({ ...all, range: "9h" })).status).to.equal(200);

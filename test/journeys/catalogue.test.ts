@@ -111,11 +111,11 @@ describe("The catalogue", () => {
       expect(await data("GET", `/api/mark${query}`), query).to.deep.equal(found);
     }
     for (const [method, path, json, code] of [
-      ["PUT", "/api/mark/a", { ts: "soon", text: "x" }, "bad_date"],
+      ["PUT", "/api/mark/a", { ts: "soon", text: "x" }, "invalid_date"],
       ["PUT", "/api/mark/a", { ts, text: "x", dimension_id: "seen" }, "required"],
-      ["PUT", "/api/mark/a", { ts, text: "x", dimension: "stream", dimension_id: "a\\" }, "bad_dimension_id"],
-      ["PUT", "/api/mark/a%5C", { ts, text: "x" }, "bad_id"],
-      ["GET", "/api/mark?startdate=soon", undefined, "bad_date"],
+      ["PUT", "/api/mark/a", { ts, text: "x", dimension: "stream", dimension_id: "a\\" }, "invalid_dimension_id"],
+      ["PUT", "/api/mark/a%5C", { ts, text: "x" }, "invalid_id"],
+      ["GET", "/api/mark?startdate=soon", undefined, "invalid_date"],
       ["GET", "/api/mark?dimension=other", undefined, "unknown_dimension"],
     ] as const) {
       const { status, body } = await ask(method, path, json);

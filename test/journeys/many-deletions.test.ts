@@ -93,7 +93,7 @@ describe("POST /api/deletion", () => {
       [{ field: "email" }, "required", "value"],
       [{ field: "email", value: " " }, "empty_identity", "value"],
       [{ field: "email", value: { $ne: 1 } }, "invalid_identity", "value"],
-      [{ field: "email", value: "anonymous" }, "identifies_nobody", "value"],
+      [{ field: "email", value: "anonymous" }, "placeholder_identity", "value"],
       [{ field: "user_id", value: 1.5 }, "invalid_identity", "value"],
       [{ field: "email", value: "a@b.c", mail: 1 }, "unknown_field", ""],
       [[], "not_an_object", ""],

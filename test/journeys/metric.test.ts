@@ -120,12 +120,12 @@ describe("A metric answer that was given before", () => {
   const web = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
   const webQuery = `/api/metric?${new URLSearchParams(web)}`;
 
-  it("has no slot that metrics.keep has expired, however it is asked for", async () => {
+  it("has no slot that metrics.retention has expired, however it is asked for", async () => {
     // The bucket on a server goes by the real time.
     now = Date.now();
     const window = { interval: "1h", startdate: String(now - 99 * HOUR), enddate: String(now + HOUR) };
     const fixed = `${webQuery}&${new URLSearchParams(window)}`;
-    const keeping = await startService({ metrics: { keep: "2d" } }, { clock: () => now });
+    const keeping = await startService({ metrics: { retention: "2d" } }, { clock: () => now });
     const ask = async () => {
       const post = (json: object) => keeping.fetch("/api/metric", { method: "POST", json });
       const answers = await Promise.all([

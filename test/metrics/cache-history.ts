@@ -22,20 +22,20 @@ const begin = Date.parse("2024-03-01T00:00:00Z");
 
 /** Sizes of the two caches: each has its own ways to be wrong. Half of the histories have a retention. */
 export const cacheSizes = [
-  { what: "large caches", cache: largeCaches, keep: null, seed: 1 },
+  { what: "large caches", cache: largeCaches, retention: null, seed: 1 },
   {
     what: "caches that hold hardly anything",
-    cache: { columns_bytes: 9_000, answers_bytes: 9_001 },
-    keep: "3d",
+    cache: { columns_bytes: 9_000, responses_bytes: 9_001 },
+    retention: "3d",
     seed: 2,
   },
-  { what: "a cache of answers alone", cache: { ...largeCaches, columns_bytes: 1 }, keep: null, seed: 3 },
-  { what: "a cache of columns alone", cache: { ...largeCaches, answers_bytes: 1 }, keep: "3d", seed: 4 },
+  { what: "a cache of answers alone", cache: { ...largeCaches, columns_bytes: 1 }, retention: null, seed: 3 },
+  { what: "a cache of columns alone", cache: { ...largeCaches, responses_bytes: 1 }, retention: "3d", seed: 4 },
 ];
 
 export interface HistoryOptions {
   readonly cache: Caches;
-  readonly keep: string | null;
+  readonly retention: string | null;
   readonly seed: number;
 }
 
@@ -45,12 +45,17 @@ export interface HistoryOptions {
  * response has to equal, apart from `is_cached`, the response without caches; `is_cached` has to be true if and only if
  * no store was read for the series.
  */
-export async function compareHistory({ cache, keep, seed }: HistoryOptions, steps: number): Promise<void> {
+export async function compareHistory({ cache, retention, seed }: HistoryOptions, steps: number): Promise<void> {
   const stores = await temporaryStores();
   const read = new Set<string>();
   let now = begin;
-  const service = await openSeriesService({ ...stores, series: noting(stores.series, read) }, cache, keep, () => now);
-  const plain = await openSeriesService(stores, noCaches, keep, () => now);
+  const service = await openSeriesService(
+    { ...stores, series: noting(stores.series, read) },
+    cache,
+    retention,
+    () => now,
+  );
+  const plain = await openSeriesService(stores, noCaches, retention, () => now);
   let cached = 0;
   let asked = 0;
   let items: readonly Names[] = [readable[0] as Names];
@@ -228,10 +233,10 @@ export interface ComposedSeries {
 export async function openSeriesService(
   stores: Stores,
   cache: Caches,
-  keep: string | null,
+  retention: string | null,
   clock: () => number,
 ): Promise<ComposedSeries> {
-  const settings = settingsFor("unused", { cache, metrics: { keep } });
+  const settings = settingsFor("unused", { cache, metrics: { retention } });
   const meters = openMeters();
   const series = composeSeries({ settings, stores, clock, meters, failpoint: noFailpoint }, bodyParts());
   const { server, port } = await serveRoutes(series.routes, { meters });

@@ -100,7 +100,7 @@ describe("how long values are fresh", () => {
 
   const AT = ten + 31 * 60 * SECOND;
   const fixed = { start: "2024-02-28", end: "2024-03-01" };
-  for (const { what, window, interval = "1h", fillEmpty = false, keep, until } of [
+  for (const { what, window, interval = "1h", fillEmpty = false, retention, until } of [
     { what: "a window counted back from now: until its next slot", window: { range: "6h" }, until: HOUR },
     {
       what: "buckets of 15 minutes: until the next bucket",
@@ -113,12 +113,17 @@ describe("how long values are fresh", () => {
     { what: "a fixed window with empty rows to come: not at all", window: fixed, fillEmpty: true, until: -1 },
     { what: "a fixed start with an end at now: not at all", window: { start: "2024-02-28" }, until: -1 },
     { what: "a relative end: not at all", window: { end: "now-1h" }, until: -1 },
-    { what: "a window whose first slot expires: until then", window: fixed, keep: 34.75 * HOUR, until: 0.75 * HOUR },
+    {
+      what: "a window whose first slot expires: until then",
+      window: fixed,
+      retention: 34.75 * HOUR,
+      until: 0.75 * HOUR,
+    },
   ] as const) {
     it(what, () => {
       const asked = { dimension: "stream", id: "a", type: "size", interval, fillEmpty, ...window };
-      const plan = seriesPlan(seriesRequest(asked, AT), AT, keep);
-      const { freshUntil } = freshness(plan, true, AT, keep);
+      const plan = seriesPlan(seriesRequest(asked, AT), AT, retention);
+      const { freshUntil } = freshness(plan, true, AT, retention);
       expect(freshUntil > AT ? freshUntil - ten : -1).to.equal(until);
     });
   }

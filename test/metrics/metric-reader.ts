@@ -14,11 +14,11 @@ import { temporaryStores } from "../support/stores.js";
 
 export interface Caches {
   readonly columns_bytes: number;
-  readonly answers_bytes: number;
+  readonly responses_bytes: number;
 }
 
-export const largeCaches: Caches = { columns_bytes: 2 ** 24, answers_bytes: 2 ** 24 };
-export const noCaches: Caches = { columns_bytes: 1, answers_bytes: 1 };
+export const largeCaches: Caches = { columns_bytes: 2 ** 24, responses_bytes: 2 ** 24 };
+export const noCaches: Caches = { columns_bytes: 1, responses_bytes: 1 };
 
 /** Series read and written as the service does it, with a count of the reads that reach the store. */
 export interface MetricReader {
@@ -64,7 +64,7 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
   const budget = new YieldBudget();
   const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, budget, deadlineMs });
-  const memory = new CacheMemory(cache.answers_bytes);
+  const memory = new CacheMemory(cache.responses_bytes);
   const read = readPlans({ store, slots, generations, memory, budget });
   const record = writePoints({ store, generations });
   return {

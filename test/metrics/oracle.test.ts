@@ -149,8 +149,8 @@ describe("metric answers and the oracle", function () {
 
   const variants = [
     { what: "with caches", cache: {} },
-    { what: "without caches", cache: { columns_bytes: 1, answers_bytes: 1 } },
-    { what: "with caches that hold hardly anything", cache: { columns_bytes: 8_000, answers_bytes: 8_000 } },
+    { what: "without caches", cache: { columns_bytes: 1, responses_bytes: 1 } },
+    { what: "with caches that hold hardly anything", cache: { columns_bytes: 8_000, responses_bytes: 8_000 } },
   ];
   for (const [variant, { what, cache }] of variants.entries()) {
     it(`agree on 2,000 random series ${what}, before and after late writes`, async () => {
@@ -161,7 +161,7 @@ describe("metric answers and the oracle", function () {
   /** Three rounds of writes, each followed by batches of requests as of another instant. */
   async function compareAround(anchor: number, cache: object, seed: number): Promise<void> {
     let now = anchor;
-    const limits = { buckets: 1_000_000, answer_values: 10_000_000 };
+    const limits = { buckets: 1_000_000, response_values: 10_000_000 };
     const service = await startService({ cache, limits }, { clock: () => now });
     const points: OraclePoint[] = [];
     try {

@@ -20,7 +20,7 @@ export function recorderOver(
     dimensions,
     clock,
     owner,
-    keep: undefined,
+    retention: undefined,
     audiences: audienceCounts(stores.catalogue, stores.memberships) satisfies AudienceCounts,
     counts: stores.counts,
     lease: stores.lease,

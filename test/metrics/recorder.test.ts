@@ -171,7 +171,7 @@ describe("the recorder", () => {
   // In InfluxDB the retention of the bucket does this, by the clock of the server.
   describe("with a limit to how long slots are kept", () => {
     it("forgets slots that are older than is kept", async () => {
-      const keeping = recorderOver(stores, () => now, "one", { keep: 30 * 24 * HOUR });
+      const keeping = recorderOver(stores, () => now, "one", { retention: 30 * 24 * HOUR });
       await receive(stores, "views", START, 7);
       now = START + HOUR;
       await tickAll(keeping);

@@ -42,11 +42,11 @@ describe("a time window", () => {
   for (const [asked, code, path] of [
     [{ range: "2d", start: "now-1d" }, "range_with_date", "range"],
     [{ range: "2d", end: "now" }, "range_with_date", "range"],
-    [{ range: "2024-01-01" }, "bad_range", "range"],
-    [{ range: "now-2x" }, "bad_range", "range"],
-    [{ range: "now" }, "bad_range", "range"],
-    [{ start: "yesterday" }, "bad_date", "startdate"],
-    [{ end: "now+1d" }, "bad_date", "enddate"],
+    [{ range: "2024-01-01" }, "invalid_range", "range"],
+    [{ range: "now-2x" }, "invalid_range", "range"],
+    [{ range: "now" }, "invalid_range", "range"],
+    [{ start: "yesterday" }, "invalid_date", "startdate"],
+    [{ end: "now+1d" }, "invalid_date", "enddate"],
     [{ start: "now-1d", end: "now-2d" }, "end_before_start", "enddate"],
     [{ start: "2024-02-29T10:30:00Z" }, "end_before_start", "enddate"],
   ] as const) {

@@ -67,5 +67,5 @@ function packageName(specifier: string): string {
 }
 
 function withoutComments(text: string): string {
-  return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/(^|\s)\/\/[^\n]*/g, "$1");
+  return text.replaceAll(/(^|\s)\/\*[\s\S]*?\*\//g, "$1").replaceAll(/(^|\s)\/\/[^\n]*/g, "$1");
 }

@@ -53,7 +53,7 @@ export function identityOf(table: Table, field: IdentityField, raw: unknown, max
   if (UNREADABLE.test(value)) {
     throw refuse("invalid_identity", "An identity must not contain control characters or lone surrogates");
   }
-  if (table.nobody.has(value.toLowerCase())) throw refuse("identifies_nobody", "This value identifies nobody");
+  if (table.nobody.has(value.toLowerCase())) throw refuse("placeholder_identity", "This value identifies nobody");
   return { field: field.name, value };
 }
 

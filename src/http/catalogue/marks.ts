@@ -59,7 +59,7 @@ export function markRoutes({ marks, clock }: MarkRouteDependencies): readonly Ro
         tag: "catalogue",
         summary: "List marks",
         description:
-          "Use it to draw releases, campaigns and other dated notes on charts, in order of id. Errors 400: `bad_date`, `unknown_dimension`, `bad_dimension_id`, `bad_limit`.",
+          "Use it to draw releases, campaigns and other dated notes on charts, in order of id. Errors 400: `invalid_date`, `unknown_dimension`, `invalid_dimension_id`, `invalid_limit`.",
       },
       query: {
         startdate: Type.Optional(Type.String({ description: `Only marks from this instant on: an ${instant}.` })),
@@ -99,7 +99,7 @@ export function markRoutes({ marks, clock }: MarkRouteDependencies): readonly Ro
         id: "putMark",
         tag: "catalogue",
         summary: "Create or replace a mark",
-        description: `Use it to note a release or a campaign on charts; at most ${MAX_MARKS} marks exist. Errors: 400 \`bad_id\`, \`bad_date\`, \`required\`, \`unknown_dimension\`, \`bad_dimension_id\`; 409 \`too_many_marks\`.`,
+        description: `Use it to note a release or a campaign on charts; at most ${MAX_MARKS} marks exist. Errors: 400 \`invalid_id\`, \`invalid_date\`, \`required\`, \`unknown_dimension\`, \`invalid_dimension_id\`; 409 \`too_many_marks\`.`,
       },
       params: { id: newIdIn(exampleNames.mark) },
       body: {
@@ -141,7 +141,7 @@ function toWire({ id, at, text, dimension, dimensionId }: CatalogueMark): Static
 
 function readInstant(written: string, field: string, now: number): number {
   const instant = parseInstant(written, now);
-  if (instant === undefined) throw invalid("bad_date", field, `${instantRule} is expected`);
+  if (instant === undefined) throw invalid("invalid_date", field, `${instantRule} is expected`);
   return instant.at;
 }
 
@@ -161,7 +161,8 @@ function readScope({ dimension: name, dimension_id: dimensionId }: AskedScope) {
     throw invalid("unknown_dimension", "dimension", `One of ${dimensionNames.join(", ")} is expected`);
   }
   if (dimensionId === undefined) return { dimension };
-  if (!isDimensionId(dimensionId)) throw invalid("bad_dimension_id", "dimension_id", `${dimensionIdRule}, is expected`);
+  if (!isDimensionId(dimensionId))
+    throw invalid("invalid_dimension_id", "dimension_id", `${dimensionIdRule}, is expected`);
   return { dimension, dimensionId };
 }
 

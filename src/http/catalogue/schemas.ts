@@ -12,7 +12,7 @@ export const idIn = (example: string) => Type.String({ ...idShape, description: 
 
 /** Id in the path of a PUT. */
 export const newIdIn = (example: string) =>
-  Type.String({ ...idShape, description: idRule, examples: [example], issue: { code: "bad_id", message: idRule } });
+  Type.String({ ...idShape, description: idRule, examples: [example], issue: { code: "invalid_id", message: idRule } });
 
 const idOf = (what: string) => Type.String({ ...idShape, description: `${what} ${idRule}` });
 

@@ -60,7 +60,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         tag: "catalogue",
         summary: "List segments",
         description:
-          "Use it to list, search and rank segments. With `range`, each row also has the newest saved size and the one a range earlier, with `startdate` and `enddate` those at the end and the start of the window; null without a saved size in the last 4 weeks. Errors 400: `unknown_table`, `bad_range`, `bad_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `bad_after`.",
+          "Use it to list, search and rank segments. With `range`, each row also has the newest saved size and the one a range earlier, with `startdate` and `enddate` those at the end and the start of the window; null without a saved size in the last 4 weeks. Errors 400: `unknown_table`, `invalid_range`, `invalid_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `invalid_after`.",
       },
       query: {
         table: Type.Optional(Type.String({ description: "Only segments of this table." })),
@@ -95,7 +95,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         tag: "catalogue",
         summary: "List the current sizes of segments",
         description:
-          "Use it to read the live sizes of many segments at once, in order of id. Errors 400: `bad_id`, `bad_limit`.",
+          "Use it to read the live sizes of many segments at once, in order of id. Errors 400: `invalid_id`, `invalid_limit`.",
       },
       query: {
         ids: Type.Optional(
@@ -141,7 +141,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         tag: "catalogue",
         summary: "Create or replace a segment",
         description:
-          "Use it to name a segment or set its table; messages create missing segments themselves. Errors 400: `bad_id`, `reserved_id`, `unknown_table`.",
+          "Use it to name a segment or set its table; messages create missing segments themselves. Errors 400: `invalid_id`, `reserved_id`, `unknown_table`.",
       },
       params: { id: newSegmentId },
       body: {
@@ -184,7 +184,7 @@ const isId = compile(Id);
 /** Parses the ids of a query parameter, separated by commas. */
 function readIds(text: string): readonly string[] {
   const ids = text.split(",");
-  if (!ids.every((id) => isId(id))) throw invalid("bad_id", "ids", `Each id is ${Id.description}`);
+  if (!ids.every((id) => isId(id))) throw invalid("invalid_id", "ids", `Each id is ${Id.description}`);
   return ids;
 }
 

@@ -44,12 +44,12 @@ export function queryReader(
       if (!isKnown && !ignoresUnknown) throw unknownParameter(name, names);
       if (seen.has(name)) {
         const subject = isKnown ? name : "A parameter";
-        throw invalid("given_twice", isKnown ? name : "", `${subject} is given more than once`);
+        throw invalid("duplicate", isKnown ? name : "", `${subject} is given more than once`);
       }
       seen.add(name);
       if (!isKnown) continue;
       const value = decode(encoded);
-      if (value === undefined) throw invalid("bad_encoding", name, `${name} is not percent-encoded UTF-8`);
+      if (value === undefined) throw invalid("invalid_encoding", name, `${name} is not percent-encoded UTF-8`);
       if (read === undefined) key = value || undefined;
       else values[name] = read(value);
     }
@@ -76,7 +76,7 @@ function valueReader(name: string, schema: TSchema): (text: string) => unknown {
 /** Parses a flag: exactly `true` or `false`. */
 function readFlag(text: string, name: string): boolean {
   if (text === "true" || text === "false") return text === "true";
-  throw invalid("bad_flag", name, `${name} must be true or false`);
+  throw invalid("invalid_flag", name, `${name} must be true or false`);
 }
 
 /** Parses up to six digits; returns other text unchanged, which the number schemas refuse. */

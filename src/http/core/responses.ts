@@ -73,7 +73,7 @@ export interface PageSizes {
 
 /** Query parameters of a list. */
 export function pageQuery({ usual, most }: PageSizes) {
-  const issue: SchemaIssue = { code: "bad_limit", message: `limit must be a whole number from 1 to ${most}` };
+  const issue: SchemaIssue = { code: "invalid_limit", message: `limit must be a whole number from 1 to ${most}` };
   const description = "Maximum items per page.";
   return {
     after: Type.Optional(Type.String({ description: "`meta.next` of the previous page." })),

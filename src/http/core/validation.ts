@@ -53,7 +53,11 @@ function bodyError(error: ErrorObject | undefined, fields: Fields, what: string)
   const schema = fields[field];
   const expected = typeWords[schema?.type] ?? "Another value";
   const rule = schema?.description ?? `${what} is invalid`;
-  return invalid(error?.keyword === "type" ? "bad_type" : "bad_value", field, `${expected} is expected. ${rule}`);
+  return invalid(
+    error?.keyword === "type" ? "invalid_type" : "invalid_value",
+    field,
+    `${expected} is expected. ${rule}`,
+  );
 }
 
 const typeWords: Readonly<Record<string, string>> = {

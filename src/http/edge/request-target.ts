@@ -30,7 +30,7 @@ function checkedHead(req: IncomingMessage, urlBytes: number): string {
   const coding = req.headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
     throw invalid(
-      "bad_transfer_encoding",
+      "invalid_transfer_encoding",
       "Transfer-Encoding",
       "A body may be sent in chunks, and in no other encoding",
     );
@@ -72,7 +72,8 @@ function targetOf(url: string): Target {
 
 function pathStart(url: string): number {
   const host = /^https?:\/\/[^/?#]+/i.exec(url)?.[0].length;
-  if (host === undefined || url[host] !== "/") throw invalid("bad_target", "path", "The request target must be a path");
+  if (host === undefined || url[host] !== "/")
+    throw invalid("invalid_target", "path", "The request target must be a path");
   return host;
 }
 
@@ -99,7 +100,7 @@ const CONTROL = /\p{Cc}/u;
 
 /** `raw` has one character per byte of the request line. */
 function decode(raw: string): string {
-  if (MALFORMED.test(raw)) throw invalid("bad_escape", "path", "The path has a malformed percent escape");
+  if (MALFORMED.test(raw)) throw invalid("invalid_escape", "path", "The path has a malformed percent escape");
   const bytes = Buffer.from(
     raw.replaceAll(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
     "latin1",

@@ -50,7 +50,7 @@ export function memberRoutes(dependencies: MemberRouteDependencies): readonly Ro
         tag: "entities",
         summary: "List the members of a segment",
         description:
-          "Use it to export an audience. Streams JSON lines. A line written after a DELETE was answered never contains that person. Errors: 400 `bad_value`, `unknown_field`; 404 `not_found`.",
+          "Use it to export an audience. Streams JSON lines. A line written after a DELETE was answered never contains that person. Errors: 400 `invalid_value`, `unknown_field`; 404 `not_found`.",
       },
       params: { id: Type.String({ description: "The segment.", examples: [exampleNames.audience] }) },
       body: { schema: MembersInput, optional: true, examples: () => ({ some: { fields: ["plan"], limit: 10 } }) },

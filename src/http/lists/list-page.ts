@@ -11,7 +11,7 @@ const q = Type.Optional(
   Type.String({
     maxLength: MAX_Q_LENGTH,
     description: "Only entries whose id or name contains this text; case does not matter.",
-    issue: { code: "bad_q", message: `q must be a string of at most ${MAX_Q_LENGTH} characters` },
+    issue: { code: "invalid_q", message: `q must be a string of at most ${MAX_Q_LENGTH} characters` },
   }),
 );
 
@@ -160,7 +160,7 @@ async function orderedPage<T extends Entry>(
   if (place === undefined || ids === undefined) {
     const message =
       "after must be the meta.next of a page of the last 10 minutes, in the same order; start again without it";
-    throw invalid("bad_after", "after", message);
+    throw invalid("invalid_after", "after", message);
   }
   return pageFrom(ids, place, limit, source);
 }

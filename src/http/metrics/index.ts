@@ -58,7 +58,7 @@ export function metricRoutes({
         tag: "metrics",
         summary: "Fetch one series",
         description:
-          "Use it for one series, or to poll with `If-None-Match`. `dimension`, `dimension_id` and `dimension_type` select the series; the other parameters are optional. `format=csv` or `Accept: text/csv` returns CSV. Errors 400: `unknown_dimension`, `unknown_type`, `required`, `given_twice`.",
+          "Use it for one series, or to poll with `If-None-Match`. `dimension`, `dimension_id` and `dimension_type` select the series; the other parameters are optional. `format=csv` or `Accept: text/csv` returns CSV. Errors 400: `unknown_dimension`, `unknown_type`, `required`, `duplicate`.",
         requiredQuery: whichSeries,
       },
       query: { ...formatQuery, ...seriesQuery },

@@ -46,7 +46,7 @@ function issueOf(error: ErrorObject | undefined): ValidationIssue {
   if (error?.keyword === "additionalProperties") return unknownField(error.params.additionalProperty);
   const name = error?.instancePath.slice(1) ?? "";
   const types: readonly string[] = error?.params.type ?? [];
-  return { code: "wrong_type", path: name, message: `${name} is of type ${types.slice(0, -1).join(" or ")}` };
+  return { code: "invalid_type", path: name, message: `${name} is of type ${types.slice(0, -1).join(" or ")}` };
 }
 
 function unknownField(name: string): ValidationIssue {
@@ -58,7 +58,7 @@ function givenTwice({ startdate, start_date, enddate, end_date }: Fields): Valid
   const name = given(startdate) && given(start_date) ? "startdate" : given(enddate) && given(end_date) ? "enddate" : "";
   return name === ""
     ? undefined
-    : { code: "given_twice", path: name, message: `${name} is given under both of its names` };
+    : { code: "duplicate", path: name, message: `${name} is given under both of its names` };
 }
 
 /** Converts the fields to a request; omits fields of a wrong type. */

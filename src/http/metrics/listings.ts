@@ -89,7 +89,7 @@ export function listingRoutes({ series, streams, catalogue, orders, clock }: Lis
         tag: "metrics",
         summary: "List series",
         description:
-          "Use it to find series to fetch: lists every series with at least one point, by dimension and id. With InfluxDB, series written by another process appear within 10 s. Errors 400: `unknown_dimension`, `bad_flag`, `too_many_entries`, `bad_after`, `bad_limit`, `bad_q`.",
+          "Use it to find series to fetch: lists every series with at least one point, by dimension and id. With InfluxDB, series written by another process appear within 10 s. Errors 400: `unknown_dimension`, `invalid_flag`, `too_many_entries`, `invalid_after`, `invalid_limit`, `invalid_q`.",
       },
       query: seriesListQuery,
       responses: { 200: success("SeriesListAnswer", Type.Array(ListedSeries), { meta: ListMeta }) },
@@ -125,7 +125,7 @@ export function listingRoutes({ series, streams, catalogue, orders, clock }: Lis
         tag: "metrics",
         summary: "List streams",
         description:
-          "Use it to check whether messages arrive: lists the streams that have messages or points. Each message is counted at once in the slot of its event time. `day`, `now` and `before` are sums of the series `stream.<id>.size` as `/api/metric` returns it, so the messages of an hour are added within a minute after it. Errors 400: `bad_range`, `bad_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `bad_after`.",
+          "Use it to check whether messages arrive: lists the streams that have messages or points. Each message is counted at once in the slot of its event time. `day`, `now` and `before` are sums of the series `stream.<id>.size` as `/api/metric` returns it, so the messages of an hour are added within a minute after it. Errors 400: `invalid_range`, `invalid_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `invalid_after`.",
       },
       query: {
         ...searchQuery(
@@ -166,6 +166,7 @@ export function listingRoutes({ series, streams, catalogue, orders, clock }: Lis
 function readPlace(text: string): { dimension: Dimension; id: string } {
   const dot = text.indexOf(".");
   const dimension = dimensionNamed(text.slice(0, Math.max(0, dot)));
-  if (dimension === undefined) throw invalid("bad_after", "after", "after must be the meta.next of a previous page");
+  if (dimension === undefined)
+    throw invalid("invalid_after", "after", "after must be the meta.next of a previous page");
   return { dimension, id: text.slice(dot + 1) };
 }

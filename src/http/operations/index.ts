@@ -115,7 +115,7 @@ export function operationRoutes({
         tag: "operations",
         summary: "Check readiness",
         description:
-          "Use it as a readiness probe and for load balancers. Returns the state of each store, and the version and roles of the process. Errors 503: `store_away`, `not_ready`.",
+          "Use it as a readiness probe and for load balancers. Returns the state of each store, and the version and roles of the process. Errors 503: `store_unreachable`, `not_ready`.",
       },
       responses: {
         200: success("ReadinessAnswer", Readiness),
@@ -130,7 +130,7 @@ export function operationRoutes({
         if (ready) return { data, message: degraded ? "degraded" : "success" };
         const errors = away.map(({ name, note }) =>
           note === undefined
-            ? { code: "store_away", path: name, message: "The store is unreachable" }
+            ? { code: "store_unreachable", path: name, message: "The store is unreachable" }
             : { code: "not_ready", path: name, message: note },
         );
         ctx.set({ "Cache-Control": "no-store", "Retry-After": "5" });

@@ -88,7 +88,7 @@ export function readBlock({ body, list, known }: ParsedBody, reader: PointReader
       counts.push(given);
       reader.count(given);
     }
-  } else issues.add("bad_length", "values", "One list of values for each series is expected");
+  } else issues.add("invalid_length", "values", "One list of values for each series is expected");
   const { count } = reader.finish();
   if (list !== undefined && known === undefined) reader.series.nameList(list, series as Series[]);
   return { count, columns: columnsOf(series, times, values as (number | null)[][], counts) };
@@ -117,14 +117,15 @@ function readOne(item: unknown, path: string, known: WritableSeries, issues: Iss
 /** Counts the values of a row. Any element but a finite number or null is an issue. */
 function countValues(row: unknown, length: number, index: number, issues: Issues): number {
   if (!Array.isArray(row) || row.length !== length) {
-    issues.add("bad_length", `values[${index}]`, "A list of one number or null for each ts is expected");
+    issues.add("invalid_length", `values[${index}]`, "A list of one number or null for each ts is expected");
     return 0;
   }
   let count = 0;
   for (let i = 0; i < length && !issues.full; i += 1) {
     const value: unknown = row[i];
     if (typeof value === "number" && Number.isFinite(value)) count += 1;
-    else if (value !== null) issues.add("bad_value", `values[${index}][${i}]`, "A finite number or null is expected");
+    else if (value !== null)
+      issues.add("invalid_value", `values[${index}][${i}]`, "A finite number or null is expected");
   }
   return count;
 }

@@ -24,14 +24,14 @@ export interface PointDependencies {
   readonly limits: WriteLimits;
   readonly bodies: BodyDependencies;
   /** Returns the retention of points, ms; undefined: unlimited. */
-  keep(): number | undefined;
+  retention(): number | undefined;
   readonly clock: Clock;
 }
 
 const precision = oneOf(precisions, {
   default: "ns",
   description: "Unit of the timestamps.",
-  issue: { code: "bad_precision", message: `precision must be one of ${precisions.join(", ")}` },
+  issue: { code: "invalid_precision", message: `precision must be one of ${precisions.join(", ")}` },
 });
 
 /** Every write of points compares its series with the bound in `writeAll`. */
@@ -47,7 +47,7 @@ export function pointRoutes({
   countPoints,
   limits,
   bodies,
-  keep,
+  retention,
   clock,
 }: PointDependencies): readonly Route[] {
   const readerOf = pointReaders(limits);
@@ -73,7 +73,7 @@ export function pointRoutes({
         description:
           "Use it to write your own series. All points are written or none; errors contain positions. A 200 means durable and visible. Safe to repeat. " +
           'A block instead of the array is faster: `{ "series": [{ dimension, dimension_id, dimension_type }], ' +
-          '"ts": [..], "values": [[one number or null for each ts] for each series] }`. Errors: 400 `not_points`, `bad_time`, `bad_value`, `unknown_field`, `empty`; 403 `forbidden` if the key is bound to a stream and a point is of another series; 413 `too_large`; 507 `out_of_space`.',
+          '"ts": [..], "values": [[one number or null for each ts] for each series] }`. Errors: 400 `not_points`, `invalid_time`, `invalid_value`, `unknown_field`, `empty`; 403 `forbidden` if the key is bound to a stream and a point is of another series; 413 `too_large`; 507 `out_of_space`.',
       },
       stream: {
         "application/json": { schema: pointsBody(limits.batch_points), examples: pointExamples },
@@ -88,7 +88,7 @@ export function pointRoutes({
       },
       responses: { 200: success("PointsAnswer", PointTally) },
       async handler({ ctx }) {
-        const points = await readJsonPoints(ctx, readerOf(writeWindow(clock(), keep())), limits, bodies);
+        const points = await readJsonPoints(ctx, readerOf(writeWindow(clock(), retention())), limits, bodies);
         await writeAll(ctx, points);
         return { data: { point_count: points.count } };
       },
@@ -105,7 +105,7 @@ export function pointRoutes({
         description:
           "Use it with Telegraf and clients of InfluxDB 2: the measurement is the dimension, the tags are `dimension_id` and `dimension_type` (default: size), the field is `value`. " +
           "Plain or gzip. All points are written or none; the message of an error contains the first invalid line and its issue. " +
-          "`application/x-www-form-urlencoded`, the default of `curl --data-binary`, counts as plain text. Errors: 400 `not_line_protocol`, `bad_precision`; 403 `forbidden` if the key is bound to a stream and a point is of another series; 413 `too_large`; 507 `out_of_space`.",
+          "`application/x-www-form-urlencoded`, the default of `curl --data-binary`, counts as plain text. Errors: 400 `not_line_protocol`, `invalid_precision`; 403 `forbidden` if the key is bound to a stream and a point is of another series; 413 `too_large`; 507 `out_of_space`.",
       },
       query: {
         precision,
@@ -119,7 +119,7 @@ export function pointRoutes({
       errorCode: (kind) => influxCodes[kind] ?? "internal error",
       async handler({ ctx, query: { precision } }) {
         const now = clock();
-        const reader = readerOf(writeWindow(now, keep()));
+        const reader = readerOf(writeWindow(now, retention()));
         await writeAll(ctx, await readLinePoints(ctx, { now, precision }, reader, limits, bodies));
         ctx.status = 204;
       },

@@ -169,6 +169,6 @@ function readPoint(point: unknown, path: () => string, { series, window, fold, i
 /** Returns a finite number; otherwise NaN and adds an issue. */
 function readValue(value: unknown, path: string, issues: Issues): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  issues.add(value === undefined || value === null ? "required" : "bad_value", path, "A finite number is expected");
+  issues.add(value === undefined || value === null ? "required" : "invalid_value", path, "A finite number is expected");
   return Number.NaN;
 }

@@ -127,7 +127,7 @@ const DIGITS = /^\d{1,16}$/;
 export function readInstant(ts: unknown, { window, slotMs }: InstantRule, path: string, issues: Issues): number {
   const ms = typeof ts === "string" && DIGITS.test(ts) ? Number(ts) : ts;
   if (typeof ms !== "number" || !Number.isSafeInteger(ms)) {
-    const code = ts === undefined || ts === null ? "required" : "bad_time";
+    const code = ts === undefined || ts === null ? "required" : "invalid_time";
     issues.add(code, path, "A whole number of Unix milliseconds is expected");
     return Number.NaN;
   }

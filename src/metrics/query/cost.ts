@@ -6,9 +6,9 @@ export interface AnswerLimits {
   /** Buckets of one series. */
   readonly buckets: number;
   /** Values of all series: a value for each bucket of each window, empty ones included. */
-  readonly answer_values: number;
+  readonly response_values: number;
   /** Saved slots of all series that are read. */
-  readonly answer_slots: number;
+  readonly response_slots: number;
 }
 
 /** Throws if a series has too many buckets. */
@@ -47,9 +47,9 @@ export function checkAnswer(plans: readonly SeriesPlan[], limits: AnswerLimits):
     values += cost.values;
     slots += cost.slots;
   }
-  if (values > limits.answer_values) throw tooLarge("too_many_values", `more than ${limits.answer_values} values`);
-  if (slots > limits.answer_slots)
-    throw tooLarge("too_many_slots", `more than ${limits.answer_slots} saved slots to read`);
+  if (values > limits.response_values) throw tooLarge("too_many_values", `more than ${limits.response_values} values`);
+  if (slots > limits.response_slots)
+    throw tooLarge("too_many_slots", `more than ${limits.response_slots} saved slots to read`);
 }
 
 function tooLarge(code: string, what: string): ServiceError {

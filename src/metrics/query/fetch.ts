@@ -31,7 +31,7 @@ export interface FetchDependencies {
   firstSegments(limit: number): Promise<string[]>;
   readonly limits: AnswerLimits;
   /** Retention of points, ms; undefined: unlimited. */
-  keep(): number | undefined;
+  retention(): number | undefined;
   readonly count: CountSeries;
 }
 
@@ -51,9 +51,16 @@ export interface FetchedBatch {
  */
 export type FetchBatch = (items: readonly AskedItem[], now: number, reading: Reservation) => Promise<FetchedBatch>;
 
-export function fetchBatch({ read, countSeries, firstSegments, limits, keep, count }: FetchDependencies): FetchBatch {
+export function fetchBatch({
+  read,
+  countSeries,
+  firstSegments,
+  limits,
+  retention,
+  count,
+}: FetchDependencies): FetchBatch {
   return async (items, now, reading) => {
-    const kept = keep();
+    const kept = retention();
     const readable = items.map((item) => plan(item, now, kept, limits));
     const ids = readable.some(isForEvery) ? await firstSegments(MAX_SEGMENTS + 1) : [];
     const planned =

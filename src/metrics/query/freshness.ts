@@ -18,10 +18,10 @@ export interface Freshness {
 const SAVE_WAIT_MS = 60_000;
 const POLL_AGAIN_MS = 5_000;
 
-/** Returns the freshness of a plan's values as of `now`; slots are kept for `keep` ms. */
-export function freshness(plan: SeriesPlan, isSaved: boolean, now: number, keep: number | undefined): Freshness {
+/** Returns the freshness of a plan's values as of `now`; slots are kept for `retention` ms. */
+export function freshness(plan: SeriesPlan, isSaved: boolean, now: number, retention: number | undefined): Freshness {
   const schedule = saveSchedule(plan, isSaved, now);
-  const expiresAt = keep === undefined ? Number.POSITIVE_INFINITY : plan.readFrom + keep;
+  const expiresAt = retention === undefined ? Number.POSITIVE_INFINITY : plan.readFrom + retention;
   return { ...schedule, freshUntil: Math.min(schedule.freshUntil, windowUntil(plan), expiresAt) };
 }
 

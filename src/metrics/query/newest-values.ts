@@ -49,7 +49,7 @@ export interface NewestValuesDependencies {
   readonly generations: Generations;
   readonly memory: MemoryBudget;
   /** Retention of points, ms; undefined: unlimited. */
-  keep(): number | undefined;
+  retention(): number | undefined;
 }
 
 /** The result of one request. */
@@ -63,7 +63,7 @@ interface Found extends Versioned<number> {
   readonly slot: number;
 }
 
-export function newestValues({ slots, generations, memory, keep }: NewestValuesDependencies): NewestValues {
+export function newestValues({ slots, generations, memory, retention }: NewestValuesDependencies): NewestValues {
   const cacheMemory = new CacheMemory(CACHE_BYTES);
   const cache = new VersionedCache<Trend>(generations, cacheMemory, () => TREND_BYTES);
   const lists = new VersionedCache<ListedTrends>(
@@ -73,7 +73,7 @@ export function newestValues({ slots, generations, memory, keep }: NewestValuesD
   );
 
   return async ({ dimension, type, ids }, asked, now) => {
-    const window = trendWindow(dimension, asked, now, keep());
+    const window = trendWindow(dimension, asked, now, retention());
     const { to, from, backMs, kept } = window;
     const key = `${dimension.name}\0${type}\0${to}\0${from}\0${backMs}\0${kept}\0`;
     const known = lists.get(key + ids.length)?.value;

@@ -37,9 +37,10 @@ export interface SeriesPlan {
 }
 
 /**
- * Plans a request as of `now` (Unix ms), of slots that are kept for `keep` ms after their start (undefined: unlimited).
+ * Plans a request as of `now` (Unix ms), of slots that are kept for `retention` ms after their start (undefined:
+ * unlimited).
  */
-export function seriesPlan(request: SeriesRequest, now: number, keep?: number): SeriesPlan {
+export function seriesPlan(request: SeriesRequest, now: number, retention?: number): SeriesPlan {
   const { dimension, grid, window } = request;
   const { slotMs } = dimension;
   const empty = window.from === window.to;
@@ -49,7 +50,7 @@ export function seriesPlan(request: SeriesRequest, now: number, keep?: number): 
   const start = first - lead * grid.step;
   const buckets = { start, step: grid.step, count: Math.round((end - start) / grid.step) };
   const filled = request.fillEmpty ? fillable(request, buckets, now) : 0;
-  const expired = keep === undefined ? Number.NEGATIVE_INFINITY : now - keep;
+  const expired = retention === undefined ? Number.NEGATIVE_INFINITY : now - retention;
   const from = nextSlot(Math.max(window.from, expired), slotMs);
   const to = Math.max(from, nextSlot(window.to, slotMs));
   const readFrom = lead === 0 ? from : nextSlot(Math.max(start, expired), slotMs);

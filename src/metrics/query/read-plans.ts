@@ -33,13 +33,13 @@ export interface FetchedSeries extends Freshness {
 
 /**
  * Reads the values of each plan as of `now` (Unix ms), in order, by one read of the store unless the plans are large;
- * slots are kept for `keep` ms. Reserves memory, and stops when the reservation has ended. Rejects rather than return a
- * partial result.
+ * slots are kept for `retention` ms. Reserves memory, and stops when the reservation has ended. Rejects rather than
+ * return a partial result.
  */
 export type ReadPlans = (
   plans: readonly SeriesPlan[],
   now: number,
-  keep: number | undefined,
+  retention: number | undefined,
   reading: Reservation,
 ) => Promise<FetchedSeries[]>;
 
@@ -60,7 +60,7 @@ export function readPlans({ store, slots, generations, memory, budget }: ReadPla
   // A write changes few series of a dashboard; the JSON of the others is reused.
   const cache = new VersionedCache<Values>(generations, memory, ({ json }) => json.byteLength + VALUES_BYTES);
 
-  return async (plans, now, keep, reading) => {
+  return async (plans, now, retention, reading) => {
     const keys = plans.map((plan) => keyOf(plan, now));
     const cached = keys.map((key) => cache.get(key));
     const missing = plans.filter((_, i) => cached[i] === undefined);
@@ -70,7 +70,7 @@ export function readPlans({ store, slots, generations, memory, budget }: ReadPla
       const { value, versions, isCached } =
         hit === undefined ? (made.next().value as Made) : { ...hit, isCached: true };
       if (hit === undefined) cache.set(keys[i] as string, { value, versions });
-      return { plan, json: value.json, versions, isCached, ...freshness(plan, value.isSaved, now, keep) };
+      return { plan, json: value.json, versions, isCached, ...freshness(plan, value.isSaved, now, retention) };
     });
   };
 

@@ -49,10 +49,11 @@ export function seriesRequest(asked: AskedSeries, now: number): SeriesRequest {
   const dimension = readDimension(asked.dimension);
   const id = readId(asked.id);
   const type = readType(asked.type, dimension);
-  if (!isName(asked.name)) throw invalid("bad_name", "name", `A text of at most ${NAME_LENGTH} characters is expected`);
+  if (!isName(asked.name))
+    throw invalid("invalid_name", "name", `A text of at most ${NAME_LENGTH} characters is expected`);
   const aggregation = readAggregation(asked.aggregation, { dimension, type });
   const interval = parseDuration(asked.interval ?? DEFAULT_INTERVAL);
-  if (interval === undefined) throw invalid("bad_interval", "interval", `${durationRule}, is expected`);
+  if (interval === undefined) throw invalid("invalid_interval", "interval", `${durationRule}, is expected`);
   const grid = bucketGrid(interval);
   return {
     dimension,
@@ -92,7 +93,7 @@ function readDimension(name: string | undefined): Dimension {
 
 function readId(id: string | undefined): string {
   if (id === undefined) throw required("dimension_id");
-  if (!isDimensionId(id)) throw invalid("bad_dimension_id", "dimension_id", `${dimensionIdRule}, is expected`);
+  if (!isDimensionId(id)) throw invalid("invalid_dimension_id", "dimension_id", `${dimensionIdRule}, is expected`);
   return id;
 }
 

@@ -25,18 +25,18 @@ export interface TrendWindow {
 }
 
 /**
- * Returns the slots of a requested window as of `now`, of slots that are kept for `keep` ms. With dates they are the
- * slots that `/api/metric` returns for them. A range has only whole slots of counts. Throws as `timeWindow` does.
+ * Returns the slots of a requested window as of `now`, of slots that are kept for `retention` ms. With dates they are
+ * the slots that `/api/metric` returns for them. A range has only whole slots of counts. Throws as `timeWindow` does.
  */
 export function trendWindow(
   dimension: Dimension,
   asked: AskedWindow,
   now: number,
-  keep: number | undefined,
+  retention: number | undefined,
 ): TrendWindow {
   const { slotMs } = dimension;
   const nextSlot = (ms: number) => Math.ceil(ms / slotMs) * slotMs;
-  const kept = keep === undefined ? Number.NEGATIVE_INFINITY : nextSlot(now - keep);
+  const kept = retention === undefined ? Number.NEGATIVE_INFINITY : nextSlot(now - retention);
   const open = slotStart(dimension, now);
   const isCount = isCounted({ dimension, type: "size" });
   const end = isCount ? open : open + slotMs;

@@ -22,7 +22,7 @@ export interface RecorderDependencies extends Pick<SizeDependencies, "clock" | "
   /** Distinguishes this recorder from others over the same stores. */
   readonly owner: string;
   /** Retention of series, ms; undefined: unlimited. */
-  readonly keep: number | undefined;
+  readonly retention: number | undefined;
 }
 
 /** Writes the service's own measurements. Of several recorders over the same stores one is active at a time. */
@@ -89,12 +89,12 @@ function columnsOf(counts: readonly SlotCount[]): SlotColumn[] {
 }
 
 /** Removes slots that are older than the retention from the store. */
-function expireSeries({ clock, series, keep }: RecorderDependencies): () => Promise<void> {
+function expireSeries({ clock, series, retention }: RecorderDependencies): () => Promise<void> {
   let expiredAt = Number.NEGATIVE_INFINITY;
   return async () => {
     const now = clock();
-    if (keep === undefined || Math.abs(now - expiredAt) < EXPIRE_EVERY_MS) return;
-    await series.expire(now - keep);
+    if (retention === undefined || Math.abs(now - expiredAt) < EXPIRE_EVERY_MS) return;
+    await series.expire(now - retention);
     expiredAt = now;
   };
 }

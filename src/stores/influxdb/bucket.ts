@@ -121,20 +121,20 @@ export interface Bucket {
 }
 
 /**
- * Finds the bucket, or creates one that keeps points for `keepMs` (undefined: unlimited). Throws a `BucketError` with a
- * message for the operator if the token permits neither.
+ * Finds the bucket, or creates one that keeps points for `retentionMs` (undefined: unlimited). Throws a `BucketError`
+ * with a message for the operator if the token permits neither.
  */
 export async function findBucket(
   client: InfluxClient,
   address: InfluxAddress,
-  keepMs: number | undefined,
+  retentionMs: number | undefined,
   signal: AbortSignal,
 ): Promise<Bucket> {
   const found = await lookUp(client, address, signal);
   if (found !== undefined) return found;
   const orgID = await organization(client, address, signal);
-  const everySeconds = Math.ceil((keepMs ?? 0) / 1_000);
-  const retentionRules = keepMs === undefined ? [] : [{ type: "expire", everySeconds }];
+  const everySeconds = Math.ceil((retentionMs ?? 0) / 1_000);
+  const retentionRules = retentionMs === undefined ? [] : [{ type: "expire", everySeconds }];
   try {
     await client.call("POST", "/api/v2/buckets", signal, { orgID, name: address.bucket, retentionRules });
   } catch (error) {

@@ -1,6 +1,6 @@
 import { withTimeLimit } from "../../async/time-limit.js";
 import { ServiceError } from "../../errors.js";
-import { keepMs } from "../../formats/duration.js";
+import { retentionMs } from "../../formats/duration.js";
 import type { Probe } from "../../meters.js";
 import type { SeriesStore } from "../../metrics/ports.js";
 import type { EngineDependencies, MetricEngine } from "../stores.js";
@@ -28,7 +28,7 @@ export async function openInflux({ settings, log, clock }: EngineDependencies): 
   const deadlineMs = settings.limits.store_deadline_ms;
   const client = influxClient(address, SILENCE_FACTOR * deadlineMs);
   const bucket = new KnownBucket({
-    find: (signal) => findBucket(client, address, keepMs(settings.metrics.keep), signal),
+    find: (signal) => findBucket(client, address, retentionMs(settings.metrics.retention), signal),
     log,
     host: new URL(address.url).host,
     checkMs: Math.min(CHECK_MS, deadlineMs / 2),

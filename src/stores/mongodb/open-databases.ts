@@ -109,7 +109,7 @@ export async function matchLedger(ledger: Db, data: Db): Promise<void> {
   }
   if (mismatch === "data older than forgotten requests") {
     throw new StartError(
-      `${of} is older than deletions that ${kept} has forgotten (deletions.keep): put back a newer one`,
+      `${of} is older than deletions that ${kept} has forgotten (deletions.retention): put back a newer one`,
     );
   }
   if (known === undefined) await mongoDeletionWatermark(data).noteForgotten(forgotten);

@@ -2,7 +2,8 @@ import { expect } from "chai";
 import { StartError } from "../../../src/errors.js";
 import { influxAddress } from "../../../src/stores/influxdb/connection.js";
 
-const read = (url: string, token: string | null = "secret") => influxAddress({ metrics: { url, token, keep: null } });
+const read = (url: string, token: string | null = "secret") =>
+  influxAddress({ metrics: { url, token, retention: null } });
 
 describe("the URL of an InfluxDB", () => {
   it("names server, organization and bucket, and the token when the settings do not", () => {

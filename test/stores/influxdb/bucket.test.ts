@@ -43,14 +43,14 @@ onServers(["influxdb"], "the bucket of the series", () => {
   };
   const noteOf = (engine: MetricEngine) => engine.probes[0]?.check();
 
-  for (const [keep, seconds] of [
+  for (const [retention, seconds] of [
     [null, 0],
     ["30h", 108_000],
     ["3d", 259_200],
     ["2w", 1_209_600],
   ] as const) {
-    it(`is made to keep points for ${keep ?? "ever"}`, async () => {
-      const engine = await openSeries({ settings: { metrics: { keep } } });
+    it(`is made to keep points for ${retention ?? "ever"}`, async () => {
+      const engine = await openSeries({ settings: { metrics: { retention } } });
       const made = await describeBucket(engine.bucket);
       expect(made?.retentionRules.reduce((_, { everySeconds }) => everySeconds, 0)).to.equal(seconds);
       expect(engine.retentionMs()).to.equal(seconds === 0 ? undefined : 1_000 * seconds);
@@ -61,7 +61,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
   it("is left unchanged when it exists, and its retention is used", async () => {
     const bucket = ownName();
     await makeBucket(bucket, 7_200);
-    const engine = await openSeries({ bucket, settings: { metrics: { keep: "30d" } } });
+    const engine = await openSeries({ bucket, settings: { metrics: { retention: "30d" } } });
     expect(engine.retentionMs()).to.equal(7_200_000);
   });
 
@@ -88,7 +88,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
   });
 
   it("may get a shorter retention while the service runs", async () => {
-    const engine = await openSeries({ settings: { metrics: { keep: "47h" } } });
+    const engine = await openSeries({ settings: { metrics: { retention: "47h" } } });
     await shortenRetention(engine.bucket, 7_200);
     expect(engine.retentionMs()).to.equal(47 * HOUR);
     const values = Array.from({ length: 41 }, (_, i) => i);

@@ -26,7 +26,11 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
   before(async () => {
     name = ownName();
     client = new MongoClient(mongodbUrl(name));
-    service = await startService({ entities: { url: mongodbUrl(name) }, pepper: testPepper, history: { keep: "1d" } });
+    service = await startService({
+      entities: { url: mongodbUrl(name) },
+      pepper: testPepper,
+      history: { retention: "1d" },
+    });
     // For an empty collection the planner chooses a scan.
     await send(
       "POST",

@@ -33,7 +33,7 @@ export function matchLedger(ledger: Database, entities: Database, dir: string): 
   }
   if (mismatch === "data older than forgotten requests") {
     throw new StartError(
-      `entities.db in ${dir} is older than deletions that ledger.db has forgotten (deletions.keep): put back a newer one`,
+      `entities.db in ${dir} is older than deletions that ledger.db has forgotten (deletions.retention): put back a newer one`,
     );
   }
   checkAccepted(dir, mark, acceptedBy(ledger));

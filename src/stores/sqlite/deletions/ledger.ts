@@ -21,7 +21,7 @@ import { AT_ONCE, ledgerStatements } from "./ledger-statements.js";
  * pending, or it waits for an earlier one. `open_identity` has the identities of open requests that later ones wait
  * for. `deletion_key` has rows of one size that are appended and overwritten in place, for the same reason as
  * `entity_key`; no row is removed. `forgotten_deletion` has the number of the newest request that was ever removed
- * after `deletions.keep`.
+ * after `deletions.retention`.
  */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (
