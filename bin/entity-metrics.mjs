@@ -4,7 +4,7 @@ import { version } from "../scripts/set-up.mjs";
 
 const COMMANDS = {
   start: "runs the service",
-  demo: "runs the service with made-up data",
+  demo: "runs the service with synthetic data",
   key: "creates, lists and revokes API keys",
   collect: "sends files of messages",
   ingest: "writes points and counts from files",

@@ -1,4 +1,4 @@
-// npm run demo: the service on ./demo-data, filled on every start with six weeks of made-up segments, experiences and
+// npm run demo: the service on ./demo-data, filled on every start with six weeks of synthetic segments, experiences and
 // streams.
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,13 +9,13 @@ import { runChild } from "./run-child.mjs";
 import { dataRoot, root, setUp } from "./set-up.mjs";
 
 const isLarge = readFlags("demo", {
-  description: "Serves made-up data on http://127.0.0.1:8080, kept in ./demo-data. Delete the folder to start again.",
+  description: "Serves synthetic data on http://127.0.0.1:8080, kept in ./demo-data. Delete the folder to start again.",
   options: [["--large", "5,000 segments, 500 streams and 300 experiences, kept in ./demo-data-large"]],
 }).includes("--large");
 setUp();
 
-const { madeUpRequests, madeUpStuck, streamRequests } = await import("../dist/commands/made-up-data.js");
-const { largeSet, smallSet } = await import("../dist/commands/made-up-sets.js");
+const { syntheticRequests, syntheticStuck, streamRequests } = await import("../dist/commands/synthetic-data.js");
+const { largeSet, smallSet } = await import("../dist/commands/synthetic-sets.js");
 const { withProgress } = await import("../dist/commands/progress.js");
 const { serviceClient } = await import("../dist/commands/running-service.js");
 
@@ -28,7 +28,7 @@ const weeks = isLarge ? 4 : 6;
 const folder = resolve(process.env.DATA_DIR ?? join(dataRoot, isLarge ? "demo-data-large" : "demo-data"));
 const keyFile = join(folder, "demo-key");
 const key = demoKey();
-const target = await refusingTarget(madeUpStuck);
+const target = await refusingTarget(syntheticStuck);
 // Made-up data and its deletions stay in the folder, even if the settings name servers.
 const stores = { ENTITIES_URL: "sqlite:", METRICS_URL: "sqlite:", JOBS_URL: "sqlite:", PEPPER: "" };
 const code = await runChild([join(root, "dist/main.js")], {
@@ -58,11 +58,11 @@ function demoKey() {
 
 /** Fills the service up to now, prints example requests, and keeps its streams going. */
 async function fill(address, signInCode) {
-  process.stderr.write("Filling it with made-up data\n");
+  process.stderr.write("Filling it with synthetic data\n");
   const client = serviceClient(address, key);
-  const requests = madeUpRequests(client, weeks, Date.now(), set);
+  const requests = syntheticRequests(client, weeks, Date.now(), set);
   try {
-    await withProgress("made-up data", { unit: "request", total: requests.length }, async (progress) => {
+    await withProgress("synthetic data", { unit: "request", total: requests.length }, async (progress) => {
       for (const [index, request] of requests.entries()) {
         await request();
         progress.update(index + 1);

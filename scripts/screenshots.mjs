@@ -54,7 +54,7 @@ async function take(views, viewport) {
   await context.close();
 }
 
-/** Opens the view of one of the made-up people. */
+/** Opens the view of one of the synthetic people. */
 async function lookUpPerson(page) {
   await page.getByLabel("Field").selectOption("email");
   await page.getByLabel("Value", { exact: true }).fill("visitor-1@example.com");

@@ -357,7 +357,7 @@ function composeDeletions(
     entityKeys: stores.entityKeys,
     watermark: stores.watermark,
     history: stores.history,
-    wakeUp: stores.wakeUp,
+    dueNotifications: stores.dueNotifications,
     targets,
     webhook: webhook === null ? undefined : webhookAt(webhook, signed, { stopping: stopping.signal }),
     hashIdentity,
@@ -387,7 +387,7 @@ function composeDeletions(
       acceptMany: service.acceptMany,
       preview: service.preview,
       receipts: signed,
-      hint: stores.wakeUp.hint,
+      notifyDue: stores.dueNotifications.send,
       failpoint,
     }),
     async stop() {

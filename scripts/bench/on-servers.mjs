@@ -1,8 +1,9 @@
 // Measures the built service on servers against itself embedded and against the servers alone, in the same run.
-import { filledTime } from "./made-up-points.mjs";
+
 import { measureProfiles } from "./profiles-on-servers.mjs";
 import { measureInMemory, measureNothingInMemory, measureSteady } from "./series-on-servers.mjs";
 import { serverStores } from "./server-stores.mjs";
+import { filledTime } from "./synthetic-points.mjs";
 
 /** Returns the lines of the result about servers. */
 export async function measureOnServers(session) {

@@ -1,9 +1,9 @@
 // Measures overload, ten times as many requests as the service can serve, against the promises.
 import { flood } from "./flood.mjs";
 import { closeIdle, send, sendAll, sendFor, writeBlocks } from "./load.mjs";
-import { blocks, filledTime, HOUR } from "./made-up-points.mjs";
 import { quantile } from "./quantile.mjs";
 import { costIsCpu } from "./server.mjs";
+import { blocks, filledTime, HOUR } from "./synthetic-points.mjs";
 import { line } from "./table.mjs";
 import { readWorkload, windowWorkload } from "./workloads.mjs";
 

@@ -1,7 +1,7 @@
 // Measures reads of series against a table with one row per point, aggregated in SQL, and against Koa alone.
 import { closeIdle, measure, sendAll, sendFor, writeBlocks } from "./load.mjs";
-import { blocks, DAY, filledTime, HOUR, nameOf } from "./made-up-points.mjs";
 import { costUnit } from "./server.mjs";
+import { blocks, DAY, filledTime, HOUR, nameOf } from "./synthetic-points.mjs";
 import { line } from "./table.mjs";
 import { getWorkload, movingWorkload, READS, readWorkload, w1Batches } from "./workloads.mjs";
 

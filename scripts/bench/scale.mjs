@@ -1,8 +1,8 @@
 // Measures the cost of requests as the number of series, days of points or profiles grows.
 import { addPeople, readLine } from "./entities.mjs";
 import { closeIdle, measure, sendAll, sendFor, writeBlocks } from "./load.mjs";
-import { blocks, DAY, filledTime } from "./made-up-points.mjs";
 import { costUnit } from "./server.mjs";
+import { blocks, DAY, filledTime } from "./synthetic-points.mjs";
 import { line } from "./table.mjs";
 import { w1Batches, w1Dashboards } from "./workloads.mjs";
 

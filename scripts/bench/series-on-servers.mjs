@@ -1,9 +1,9 @@
 // Measures reads and writes of series in InfluxDB against the embedded engine and against the official client alone.
 import { fluxClient } from "./direct.mjs";
 import { sendAll, sendFor, settledCost, writeBlocks } from "./load.mjs";
-import { arrivals, blocks, DAY, filledTime, HOUR, nameOf } from "./made-up-points.mjs";
 import { quantile } from "./quantile.mjs";
 import { costIsCpu, costUnit } from "./server.mjs";
+import { arrivals, blocks, DAY, filledTime, HOUR, nameOf } from "./synthetic-points.mjs";
 import { line } from "./table.mjs";
 import { readWorkload, windowWorkload } from "./workloads.mjs";
 import { blockOf } from "./writes.mjs";

@@ -1,5 +1,5 @@
 // The measured requests and their expected answers.
-import { DAY, expectedValues, nameOf } from "./made-up-points.mjs";
+import { DAY, expectedValues, nameOf } from "./synthetic-points.mjs";
 
 const asked = {
   W1: { series: 20, days: 7, hours: 2, aggregation: "sum" },

@@ -1,7 +1,7 @@
 // Measures writes of points against a table with one row per point, which takes the same bodies.
 import { sendAll, sendFor, settledCost } from "./load.mjs";
-import { arrivals, blocks, filledTime, HOUR, nameOf } from "./made-up-points.mjs";
 import { costUnit } from "./server.mjs";
+import { arrivals, blocks, filledTime, HOUR, nameOf } from "./synthetic-points.mjs";
 import { line } from "./table.mjs";
 import { windowWorkload } from "./workloads.mjs";
 

@@ -3,7 +3,7 @@ import { groupedCalls } from "../async/grouped-calls.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
 import { PAUSE_MS } from "../entities/read/open-profile.js";
 import { batchesOf, type RequestItems } from "../entities/requests/batches.js";
-import { anotherBody, type IdempotencyDependencies, RepeatableRun } from "../entities/requests/repeatable-run.js";
+import { differentBody, type IdempotencyDependencies, RepeatableRun } from "../entities/requests/repeatable-run.js";
 import type { ValidationIssue } from "../errors.js";
 import { type AcceptDependencies, acceptDeletion, newRequestId } from "./accept.js";
 import type { Ledger } from "./ports.js";
@@ -65,7 +65,7 @@ export async function* acceptMany(
         ? undefined
         : await dependencies.ledger.find(requestId);
     if (stored !== undefined) return { requestId: stored.requestId, completed: stored.completedAt !== undefined };
-    if (run?.isFinished) throw anotherBody();
+    if (run?.isFinished) throw differentBody();
     const accepted = await acceptDeletion({ ...dependencies, scopeOf }, table, identity, now, late, requestId);
     return { requestId: accepted, completed: false };
   }

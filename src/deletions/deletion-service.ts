@@ -13,7 +13,7 @@ import { isCompleted, NOTIFICATION } from "./deletion.js";
 import { maintainLedger } from "./maintain-ledger.js";
 import { runNotification } from "./notify.js";
 import type { DeletionObserver } from "./observe.js";
-import type { DeletionWatermark, DownstreamTarget, Ledger, WakeUp, Webhook } from "./ports.js";
+import type { DeletionWatermark, DownstreamTarget, DueNotifications, Ledger, Webhook } from "./ports.js";
 import { type DeletionPreview, previewDeletion } from "./preview.js";
 import { replayLedger } from "./replay.js";
 import { runDeletion } from "./run.js";
@@ -26,7 +26,7 @@ export interface DeletionDependencies extends IdempotencyDependencies, OpeningDe
   readonly entityKeys: EntityKeys;
   readonly watermark: DeletionWatermark;
   readonly history: Pick<History, "countByStream">;
-  readonly wakeUp: WakeUp;
+  readonly dueNotifications: DueNotifications;
   /** In the order in which a request is erased from them. */
   readonly targets: readonly DownstreamTarget[];
   /** Undefined without the setting: pending notifications wait for its return. */
@@ -55,14 +55,14 @@ export interface DeletionService {
   run(requestId: string): Promise<void>;
   /** See `replayLedger`. Call before the first read. */
   replay(): Promise<void>;
-  /** Starts running due requests and hinted requests. */
+  /** Starts running due requests and notified requests. */
   start(): void;
   /** Resolves when no run is in progress. */
   stop(): Promise<void>;
 }
 
 export function openDeletions(dependencies: DeletionDependencies): DeletionService {
-  const { wakeUp, targets, webhook } = dependencies;
+  const { dueNotifications, targets, webhook } = dependencies;
   const remoteTargets = targets.filter(({ remote }) => remote).map(({ name }) => name);
   const runs = scheduler({
     ...dependencies,
@@ -86,12 +86,12 @@ export function openDeletions(dependencies: DeletionDependencies): DeletionServi
     run: runs.run,
     replay: () => replayLedger(dependencies),
     start() {
-      wakeUp.listen(runs.run);
+      dueNotifications.listen(runs.run);
       runs.start();
       maintenance = maintainLedger({ ...dependencies, remoteTargets });
     },
     async stop() {
-      await Promise.all([wakeUp.close(), runs.stop(), maintenance?.stop()]);
+      await Promise.all([dueNotifications.close(), runs.stop(), maintenance?.stop()]);
     },
   };
 }

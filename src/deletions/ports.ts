@@ -177,13 +177,16 @@ export class TargetError extends Error {
 }
 
 /**
- * PORT. Hints that a request can run now. A hint may be lost, duplicated or late: the ledger decides which requests are
- * due, and polling finds the rest.
+ * PORT. Due notifications: a request can run now. One may be lost, duplicated or late: the ledger decides which
+ * requests are due, and polling finds the rest.
  */
-export interface WakeUp {
+export interface DueNotifications {
   /** Sends the id to one listener in any process. Never rejects and never waits for an unreachable store. */
-  hint(requestId: string): void;
-  /** Calls `run` for each hint that reaches this process. A rejected run is not repeated; other runs continue. */
+  send(requestId: string): void;
+  /**
+   * Calls `run` for each due notification that reaches this process. A rejected run is not repeated; other runs
+   * continue.
+   */
   listen(run: (requestId: string) => Promise<void>): void;
   /** Stops listening and resolves when no run is in progress. Never rejects. */
   close(): Promise<void>;

@@ -17,7 +17,7 @@ import {
 import { eraseFrom, inStage, StageError, verifyAll } from "./erase.js";
 import { followersOf } from "./followers.js";
 import type { DeletionObserver } from "./observe.js";
-import { type DownstreamTarget, type Ledger, TargetError, type WakeUp } from "./ports.js";
+import { type DownstreamTarget, type DueNotifications, type Ledger, TargetError } from "./ports.js";
 import { retryDelay } from "./retry-schedule.js";
 import { erasureTargets } from "./targets/index.js";
 
@@ -26,7 +26,7 @@ export interface RunDependencies {
   readonly entities: Pick<EntityStore, "erase" | "holds">;
   readonly entityKeys: Pick<EntityKeys, "destroy">;
   readonly targets: readonly DownstreamTarget[];
-  readonly wakeUp: Pick<WakeUp, "hint">;
+  readonly dueNotifications: Pick<DueNotifications, "send">;
   readonly clock: Clock;
   readonly log: Log;
   readonly observer: DeletionObserver;
@@ -138,7 +138,7 @@ function verifiedNow({ times }: Deletion, targets: readonly DownstreamTarget[], 
 
 /** Destroys the keys of a fully verified request and completes it with its followers. */
 async function complete(
-  { ledger, entityKeys, wakeUp, clock, observer, log, failpoint }: RunDependencies,
+  { ledger, entityKeys, dueNotifications, clock, observer, log, failpoint }: RunDependencies,
   deletion: Deletion,
   followers: Followers,
 ): Promise<void> {
@@ -156,5 +156,5 @@ async function complete(
     observer.completed(at - ended.acceptedAt);
     log.info({ request: ended.requestId }, "a deletion is complete");
   }
-  for (const next of released) wakeUp.hint(next);
+  for (const next of released) dueNotifications.send(next);
 }

@@ -19,7 +19,7 @@ export interface SchedulerDependencies {
   run(leased: LeasedDeletion): Promise<RunResult>;
 }
 
-/** Runs requests that are due: at once after a hint, otherwise at the next poll. */
+/** Runs requests that are due: at once after a due notification, otherwise at the next poll. */
 export interface Scheduler {
   /** Starts polling the ledger. */
   start(): void;

@@ -98,7 +98,7 @@ export function metricLine(
  * the text before the first blank. Undefined for any other line, valid or not: `parseLine` and `metricLine` read those,
  * with the same results for lines of this form.
  */
-export function usualLine(
+export function parseUsualLine(
   text: string,
   precision: Precision,
 ): { readonly head: string; readonly value: number; readonly ms: number } | undefined {

@@ -3,7 +3,7 @@ import { compareBytes } from "../text.js";
 import { stream as dimension } from "./dimensions.js";
 import type { SeriesStore, SlotCounts } from "./ports.js";
 import type { SlotSums } from "./query/slot-sums.js";
-import type { AskedWindow } from "./query/time-window.js";
+import type { RequestedWindow } from "./query/time-window.js";
 import { type Trend, trendWindow } from "./query/trend-window.js";
 import { slotStart } from "./series.js";
 
@@ -85,7 +85,7 @@ export function streamList({ series, counts, sums, retention }: StreamListDepend
     },
 
     /** Returns the sums over a window and over the one of the same length before it. Throws as `timeWindow` does. */
-    async trends(ids: readonly string[], asked: AskedWindow, now: number): Promise<Trend[]> {
+    async trends(ids: readonly string[], asked: RequestedWindow, now: number): Promise<Trend[]> {
       const { from, to, kept } = trendWindow(dimension, asked, now, retention());
       const start = from ?? to;
       const last = await sumsOf(ids, Math.max(kept, start), to);

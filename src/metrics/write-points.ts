@@ -17,7 +17,7 @@ export type WritePoints = (source: ValueSource, columns: readonly SlotColumn[]) 
 
 export function writePoints({ store, generations, failpoint = noFailpoint }: WritePointsDependencies): WritePoints {
   return async (source, columns) => {
-    const windows = windowsOf(columns);
+    const windows = writtenWindows(columns);
     if (windows.length === 0) return;
     try {
       await store.write(source, columns);
@@ -51,7 +51,7 @@ export function expirePoints({ store, generations }: ExpirePointsDependencies): 
 }
 
 /** Returns the windows of consecutive slots that have a value. */
-function windowsOf(columns: readonly SlotColumn[]): SeriesWindow[] {
+function writtenWindows(columns: readonly SlotColumn[]): SeriesWindow[] {
   const windows: SeriesWindow[] = [];
   for (const { series, from, values } of columns) {
     const { slotMs } = series.dimension;

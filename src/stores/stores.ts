@@ -1,7 +1,7 @@
 import type { CatalogueStore, MarkStore, SharedOrders } from "../catalogue/ports.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
-import type { DeletionWatermark, Ledger, WakeUp } from "../deletions/ports.js";
+import type { DeletionWatermark, DueNotifications, Ledger } from "../deletions/ports.js";
 import type { EntityKeys, EntityStore, History, Idempotency, MembershipIndex, Suppression } from "../entities/ports.js";
 import type { ServiceErrorOf, StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
@@ -111,7 +111,7 @@ export interface MetricEngine extends Engine {
 
 /** The engine of JOBS_URL. */
 export interface JobEngine extends Engine {
-  readonly wakeUp: WakeUp;
+  readonly dueNotifications: DueNotifications;
 }
 
 /** Every port, whichever engines serve them. */

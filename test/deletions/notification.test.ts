@@ -201,7 +201,7 @@ describe("P31: the notification of a completed deletion", () => {
     deletions.start();
     for (let index = 0; index < 40; index += 1) {
       const requestId = await deletions.accept("user", { field: "user_id", value: `person-${index}` });
-      stores.wakeUp.hint(requestId);
+      stores.dueNotifications.send(requestId);
     }
     await until("all are complete", async () => (await stores.ledger.count("open")) === 0);
     await until("the receiver is called", () => calls === 8);

@@ -23,19 +23,19 @@ describe("the scheduler of deletions", function () {
     (await stage.stores.ledger.find(requestId))?.completedAt !== undefined;
   const completed = (requestId: string) => until("it is complete", () => isComplete(requestId), 30_000);
 
-  it("runs every due request in one poll after another, without a hint and without a pause", async () => {
+  it("runs every due request in one poll after another, without a notification and without a pause", async () => {
     stage = await erasureStage({ pollMs: NEVER_MS });
     for (let index = 0; index < 250; index += 1) await accept(index);
     stage.deletions.start();
     await until("all are complete", async () => (await stage.stores.ledger.count("open")) === 0, 30_000);
   });
 
-  it("runs a request at once for a hint, and one whose hint was lost at the next poll", async () => {
+  it("runs a request at once for a notification, and one whose notification was lost at the next poll", async () => {
     stage = await erasureStage({ pollMs: 500 });
     stage.deletions.start();
-    const [lost, hinted] = [await accept(1), await accept(2)];
-    stage.stores.wakeUp.hint(hinted);
-    for (const requestId of [hinted, lost]) await completed(requestId);
+    const [lost, notified] = [await accept(1), await accept(2)];
+    stage.stores.dueNotifications.send(notified);
+    for (const requestId of [notified, lost]) await completed(requestId);
   });
 
   it("A retry that is due comes before requests that were accepted since", async () => {
@@ -104,7 +104,7 @@ describe("the scheduler of deletions", function () {
     );
   });
 
-  it("does not run a request for a hint while the request waits for its next try", async () => {
+  it("does not run a request for a notification while the request waits for its next try", async () => {
     const crm = remotePlace("crm");
     crm.failures = Number.POSITIVE_INFINITY;
     let leases = 0;
@@ -125,8 +125,8 @@ describe("the scheduler of deletions", function () {
     const requestId = await accept(1);
     for (let attempt = 0; attempt < 12; attempt += 1) await stage.run(requestId);
     const before = leases;
-    await until("three hints were heard", () => {
-      stage.stores.wakeUp.hint(requestId);
+    await until("three notifications were heard", () => {
+      stage.stores.dueNotifications.send(requestId);
       return leases >= before + 3;
     });
     expect(crm.calls).to.have.length(12);

@@ -4,8 +4,8 @@ import {
   type LinePoint,
   metricLine,
   parseLine,
+  parseUsualLine,
   precisions,
-  usualLine,
   writeNumber,
   writeTags,
 } from "../../src/formats/line-protocol.js";
@@ -156,7 +156,7 @@ describe("line protocol", () => {
 
   describe("of the usual form", () => {
     it("is read in one pass, with the result of its parts", () => {
-      const line = usualLine("stream,dimension_id=a,dimension_type=size value=42i 1704070799999999999", "ns");
+      const line = parseUsualLine("stream,dimension_id=a,dimension_type=size value=42i 1704070799999999999", "ns");
       expect(line).to.deep.equal({ head: "stream,dimension_id=a,dimension_type=size", value: 42, ms: 1704070799999 });
     });
 
@@ -182,7 +182,7 @@ describe("line protocol", () => {
         .map(([head, name, value, time]) => `${head} ${name}${value} ${time}`);
       fc.assert(
         fc.property(line, fc.constantFrom(...precisions), (text, precision) => {
-          const usual = usualLine(text, precision);
+          const usual = parseUsualLine(text, precision);
           if (usual === undefined) return;
           expect(text.startsWith(`${usual.head} value=`), text).to.equal(true);
           const point = parseLine(text);

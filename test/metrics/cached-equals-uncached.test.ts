@@ -3,7 +3,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
-import type { AskedSeries } from "../../src/metrics/query/request.js";
+import type { RequestedSeries } from "../../src/metrics/query/request.js";
 import type { Series } from "../../src/metrics/series.js";
 import { cacheSizes, compareHistory } from "./cache-history.js";
 import { openMetricReader, valuesOf } from "./metric-reader.js";
@@ -43,7 +43,7 @@ describe("what is cached", function () {
     });
     const reader = await openMetricReader({ between: slow });
     const a: Series = { dimension: stream, id: "a", type: "size" };
-    const asked: AskedSeries = { dimension: "stream", id: "a", type: "size", interval: "1h", range: "6h" };
+    const asked: RequestedSeries = { dimension: "stream", id: "a", type: "size", interval: "1h", range: "6h" };
     const now = begin + 30 * 60_000;
     const writes: { slot: number; value: number; began: number; ended: number }[] = [];
     let time = 0;

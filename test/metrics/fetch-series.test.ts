@@ -3,14 +3,14 @@ import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
 import type { SeriesStore } from "../../src/metrics/ports.js";
-import type { AskedSeries } from "../../src/metrics/query/request.js";
+import type { RequestedSeries } from "../../src/metrics/query/request.js";
 import { HeldCalls } from "../support/held-calls.js";
 import { until } from "../support/until.js";
 import { type MetricReader, openMetricReader, type ReaderOptions, valuesOf } from "./metric-reader.js";
 
 const now = Date.parse("2024-02-29T10:30:00Z");
 const views = { dimension: stream, id: "views", type: "size" };
-const asked: AskedSeries = { dimension: "stream", id: "views", type: "size", interval: "1h", range: "3h" };
+const asked: RequestedSeries = { dimension: "stream", id: "views", type: "size", interval: "1h", range: "3h" };
 
 describe("fetching series", () => {
   const open: MetricReader[] = [];

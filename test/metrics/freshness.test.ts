@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { HOUR } from "../../src/metrics/dimensions.js";
 import { freshness, isSaved } from "../../src/metrics/query/freshness.js";
 import { seriesPlan } from "../../src/metrics/query/plan.js";
-import { type AskedSeries, seriesRequest } from "../../src/metrics/query/request.js";
+import { type RequestedSeries, seriesRequest } from "../../src/metrics/query/request.js";
 
 const ten = Date.parse("2024-02-29T10:00:00Z");
 const SECOND = 1000;
@@ -82,7 +82,7 @@ describe("how long values are fresh", () => {
       nextSaveAt: HOUR,
       freshUntil: 60 * SECOND,
     },
-  ] satisfies (Record<string, unknown> & { window?: AskedSeries })[]) {
+  ] satisfies (Record<string, unknown> & { window?: RequestedSeries })[]) {
     it(what, () => {
       const now = ten + at;
       const plan = seriesPlan(seriesRequest({ dimension, id: "a", type: "size", ...window }, now), now);

@@ -6,7 +6,7 @@ import { SlotCache } from "../../src/metrics/cache/slot-cache.js";
 import type { SeriesStore, ValueSource } from "../../src/metrics/ports.js";
 import { seriesPlan } from "../../src/metrics/query/plan.js";
 import { type FetchedSeries, type ReadPlans, readPlans } from "../../src/metrics/query/read-plans.js";
-import { type AskedSeries, seriesRequest } from "../../src/metrics/query/request.js";
+import { type RequestedSeries, seriesRequest } from "../../src/metrics/query/request.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import { writePoints } from "../../src/metrics/write-points.js";
 import type { Stores } from "../../src/stores/stores.js";
@@ -27,7 +27,7 @@ export interface MetricReader {
   readonly memory: CacheMemory;
   /** Number of reads of the store so far. */
   reads(): number;
-  fetch(asked: readonly AskedSeries[], now: number): Promise<FetchedSeries[]>;
+  fetch(asked: readonly RequestedSeries[], now: number): Promise<FetchedSeries[]>;
   readonly readPlans: ReadPlans;
   /** Writes a source, that of the clients unless another is named. */
   write(columns: readonly SlotColumn[], source?: ValueSource): Promise<void>;

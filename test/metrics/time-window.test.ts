@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { parseDuration } from "../../src/formats/duration.js";
-import { type AskedWindow, bucketGrid, timeWindow } from "../../src/metrics/query/time-window.js";
+import { bucketGrid, type RequestedWindow, timeWindow } from "../../src/metrics/query/time-window.js";
 
 const now = Date.parse("2024-02-29T10:17:03.123Z");
 
 describe("a time window", () => {
-  const cases: [AskedWindow, string, string, string, string][] = [
+  const cases: [RequestedWindow, string, string, string, string][] = [
     [{}, "2h", "2024-02-27T10:00:00.000Z", "2024-02-29T10:17:03.123Z", "2d"],
     [{ range: "6h" }, "2h", "2024-02-29T04:00:00.000Z", "2024-02-29T10:17:03.123Z", "6h"],
     [{ range: "now-90m" }, "1h", "2024-02-29T08:00:00.000Z", "2024-02-29T10:17:03.123Z", "90m"],

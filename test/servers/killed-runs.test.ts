@@ -75,12 +75,12 @@ onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed,
     });
   }
 
-  /** A deletion of a known profile, hinted as the route does. */
+  /** A deletion of a known profile, notified as the route does. */
   async function requested(): Promise<string> {
     const ann = { field: "user_id", value: "ann" };
     await living.profile([ann]);
     const requestId = await living.deletions.accept("user", ann);
-    living.stores.wakeUp.hint(requestId);
+    living.stores.dueNotifications.send(requestId);
     return requestId;
   }
 

@@ -22,7 +22,7 @@ interface ListProps<R extends object> {
   readonly caption: string;
   readonly columns: readonly Column<R>[];
   readonly list: ListPage<R>;
-  readonly keyOf: (row: R) => string;
+  readonly rowKey: (row: R) => string;
   readonly page: Page;
 }
 
@@ -42,7 +42,7 @@ export function listQuery(path: keyof ListRows, page: Page): Record<string, stri
 }
 
 /** A table with search, order, pages and a download of all rows. Search and order are part of the address. */
-export function List<R extends object>({ path, caption, columns, list, keyOf, page }: ListProps<R>): VNode {
+export function List<R extends object>({ path, caption, columns, list, rowKey, page }: ListProps<R>): VNode {
   const { q, sort, cursors } = page.address;
   const { run, isRunning, problem } = useTask(page);
   const save = () =>
@@ -66,7 +66,7 @@ export function List<R extends object>({ path, caption, columns, list, keyOf, pa
         caption={caption}
         columns={columns}
         rows={list.data}
-        keyOf={keyOf}
+        rowKey={rowKey}
         sort={sort}
         onSort={(next) => page.go({ sort: next })}
       />

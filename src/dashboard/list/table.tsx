@@ -13,7 +13,7 @@ interface TableProps<R> {
   readonly caption: string;
   readonly columns: readonly Column<R>[];
   readonly rows: readonly R[];
-  readonly keyOf: (row: R) => string;
+  readonly rowKey: (row: R) => string;
   /** Sorted column, with `-` if descending; undefined if the table cannot be sorted. */
   readonly sort?: string | undefined;
   readonly onSort?: (sort: string) => void;
@@ -23,7 +23,7 @@ interface TableProps<R> {
 const MAX_PHONE_COLUMNS = 3;
 
 /** A table whose first column names the row. Numbers are aligned right, under right-aligned heads. */
-export function Table<R>({ caption, columns, rows, keyOf, sort, onSort }: TableProps<R>): VNode {
+export function Table<R>({ caption, columns, rows, rowKey, sort, onSort }: TableProps<R>): VNode {
   return (
     <Scroll label={caption}>
       <table class={columns.length > MAX_PHONE_COLUMNS ? "stacked" : undefined}>
@@ -37,7 +37,7 @@ export function Table<R>({ caption, columns, rows, keyOf, sort, onSort }: TableP
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
+            <tr key={rowKey(row)}>
               {columns.map((column, index) =>
                 index === 0 ? (
                   <th key={column.head} scope="row">
@@ -70,7 +70,7 @@ export function FactTable({ caption, heads, rows }: FactTableProps): VNode {
     { head: heads[0], cell: ([name]) => name },
     { head: heads[1], cell: ([, value]) => value },
   ];
-  return <Table caption={caption} columns={columns} rows={rows} keyOf={([name]) => name} />;
+  return <Table caption={caption} columns={columns} rows={rows} rowKey={([name]) => name} />;
 }
 
 interface HeadProps<R> {

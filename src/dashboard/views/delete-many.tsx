@@ -15,7 +15,7 @@ import { type IdentityLines, identityLines } from "./identity-lines.js";
 import { useTask } from "./use-task.js";
 
 /** Previews in progress at once. */
-const AT_ONCE = 4;
+const CONCURRENT_REQUESTS = 4;
 
 /** Identities of which a preview is shown: each is a request. */
 const MAX_PREVIEWED = 5_000;
@@ -129,7 +129,7 @@ async function previewAll(
     for (const { table, field, value } of rest)
       add(await unlessNotFound(client.previewDeletion(table ?? "user", field, value, { signal })));
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, work));
 }
 
 function Counts({ lines, totals }: { readonly lines: IdentityLines; readonly totals: Totals | undefined }): VNode {

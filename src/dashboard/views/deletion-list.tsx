@@ -77,7 +77,7 @@ export function DeletionList({ title, query, first, columns, page, children, ...
         caption={title}
         columns={columns}
         rows={list?.data ?? []}
-        keyOf={({ request_id }) => request_id}
+        rowKey={({ request_id }) => request_id}
         {...sorting}
       />
       {list?.data.length === 0 && <p class="note">None.</p>}

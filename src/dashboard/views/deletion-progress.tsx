@@ -73,5 +73,5 @@ function Targets({ state: { targets, completed_at }, zone }: TargetsProps): VNod
     { head: "Erased", cell: ({ erased_at }) => time(erased_at) },
     { head: "Verified", cell: ({ verified_at }) => time(verified_at) },
   ];
-  return <Table caption="Targets" columns={columns} rows={targets} keyOf={({ name }) => name} />;
+  return <Table caption="Targets" columns={columns} rows={targets} rowKey={({ name }) => name} />;
 }

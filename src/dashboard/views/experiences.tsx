@@ -53,7 +53,7 @@ export function Show({ data: { list, trends }, page }: { readonly data: Data; re
         caption="Experiences"
         list={list}
         page={page}
-        keyOf={({ id }) => id}
+        rowKey={({ id }) => id}
         columns={[
           {
             head: "Experience",

@@ -36,7 +36,7 @@ export function Show({ data: { ready, metrics } }: { readonly data: Data; readon
       <h1 class="hidden">Health</h1>
       <Card title="Stores">
         <p class={ready.ready && !ready.degraded ? "good" : "bad"}>{summaryOf(ready)}</p>
-        <Table caption="Stores" columns={STORE_COLUMNS} rows={ready.stores} keyOf={({ name }) => name} />
+        <Table caption="Stores" columns={STORE_COLUMNS} rows={ready.stores} rowKey={({ name }) => name} />
       </Card>
       <Card title="This process">
         <dl class="facts">

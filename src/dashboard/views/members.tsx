@@ -110,7 +110,7 @@ function MemberTable({ members, table, page }: MemberTableProps): VNode {
       caption="Members"
       columns={[...columns, since]}
       rows={members}
-      keyOf={({ identities }) => JSON.stringify(identities)}
+      rowKey={({ identities }) => JSON.stringify(identities)}
     />
   );
 }

@@ -229,7 +229,7 @@ function Changed<R extends Moved & { readonly id: string }>({
   ];
   return (
     <Card title={title}>
-      <Table caption={title} columns={table} rows={rows} keyOf={({ id }) => id} />
+      <Table caption={title} columns={table} rows={rows} rowKey={({ id }) => id} />
       {rows.length === 0 && <p class="note">None changed.</p>}
     </Card>
   );

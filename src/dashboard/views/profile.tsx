@@ -81,7 +81,7 @@ function Memberships({ memberships, page }: MembershipsProps): VNode {
     { head: "Event time", cell: ({ by }) => timeOf(by.event_time, page.zone) },
     { head: "Received", cell: ({ by }) => timeOf(by.received_at, page.zone) },
   ];
-  return <Table caption="Segments" columns={columns} rows={memberships} keyOf={({ id }) => id} />;
+  return <Table caption="Segments" columns={columns} rows={memberships} rowKey={({ id }) => id} />;
 }
 
 function textOf(value: unknown): string {

@@ -56,7 +56,7 @@ export function Show({ data: { list, points, trends }, page }: { readonly data: 
         caption="Segments"
         list={list}
         page={page}
-        keyOf={({ id }) => id}
+        rowKey={({ id }) => id}
         columns={[
           {
             head: "Segment",
@@ -92,7 +92,7 @@ export function Show({ data: { list, points, trends }, page }: { readonly data: 
           <Table
             caption="Segments that only have points"
             rows={points.data.map(rowOf)}
-            keyOf={({ id }) => id}
+            rowKey={({ id }) => id}
             columns={[
               {
                 head: "Segment",

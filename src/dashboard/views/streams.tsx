@@ -45,7 +45,7 @@ export function Show({ data: { list, trends }, page }: { readonly data: Data; re
         caption="Streams"
         list={list}
         page={page}
-        keyOf={({ stream }) => stream}
+        rowKey={({ stream }) => stream}
         columns={[
           {
             head: "Stream",

@@ -34,7 +34,7 @@ const ENTITY_BYTES = 1_048_576;
 const SEGMENT_BYTES = 6 * 1_048_576;
 
 /** Concurrent batches. */
-const AT_ONCE = 4;
+const CONCURRENT_COMMITS = 4;
 
 /** Weight of a full batch: 500 messages of typical size. */
 export const MAX_BATCH_WEIGHT = 500;
@@ -122,7 +122,7 @@ function grouped(
   const submit = groupedCalls((batch: readonly BatchMessage[]) => work(batch, limits), {
     most: shared,
     weightOf: ({ bytes, message }) => weightOf(bytes, message),
-    atOnce: AT_ONCE,
+    atOnce: CONCURRENT_COMMITS,
     // An altered profile fails only the requests about it.
     isOfOneCall: (error) => !(error instanceof ServiceError) && dependencies.serviceErrorOf(error) === undefined,
   });

@@ -4,7 +4,7 @@ import type { SegmentDeletions } from "../profile/deleted-segments.js";
 import { type EntityId, namedTime, type StoredEntity } from "../profile/entity.js";
 import type { EntityDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
-import { type OpenProfile, ProfileDraft, type UnitedDrafts } from "../profile/profile-draft.js";
+import { type MergedDrafts, type OpenProfile, ProfileDraft } from "../profile/profile-draft.js";
 import { type BatchMessage, documentOf, segmentsNamedIn } from "./message.js";
 
 /** Stored state that a batch is planned from. */
@@ -137,9 +137,9 @@ const MAX_SEGMENT_ID_BYTES = 1_024;
  */
 function limitCheck({ entityBytes, segments, segmentBytes }: PlanLimits) {
   // Cache of the last union: many messages in a row may need the same merge.
-  let last: { readonly of: string; readonly drafts: UnitedDrafts } | undefined;
+  let last: { readonly of: string; readonly drafts: MergedDrafts } | undefined;
 
-  function unionOf(named: readonly ProfileDraft[]): UnitedDrafts {
+  function unionOf(named: readonly ProfileDraft[]): MergedDrafts {
     if (named.length < 2) return ProfileDraft.united(named);
     const of = named.map(({ state }) => state).join();
     if (last?.of !== of) last = { of, drafts: ProfileDraft.united(named) };

@@ -14,7 +14,7 @@ export interface OpenProfile {
 }
 
 /** Several profiles merged. */
-export interface UnitedDrafts {
+export interface MergedDrafts {
   readonly draft: AttributesDraft;
   readonly memberships: MembershipDraft;
 }
@@ -64,7 +64,7 @@ export class ProfileDraft {
   }
 
   /** Returns the result of merging these profiles, without changing them. */
-  static united(drafts: readonly ProfileDraft[]): UnitedDrafts {
+  static united(drafts: readonly ProfileDraft[]): MergedDrafts {
     const [first, ...others] = drafts;
     if (first === undefined) return { draft: new AttributesDraft(), memberships: new MembershipDraft() };
     if (others.length === 0) return { draft: first.#draft, memberships: first.#memberships };

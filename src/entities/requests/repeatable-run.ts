@@ -86,20 +86,20 @@ export class RepeatableRun {
     if (this.#stored === undefined) return tally;
     const own = { ...this.#stored, digest: this.#digest, tally };
     const first = this.isFinished ? this.#stored : await this.#dependencies.idempotency.finish(own);
-    if (first !== undefined && first.digest !== own.digest) throw anotherBody();
+    if (first !== undefined && first.digest !== own.digest) throw differentBody();
     return first?.tally ?? tally;
   }
 
   async #begin(): Promise<IdempotentRequest> {
     const own = { id: this.#id, arrival: this.#dependencies.arrivalClock(), digest: this.#digest, tally: "" };
     const stored = await this.#dependencies.idempotency.begin(own);
-    if (stored.tally === "" && stored.digest !== own.digest) throw anotherBody();
+    if (stored.tally === "" && stored.digest !== own.digest) throw differentBody();
     this.#repeatedSince = stored.arrival === own.arrival ? undefined : stored.began;
     this.#stored = stored;
     return stored;
   }
 }
 
-export function anotherBody(): ServiceError {
+export function differentBody(): ServiceError {
   return new ServiceError("unprocessable", "This Idempotency-Key was used with another body");
 }

@@ -145,13 +145,13 @@ function readInstant(written: string, field: string, now: number): number {
   return instant.at;
 }
 
-interface AskedScope {
+interface RequestedScope {
   readonly dimension?: string | undefined;
   readonly dimension_id?: string | undefined;
 }
 
 /** Returns the dimension by its own name, and the id. */
-function readScope({ dimension: name, dimension_id: dimensionId }: AskedScope) {
+function readScope({ dimension: name, dimension_id: dimensionId }: RequestedScope) {
   if (name === undefined) {
     if (dimensionId !== undefined) throw invalid("required", "dimension", "dimension_id needs dimension");
     return {};

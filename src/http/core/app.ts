@@ -5,7 +5,7 @@ import type { Settings } from "../../config/settings.js";
 import { ServiceError, type ServiceErrorOf } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
-import { BROKEN_OFF } from "../edge/connections.js";
+import { DISCONNECT_CODES } from "../edge/connections.js";
 import { errorResponse } from "../edge/errors.js";
 import { isLimited } from "../edge/limits.js";
 import { canonicalPath, WHOLE_SERVER } from "../edge/request-target.js";
@@ -109,7 +109,7 @@ function isOverload(error: unknown): boolean {
 }
 
 /** Error codes of a response whose caller closed the connection. */
-const CALLER_GONE: readonly unknown[] = [...BROKEN_OFF, "EPIPE"];
+const CALLER_GONE: readonly unknown[] = [...DISCONNECT_CODES, "EPIPE"];
 
 /**
  * Handles an error after Koa has started to respond: sends the error response if no bytes were sent, otherwise closes

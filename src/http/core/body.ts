@@ -6,7 +6,7 @@ import type { YieldBudget } from "../../async/yielding.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type Line, LineSplitter } from "../../formats/line-splitter.js";
 import { type MemoryBudget, type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
-import { BROKEN_OFF, onResponseClosed } from "../edge/connections.js";
+import { DISCONNECT_CODES, onResponseClosed } from "../edge/connections.js";
 import type { ApiContext } from "./route.js";
 
 /**
@@ -220,7 +220,7 @@ function inflated(req: IncomingMessage): Readable {
 export function bodyError(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code.startsWith("Z_")) return invalid("not_gzip", "", "The body is not complete, valid gzip");
-  if (BROKEN_OFF.includes(code)) {
+  if (DISCONNECT_CODES.includes(code)) {
     return invalid("incomplete", "", "The request body was truncated");
   }
   return error;

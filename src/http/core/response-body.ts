@@ -7,14 +7,14 @@ import compress from "koa-compress";
 import type { ApiContext } from "./route.js";
 
 /** Minimum bytes for which gzip pays. */
-export const WORTH_GZIP = 2048;
+export const MIN_GZIP_BYTES = 2048;
 
 /** Level for bodies used only briefly; a higher one seldom pays. */
 const FAST = { level: 1 };
 
 const gzip = promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.gzip);
 
-const gzipResponse = compress({ threshold: WORTH_GZIP, gzip: FAST, br: false, deflate: false, zstd: false });
+const gzipResponse = compress({ threshold: MIN_GZIP_BYTES, gzip: FAST, br: false, deflate: false, zstd: false });
 
 /** Compresses large responses for callers that accept gzip. Small responses and other callers cost nothing. */
 export async function compressed(ctx: Koa.Context, next: Koa.Next): Promise<void> {
@@ -131,7 +131,7 @@ export async function keepBody(type: string, content: string | Buffer): Promise<
 }
 
 /** Responds with the body, as gzip to callers that accept it. */
-export function answerKept(ctx: ApiContext, { type, plain, gzip, etag }: KeptBody): void {
+export function respondWithKept(ctx: ApiContext, { type, plain, gzip, etag }: KeptBody): void {
   ctx.set({ "Content-Type": type, "Cache-Control": "no-cache", ETag: etag });
   ctx.status = 200;
   ctx.vary("Accept-Encoding");

@@ -78,7 +78,7 @@ export interface Route {
    * Handles a request: returns the contents of the success envelope, or undefined after setting the response on the
    * context.
    */
-  handler(request: Asked): Promise<Reply | undefined> | Reply | undefined;
+  handler(request: RouteRequest): Promise<Reply | undefined> | Reply | undefined;
 }
 
 /**
@@ -123,7 +123,7 @@ export interface ResponseSpec<S extends TSchema = TSchema> {
 }
 
 /** A request as passed to a handler. Everything with a schema in the route is validated. */
-export interface Asked<
+export interface RouteRequest<
   Params = Readonly<Record<string, string>>,
   Query = Readonly<Record<string, unknown>>,
   Json = unknown,
@@ -151,7 +151,7 @@ interface TypedRoute<Path extends string, Query extends Schemas, Json extends TS
   readonly body?: Body<Json>;
   readonly responses: { readonly 200?: ResponseSpec<Ok>; readonly [other: number]: ResponseSpec | undefined };
   handler(
-    request: Asked<Readonly<Record<NamesIn<Path>, string>>, Static<TObject<Query>>, Static<Json>>,
+    request: RouteRequest<Readonly<Record<NamesIn<Path>, string>>, Static<TObject<Query>>, Static<Json>>,
   ): Promise<ReplyOf<Ok> | undefined> | ReplyOf<Ok> | undefined;
 }
 

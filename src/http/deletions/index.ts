@@ -35,7 +35,7 @@ const deletionAnswer = success("DeletionAnswer", DeletionRequest);
 
 /** Routes that delete entities. */
 export function deletionRoutes(dependencies: DeletionRouteDependencies): readonly Route[] {
-  const { ledger, tables, limits, acceptDeletion, hint, failpoint } = dependencies;
+  const { ledger, tables, limits, acceptDeletion, notifyDue, failpoint } = dependencies;
   return [
     route({
       method: "GET",
@@ -75,8 +75,8 @@ export function deletionRoutes(dependencies: DeletionRouteDependencies): readonl
         const requestId = await acceptDeletion(table.name, identity, ctx.state.deadline.signal);
         onResponseClosed(ctx.res, () => {
           failpoint("deletion-answered");
-          hint(requestId);
-          failpoint("deletion-hinted");
+          notifyDue(requestId);
+          failpoint("deletion-notified");
         });
         return { data: { request_id: requestId, completed: false }, message: deletionReceived };
       },

@@ -16,8 +16,8 @@ export interface DeletionListDependencies {
   readonly dueMs: number;
   /** Names of the configured remote targets. */
   readonly targets: readonly string[];
-  /** See `WakeUp`. */
-  hint(requestId: string): void;
+  /** See `DueNotifications`. */
+  notifyDue(requestId: string): void;
 }
 
 /** 20 hex characters, a hyphen, epoch seconds. */
@@ -121,7 +121,7 @@ const stateAnswer = success("DeletionStateAnswer", DeletionState);
 
 /** Routes that list deletions and report their progress, without personal data. */
 export function deletionListRoutes(dependencies: DeletionListDependencies): readonly Route[] {
-  const { ledger, clock, dueMs, targets, hint } = dependencies;
+  const { ledger, clock, dueMs, targets, notifyDue } = dependencies;
   return [
     route({
       method: "GET",
@@ -202,7 +202,7 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
         const deletion = await foundDeletion(ledger, params.request_id);
         if (deletion.completedAt !== undefined) throw new ServiceError("conflict", "The deletion is completed");
         await ledger.wake([deletion.requestId]);
-        hint(deletion.requestId);
+        notifyDue(deletion.requestId);
         return { data: stateOf(await foundDeletion(ledger, params.request_id), clock(), dueMs) };
       },
     }),

@@ -25,7 +25,7 @@ export function answerClientErrors(server: Server, connections: Connections, lim
     const { exchange } = connections.get(socket as Socket) ?? {};
     if (exchange === undefined || exchange.req.complete) answerNext(socket, connections, answer);
     else if (exchange.res.writableEnded) onResponseClosed(exchange.res, () => socket.destroy());
-    else answerInstead(exchange.res, answer);
+    else respondWithError(exchange.res, answer);
   });
   server.on("connect", (_req: unknown, socket: Duplex) => {
     // Node removes its own listener from the socket of a CONNECT; an error without a listener ends the process.
@@ -85,7 +85,7 @@ const replaced = new WeakSet<ServerResponse>();
  * Responds instead of the handler if nothing was sent yet, and closes the connection afterwards, which also ends
  * reading a body. No effect on a second call for the same response.
  */
-export function answerInstead(res: ServerResponse, error: ServiceError): void {
+export function respondWithError(res: ServerResponse, error: ServiceError): void {
   if (replaced.has(res)) return;
   replaced.add(res);
   const { req } = res;

@@ -94,7 +94,7 @@ export function answerHalfClosed(server: Server, connections: Connections): void
 }
 
 /** Error codes of a request whose caller closed the connection. */
-export const BROKEN_OFF: readonly string[] = ["ECONNRESET", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
+export const DISCONNECT_CODES: readonly string[] = ["ECONNRESET", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"];
 
 /** Calls `then` once, when the response is sent or its connection is closed. */
 export function onResponseClosed(res: ServerResponse, then: () => void): void {

@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../../errors.js";
-import { answerInstead } from "./client-errors.js";
+import { respondWithError } from "./client-errors.js";
 import type { Connection, Connections } from "./connections.js";
 
 /** Checks per connection within the time of its setting. */
@@ -50,7 +50,7 @@ function checkSender(socket: Socket, connection: Connection, now: number, ms: nu
     connection.since = now;
     connection.bytes = socket.bytesRead;
   } else if (now - connection.since >= ms) {
-    answerInstead(res, new ServiceError("timed-out", "The request timed out before it was complete"));
+    respondWithError(res, new ServiceError("timed-out", "The request timed out before it was complete"));
   }
 }
 

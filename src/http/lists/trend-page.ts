@@ -2,8 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { invalid } from "../../errors.js";
 import { durationPattern, durationRule } from "../../formats/duration.js";
 import { instantForms, timeText } from "../../formats/instant.js";
-import type { AskedWindow } from "../../metrics/query/time-window.js";
-import { isAsked, type Trend } from "../../metrics/query/trend-window.js";
+import type { RequestedWindow } from "../../metrics/query/time-window.js";
+import { isRequested, type Trend } from "../../metrics/query/trend-window.js";
 import { Time } from "../core/responses.js";
 import {
   type Entry,
@@ -61,7 +61,7 @@ interface TrendSource<T extends Entry, R extends object> extends ListSource<T> {
   /** Sort keys; by the trends when absent. */
   readonly keys?: ListSource<T>["keys"];
   /** Returns the values of each entry in the window; without one only `now`. */
-  trends(entries: readonly Pick<T, "id">[], asked: AskedWindow): Promise<readonly Trend[]>;
+  trends(entries: readonly Pick<T, "id">[], asked: RequestedWindow): Promise<readonly Trend[]>;
   rows(entries: readonly T[]): Promise<readonly R[]>;
 }
 
@@ -79,7 +79,7 @@ export async function trendPage<T extends Entry, R extends object>(
 ) {
   const { sort } = request;
   const asked = { range, start, end };
-  if (isTrendSort(sort) && !isAsked(asked)) {
+  if (isTrendSort(sort) && !isRequested(asked)) {
     throw invalid("range_required", "range", `sort=${sort} needs a range, or startdate and enddate`);
   }
   const keys = source.keys ?? (async (entries: readonly Keyed<T>[]) => sortKeys(sort, await trends(entries, asked)));
@@ -88,7 +88,7 @@ export async function trendPage<T extends Entry, R extends object>(
       ? await listPage(request, { ...source, keys: sort === "name" ? undefined : keys })
       : await onlyEntry(id, source);
   const data: readonly (R & RowValues)[] = await rows(items);
-  if (!isAsked(asked)) return { data: [...data], meta };
+  if (!isRequested(asked)) return { data: [...data], meta };
   const values = await trends(items, asked);
   return { data: data.map((row, i) => ({ ...row, ...rowValues(values[i]) })), meta };
 }

@@ -1,7 +1,7 @@
 import type { ErrorObject } from "ajv";
 import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
-import type { AskedItem } from "../../metrics/query/fetch.js";
-import type { AskedSeries } from "../../metrics/query/request.js";
+import type { RequestedItem } from "../../metrics/query/fetch.js";
+import type { RequestedSeries } from "../../metrics/query/request.js";
 import { knownNames } from "../../text.js";
 import { parseJson } from "../core/json-body.js";
 import { compile } from "../core/validation.js";
@@ -18,12 +18,12 @@ type Fields = Partial<Record<SeriesField, unknown>>;
 const hasShape = compile(SeriesShape);
 
 /** Returns the series that the query parameters request. */
-export function readMetricQuery(query: Fields): AskedItem {
-  return { asked: askedSeries(query), issue: givenTwice(query), at: "" };
+export function readMetricQuery(query: Fields): RequestedItem {
+  return { asked: requestedSeries(query), issue: givenTwice(query), at: "" };
 }
 
 /** Returns the series that a body requests: one object or an array of them. */
-export function readMetricBody(text: string, limits: MetricReadLimits): AskedItem[] {
+export function readMetricBody(text: string, limits: MetricReadLimits): RequestedItem[] {
   const body = parseJson(text, limits.nesting);
   if (!Array.isArray(body)) return [readItem(body, "")];
   if (body.length === 0) throw invalid("empty", "", "There is no series to fetch");
@@ -33,12 +33,12 @@ export function readMetricBody(text: string, limits: MetricReadLimits): AskedIte
   return body.map((item, i) => readItem(item, `[${i}]`));
 }
 
-function readItem(item: unknown, at: string): AskedItem {
+function readItem(item: unknown, at: string): RequestedItem {
   if (typeof item !== "object" || item === null || Array.isArray(item)) {
     const issue = { code: "not_an_object", path: "", message: "A series to fetch is a JSON object" };
     return { asked: {}, issue, at };
   }
-  return { asked: askedSeries(item), issue: hasShape(item) ? givenTwice(item) : issueOf(hasShape.errors?.[0]), at };
+  return { asked: requestedSeries(item), issue: hasShape(item) ? givenTwice(item) : issueOf(hasShape.errors?.[0]), at };
 }
 
 /** Returns the issue of an item with a wrong shape. Its values are validated where they are used. */
@@ -62,7 +62,7 @@ function givenTwice({ startdate, start_date, enddate, end_date }: Fields): Valid
 }
 
 /** Converts the fields to a request; omits fields of a wrong type. */
-function askedSeries(fields: Fields): AskedSeries {
+function requestedSeries(fields: Fields): RequestedSeries {
   const standsIn =
     (!given(fields.dimension) && given(fields.keyspace)) || (!given(fields.dimension_id) && given(fields.metric));
   const asked = {

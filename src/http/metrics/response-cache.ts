@@ -4,9 +4,9 @@ import { ServiceError } from "../../errors.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { Generations } from "../../metrics/cache/generations.js";
 import { type Versioned, VersionedCache } from "../../metrics/cache/versioned-cache.js";
-import type { AskedItem, CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
+import type { CountSeries, FetchBatch, RequestedItem } from "../../metrics/query/fetch.js";
 import { isFresh } from "../../metrics/query/freshness.js";
-import { gzipFast, WORTH_GZIP } from "../core/response-body.js";
+import { gzipFast, MIN_GZIP_BYTES } from "../core/response-body.js";
 import { metricBody, metricTag } from "./series-body.js";
 
 /** A request whose response may be cached. */
@@ -89,7 +89,11 @@ export class ResponseCache {
    * Fetches these items. Shares a fetch in progress of the same request. A fetch that started before this call may lack
    * a write acknowledged since, so its response is used only if it is still fresh. Rejects as the fetch does.
    */
-  async fetch(request: CacheableRequest, items: readonly AskedItem[], reading: Reservation): Promise<MetricResponse> {
+  async fetch(
+    request: CacheableRequest,
+    items: readonly RequestedItem[],
+    reading: Reservation,
+  ): Promise<MetricResponse> {
     const before = this.#begun;
     for (;;) {
       const flight = this.#flights.get(request.text);
@@ -106,7 +110,7 @@ export class ResponseCache {
 
   #begin(
     request: CacheableRequest,
-    items: readonly AskedItem[],
+    items: readonly RequestedItem[],
     reading: Reservation,
   ): Promise<Versioned<TimedResponse>> {
     this.#begun += 1;
@@ -119,7 +123,7 @@ export class ResponseCache {
 
   async #make(
     { text, tagged }: CacheableRequest,
-    items: readonly AskedItem[],
+    items: readonly RequestedItem[],
     reading: Reservation,
   ): Promise<Versioned<TimedResponse>> {
     const since = this.#clock();
@@ -138,7 +142,7 @@ export class ResponseCache {
       });
       return small;
     };
-    const entry = { value: body.byteLength < WORTH_GZIP ? plain : { ...plain, gzip }, versions };
+    const entry = { value: body.byteLength < MIN_GZIP_BYTES ? plain : { ...plain, gzip }, versions };
     this.#cached.set(text, entry);
     return entry;
   }

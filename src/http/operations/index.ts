@@ -7,7 +7,7 @@ import { scopes } from "../../keys/api-key.js";
 import { shownBounds } from "../../keys/bounds.js";
 import { type Meters, NotReady, type Probe } from "../../meters.js";
 import { openApiDocument, type WebhookDocs } from "../core/openapi.js";
-import { answerKept, type KeptBody, keepBody, madeOnce } from "../core/response-body.js";
+import { type KeptBody, keepBody, madeOnce, respondWithKept } from "../core/response-body.js";
 import { done, errorWith, json, oneOf, success, Time } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
@@ -179,7 +179,7 @@ export function operationRoutes({
           const make = () => keepBody(JSON_TYPE, JSON.stringify(openApiDocument(routes(), webhooks, version, hour)));
           document = { hour, body: madeOnce(make) };
         }
-        answerKept(ctx, await document.body());
+        respondWithKept(ctx, await document.body());
       },
     }),
   ];

@@ -7,7 +7,7 @@ import { Type } from "@sinclair/typebox";
 import helmet from "helmet";
 import type { Tables } from "../../entities/profile/entity-tables.js";
 import { found } from "../../errors.js";
-import { answerKept, type KeptBody, keepBody, madeOnce } from "../core/response-body.js";
+import { type KeptBody, keepBody, madeOnce, respondWithKept } from "../core/response-body.js";
 import { done } from "../core/responses.js";
 import { type ApiContext, type Route, route } from "../core/route.js";
 import { dashboardPage, docsPage, docsScript, docsStyle, homePage, pageStyle } from "./page-texts.js";
@@ -109,7 +109,7 @@ type Files = ReadonlyMap<string, () => Promise<KeptBody>>;
 
 async function answerFile(ctx: ApiContext, files: Files, name: string): Promise<void> {
   const file = found(files.get(name), "file");
-  answerKept(ctx, await file());
+  respondWithKept(ctx, await file());
 }
 
 const noBaseNorForm = { baseUri: ["'none'"], formAction: ["'none'"] };

@@ -1,5 +1,5 @@
 import type { ValidationIssue } from "../../errors.js";
-import { metricLine, type Precision, parseLine, usualLine } from "../../formats/line-protocol.js";
+import { metricLine, type Precision, parseLine, parseUsualLine } from "../../formats/line-protocol.js";
 import type { Series } from "../../metrics/series.js";
 import { instantIssue, isInWindow, isSeries } from "../../metrics/writable-points.js";
 import { type BodyDependencies, mediaType } from "../core/body.js";
@@ -54,7 +54,7 @@ const partNames: Readonly<Record<string, string>> = {
 
 /** Adds one line, or returns its issue. */
 function takeLine(text: string, times: LineTimes, reader: PointReader): ValidationIssue | undefined {
-  const usual = usualLine(text, times.precision);
+  const usual = parseUsualLine(text, times.precision);
   if (usual !== undefined) {
     const known = reader.series.named(usual.head);
     if (known !== undefined && isInWindow(usual.ms, known.dimension.slotMs, reader.window)) {

@@ -7,11 +7,11 @@ import { isSum } from "../series.js";
 import { type AnswerLimits, checkAnswer, checkBuckets, checkExpanded, MAX_SEGMENTS, tooManySegments } from "./cost.js";
 import { type SeriesPlan, seriesPlan } from "./plan.js";
 import type { FetchedSeries, ReadPlans } from "./read-plans.js";
-import { type AskedSeries, seriesRequest, validFields } from "./request.js";
+import { type RequestedSeries, seriesRequest, validFields } from "./request.js";
 
 /** One item of a batch: its valid fields and its errors. */
-export interface AskedItem {
-  readonly asked: AskedSeries;
+export interface RequestedItem {
+  readonly asked: RequestedSeries;
   readonly issue?: ValidationIssue | undefined;
   /** Position of the item, a prefix of its issues' paths: `[3]`, or nothing for a single item. */
   readonly at: string;
@@ -20,7 +20,7 @@ export interface AskedItem {
 /** An item that could not be fetched, with its valid fields. */
 export interface RefusedSeries {
   readonly issue: ValidationIssue;
-  readonly asked: AskedSeries;
+  readonly asked: RequestedSeries;
 }
 
 export interface FetchDependencies {
@@ -49,7 +49,7 @@ export interface FetchedBatch {
  * every segment becomes one series per segment. Throws if every item is invalid, the response would be too large, or a
  * store fails.
  */
-export type FetchBatch = (items: readonly AskedItem[], now: number, reading: Reservation) => Promise<FetchedBatch>;
+export type FetchBatch = (items: readonly RequestedItem[], now: number, reading: Reservation) => Promise<FetchedBatch>;
 
 export function fetchBatch({
   read,
@@ -66,7 +66,7 @@ export function fetchBatch({
     const planned =
       ids.length <= MAX_SEGMENTS
         ? readable
-        : readable.map((item, i) => (isForEvery(item) ? refuse(items[i] as AskedItem, tooManySegments) : item));
+        : readable.map((item, i) => (isForEvery(item) ? refuse(items[i] as RequestedItem, tooManySegments) : item));
     const refused = planned.filter((item): item is RefusedSeries => "issue" in item);
     if (refused.length === items.length) throw everyItemIsBad(refused);
     const expandable = planned.filter(isForEvery).length;
@@ -101,7 +101,7 @@ export function fetchBatch({
 }
 
 function plan(
-  item: AskedItem,
+  item: RequestedItem,
   now: number,
   kept: number | undefined,
   limits: AnswerLimits,
@@ -118,7 +118,7 @@ function plan(
   }
 }
 
-function refuse(item: AskedItem, issue: ValidationIssue): RefusedSeries {
+function refuse(item: RequestedItem, issue: ValidationIssue): RefusedSeries {
   return { issue: { ...issue, path: pathOf(item.at, issue.path) }, asked: validFields(item.asked) };
 }
 

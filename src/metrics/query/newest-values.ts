@@ -8,7 +8,7 @@ import { slotStart } from "../series.js";
 import { ratioOf } from "./aggregate.js";
 import { cachedValues } from "./cached-values.js";
 import { storedSeries } from "./plan.js";
-import type { AskedWindow } from "./time-window.js";
+import type { RequestedWindow } from "./time-window.js";
 import { type Trend, type TrendWindow, trendWindow } from "./trend-window.js";
 
 /** Series of one dimension and type. */
@@ -24,14 +24,14 @@ export interface SeriesOf {
  * the newest. Reads many uncached series at once. Returns the same array for a request while no value has changed.
  * Throws as `timeWindow` does.
  */
-export type NewestValues = (series: SeriesOf, asked: AskedWindow, now: number) => Promise<readonly Trend[]>;
+export type NewestValues = (series: SeriesOf, asked: RequestedWindow, now: number) => Promise<readonly Trend[]>;
 
 /** Slots that usually contain the newest value, and the maximum time that is searched, ms. */
 const LATEST_SLOTS = 12;
 const SEARCHED_MS = 28 * 86_400_000;
 
 /** Series read at once. */
-const AT_ONCE = 1_000;
+const IDS_PER_READ = 1_000;
 
 /** Slots read at once. */
 const SLOTS_AT_ONCE = 300_000;
@@ -78,7 +78,7 @@ export function newestValues({ slots, generations, memory, retention }: NewestVa
     const key = `${dimension.name}\0${type}\0${to}\0${from}\0${backMs}\0${kept}\0`;
     const known = lists.get(key + ids.length)?.value;
     if (known?.ids.every((id, i) => id === ids[i])) return known.trends;
-    const found = await cachedValues(cache, key, ids, AT_ONCE, (some) =>
+    const found = await cachedValues(cache, key, ids, IDS_PER_READ, (some) =>
       trendsOf({ dimension, type, ids: some }, window),
     );
     const trends = found.map(({ value }) => value);

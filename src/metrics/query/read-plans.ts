@@ -61,7 +61,7 @@ export function readPlans({ store, slots, generations, memory, budget }: ReadPla
   const cache = new VersionedCache<Values>(generations, memory, ({ json }) => json.byteLength + VALUES_BYTES);
 
   return async (plans, now, retention, reading) => {
-    const keys = plans.map((plan) => keyOf(plan, now));
+    const keys = plans.map((plan) => cacheKey(plan, now));
     const cached = keys.map((key) => cache.get(key));
     const missing = plans.filter((_, i) => cached[i] === undefined);
     const made = missing.length === 0 ? [].values() : (await read(missing, now, reading)).values();
@@ -151,7 +151,7 @@ function pointEnds(buckets: Buckets): readonly string[] {
 }
 
 /** Two plans of one key have the same values and the same due slot. */
-function keyOf({ request, buckets, lead, filled, readFrom, from, to }: SeriesPlan, now: number): string {
+function cacheKey({ request, buckets, lead, filled, readFrom, from, to }: SeriesPlan, now: number): string {
   const { dimension, id, type, aggregation, grid } = request;
   const due = newestDue(request, now);
   return `${dimension.name}\0${id}\0${type}\0${aggregation} ${grid.step} ${buckets.start} ${lead} ${filled} ${readFrom} ${from} ${to} ${due}`;

@@ -10,10 +10,10 @@ import {
   isCounted,
 } from "../dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../series.js";
-import { type AskedWindow, type BucketGrid, bucketGrid, type TimeWindow, timeWindow } from "./time-window.js";
+import { type BucketGrid, bucketGrid, type RequestedWindow, type TimeWindow, timeWindow } from "./time-window.js";
 
 /** A requested series: unchecked texts and flags. */
-export interface AskedSeries extends AskedWindow {
+export interface RequestedSeries extends RequestedWindow {
   readonly dimension?: string | undefined;
   readonly id?: string | undefined;
   readonly type?: string | undefined;
@@ -45,7 +45,7 @@ const DEFAULT_INTERVAL = "2h";
 export const NAME_LENGTH = 256;
 
 /** Checks a request as of `now` (Unix ms). Throws `invalid` with the path of the first invalid field. */
-export function seriesRequest(asked: AskedSeries, now: number): SeriesRequest {
+export function seriesRequest(asked: RequestedSeries, now: number): SeriesRequest {
   const dimension = readDimension(asked.dimension);
   const id = readId(asked.id);
   const type = readType(asked.type, dimension);
@@ -69,7 +69,7 @@ export function seriesRequest(asked: AskedSeries, now: number): SeriesRequest {
 }
 
 /** Returns the valid name and dimension fields of an invalid request, for its response. */
-export function validFields({ dimension: dimensionName, id, type, name }: AskedSeries): AskedSeries {
+export function validFields({ dimension: dimensionName, id, type, name }: RequestedSeries): RequestedSeries {
   const dimension = dimensionName === undefined ? undefined : dimensionNamed(dimensionName);
   return {
     dimension: dimension && dimensionName,

@@ -14,7 +14,7 @@ import type { SeriesOf } from "./newest-values.js";
 export type SlotSums = (series: SeriesOf, from: number, to: number) => Promise<readonly number[]>;
 
 /** Slots read at once. */
-const AT_ONCE = 300_000;
+const SLOTS_PER_READ = 300_000;
 
 /** A slot of a column and of its copy, bytes. */
 const SLOT_BYTES = 16;
@@ -42,17 +42,23 @@ export function slotSums({ slots, generations, memory }: SlotSumsDependencies): 
       return aggregate(column.values, column.from, slotMs, whole, "sum")[0] as number;
     };
     const key = `${dimension.name}\0${type}\0${from}\0${to}\0`;
-    const found = await cachedValues(cache, key, ids, Math.max(1, Math.floor(AT_ONCE / length)), async (some) => {
-      const reading = memory.open(() => {});
-      const bytes = some.length * length * SLOT_BYTES;
-      reading.reserve(bytes);
-      try {
-        const read = await slots.read(some.map((id) => ({ series: { dimension, id, type }, from, to })));
-        return read.map((saved) => ({ value: sumOf(saved), versions: saved.versions }));
-      } finally {
-        reading.release(bytes);
-      }
-    });
+    const found = await cachedValues(
+      cache,
+      key,
+      ids,
+      Math.max(1, Math.floor(SLOTS_PER_READ / length)),
+      async (some) => {
+        const reading = memory.open(() => {});
+        const bytes = some.length * length * SLOT_BYTES;
+        reading.reserve(bytes);
+        try {
+          const read = await slots.read(some.map((id) => ({ series: { dimension, id, type }, from, to })));
+          return read.map((saved) => ({ value: sumOf(saved), versions: saved.versions }));
+        } finally {
+          reading.release(bytes);
+        }
+      },
+    );
     return found.map(({ value }) => value);
   };
 }

@@ -3,7 +3,7 @@ import { type Duration, durationRule, formatDuration, parseDuration } from "../.
 import { type Instant, instantRule, parseInstant } from "../../formats/instant.js";
 
 /** A requested window. */
-export interface AskedWindow {
+export interface RequestedWindow {
   readonly start?: string | number | undefined;
   readonly end?: string | number | undefined;
   readonly range?: string | undefined;
@@ -24,7 +24,7 @@ const DEFAULT_RANGE: Duration = { text: "2d", unit: "d", ms: 2 * 86_400_000 };
 
 /** The last window, and what it was made of: the series of one response mostly have the same window. */
 let last:
-  | { readonly asked: AskedWindow; readonly grid: BucketGrid; readonly now: number; readonly window: TimeWindow }
+  | { readonly asked: RequestedWindow; readonly grid: BucketGrid; readonly now: number; readonly window: TimeWindow }
   | undefined;
 
 /**
@@ -32,7 +32,7 @@ let last:
  * moved down to a bucket boundary, so that the first bucket is complete; an absolute instant is exact. Throws if the
  * fields contradict each other.
  */
-export function timeWindow(asked: AskedWindow, grid: BucketGrid, now: number): TimeWindow {
+export function timeWindow(asked: RequestedWindow, grid: BucketGrid, now: number): TimeWindow {
   if (
     last?.now !== now ||
     last.grid.step !== grid.step ||
@@ -45,7 +45,7 @@ export function timeWindow(asked: AskedWindow, grid: BucketGrid, now: number): T
   return last.window;
 }
 
-function readWindow(asked: AskedWindow, grid: BucketGrid, now: number): TimeWindow {
+function readWindow(asked: RequestedWindow, grid: BucketGrid, now: number): TimeWindow {
   if (asked.range !== undefined) {
     const field = asked.start !== undefined ? "startdate" : asked.end !== undefined ? "enddate" : undefined;
     if (field !== undefined) throw invalid("range_with_date", "range", `range cannot be combined with ${field}`);

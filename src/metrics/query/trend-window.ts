@@ -1,6 +1,6 @@
 import { type Dimension, isCounted } from "../dimensions.js";
 import { slotStart } from "../series.js";
-import { type AskedWindow, timeWindow } from "./time-window.js";
+import { type RequestedWindow, timeWindow } from "./time-window.js";
 
 /** Two values of one series; undefined where nothing is saved. */
 export interface Trend {
@@ -30,7 +30,7 @@ export interface TrendWindow {
  */
 export function trendWindow(
   dimension: Dimension,
-  asked: AskedWindow,
+  asked: RequestedWindow,
   now: number,
   retention: number | undefined,
 ): TrendWindow {
@@ -40,13 +40,13 @@ export function trendWindow(
   const open = slotStart(dimension, now);
   const isCount = isCounted({ dimension, type: "size" });
   const end = isCount ? open : open + slotMs;
-  if (!isAsked(asked)) return { to: end, kept };
+  if (!isRequested(asked)) return { to: end, kept };
   const { from, to, backMs = 0 } = timeWindow(asked, { origin: 0, step: slotMs }, now);
   if (asked.range === undefined) return { from: nextSlot(from), to: nextSlot(to), kept };
   return isCount ? { from: end - nextSlot(backMs), to: end, kept } : { to: end, backMs, kept };
 }
 
 /** Returns whether a window is requested. */
-export function isAsked({ start, end, range }: AskedWindow): boolean {
+export function isRequested({ start, end, range }: RequestedWindow): boolean {
   return start !== undefined || end !== undefined || range !== undefined;
 }

@@ -3,7 +3,7 @@ import { ServiceError, StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import type { EngineDependencies, JobEngine } from "../stores.js";
 import { tlsError } from "../tls-errors.js";
-import { bullmqWakeUp } from "./wake-up.js";
+import { bullmqDueNotifications } from "./due-notifications.js";
 
 /** Time limit of one command, ms. */
 const COMMAND_MS = 1_000;
@@ -12,8 +12,8 @@ const COMMAND_MS = 1_000;
 const WORKER_SILENCE_MS = 25_000;
 
 /**
- * Opens the jobs in Redis without waiting for the connection. While Redis is not connected hints are dropped, and the
- * poll of the ledger finds the requests.
+ * Opens the jobs in Redis without waiting for the connection. While Redis is not connected due notifications are
+ * dropped, and the poll of the ledger finds the requests.
  */
 export async function openBullmq({ settings, log }: EngineDependencies): Promise<JobEngine> {
   const redis = connections(settings.jobs.url);
@@ -42,16 +42,16 @@ export async function openBullmq({ settings, log }: EngineDependencies): Promise
     logged = words;
   });
   const consumer = () => redis.open({ maxRetriesPerRequest: null, socketTimeout: WORKER_SILENCE_MS });
-  const wakeUp = bullmqWakeUp({ prefix: redis.prefix, producer, consumer });
+  const dueNotifications = bullmqDueNotifications({ prefix: redis.prefix, producer, consumer });
 
   return {
-    wakeUp,
+    dueNotifications,
     probes: [redisProbe(producer, () => reason)],
     serviceErrorOf: redisServiceError,
     async close() {
       if (closed) return;
       closed = true;
-      await wakeUp.close();
+      await dueNotifications.close();
       redis.close();
     },
   };

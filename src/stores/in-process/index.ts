@@ -1,4 +1,4 @@
-import type { WakeUp } from "../../deletions/ports.js";
+import type { DueNotifications } from "../../deletions/ports.js";
 import type { EngineDescription } from "../stores.js";
 
 /** Jobs within this process, for the embedded engine. */
@@ -7,7 +7,7 @@ export const inProcess: EngineDescription = {
   exclusive: true,
   jobs: {
     open: async () => ({
-      wakeUp: inProcessWakeUp(),
+      dueNotifications: inProcessDueNotifications(),
       probes: [],
       serviceErrorOf: () => undefined,
       close: async () => {},
@@ -15,13 +15,16 @@ export const inProcess: EngineDescription = {
   },
 };
 
-/** Hints within this process, the only one of the embedded engine. A hint without a listener is lost. */
-function inProcessWakeUp(): WakeUp {
+/**
+ * Due notifications within this process, the only one of the embedded engine. A due notification without a listener is
+ * lost.
+ */
+function inProcessDueNotifications(): DueNotifications {
   const running = new Set<Promise<void>>();
   let run: ((requestId: string) => Promise<void>) | undefined;
 
   return {
-    hint(requestId) {
+    send(requestId) {
       setImmediate(async () => {
         const underWay = run?.(requestId).catch(() => {});
         if (underWay === undefined) return;

@@ -73,11 +73,11 @@ async function anyContains(documents: AsyncIterable<Buffer>, needles: readonly B
 }
 
 /** Collections with a document in which a value, at any depth, is as asked; with the first such document. */
-async function where(db: Db, isAsked: (value: unknown) => boolean): Promise<string[]> {
+async function where(db: Db, isRequested: (value: unknown) => boolean): Promise<string[]> {
   const found: string[] = [];
   for (const { name } of await db.listCollections({}, { nameOnly: true }).toArray()) {
     for await (const document of db.collection(name).find()) {
-      if (!hasValue(document, isAsked)) continue;
+      if (!hasValue(document, isRequested)) continue;
       found.push(`${name} ${JSON.stringify(document)}`);
       break;
     }
@@ -85,10 +85,10 @@ async function where(db: Db, isAsked: (value: unknown) => boolean): Promise<stri
   return found;
 }
 
-function hasValue(value: unknown, isAsked: (value: unknown) => boolean): boolean {
-  if (isAsked(value)) return true;
+function hasValue(value: unknown, isRequested: (value: unknown) => boolean): boolean {
+  if (isRequested(value)) return true;
   if (typeof value !== "object" || value === null || value instanceof Binary) return false;
-  return Object.entries(value as Document).some(([name, inner]) => isAsked(name) || hasValue(inner, isAsked));
+  return Object.entries(value as Document).some(([name, inner]) => isRequested(name) || hasValue(inner, isRequested));
 }
 
 /** An id is 32 hex characters, which may be part of a longer text. */

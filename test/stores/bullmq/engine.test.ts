@@ -35,9 +35,9 @@ onServers(["bullmq"], "Redis", () => {
     url.password = "a-secret";
     url.pathname = "/3";
     url.searchParams.set("connectionName", "named-by-a-test");
-    const { wakeUp, close } = await openRedisJobs({ server: url.href, prefix: "jobs" });
-    const ran = new Promise<string>((resolve) => wakeUp.listen(async (requestId) => resolve(requestId)));
-    wakeUp.hint("one");
+    const { dueNotifications, close } = await openRedisJobs({ server: url.href, prefix: "jobs" });
+    const ran = new Promise<string>((resolve) => dueNotifications.listen(async (requestId) => resolve(requestId)));
+    dueNotifications.send("one");
     expect(await ran).to.equal("one");
     const client = new Redis(redis.url, { password: "a-secret", db: 3 });
     expect(await client.keys("jobs:deletions:*")).to.not.deep.equal([]);

@@ -26,7 +26,7 @@ export async function openRedisJobs(options: RedisJobsOptions = {}): Promise<Job
       () => true,
       () => false,
     ) ?? false;
-  // The first answer can precede the end of the client's own check, until which hints are dropped.
+  // The first answer can precede the end of the client's own check, until which notifications are dropped.
   await until("Redis is connected", async () => (await answers()) && (await answers()));
   return engine;
 }

@@ -31,11 +31,11 @@ export function mongoKeyStore(db: Db): KeyStore {
 
     async find(id) {
       const found = await keys.findOne({ _id: id });
-      return found === null ? undefined : keyOf(found);
+      return found === null ? undefined : apiKeyOf(found);
     },
 
     async list() {
-      const all = (await keys.find().toArray()).map(keyOf);
+      const all = (await keys.find().toArray()).map(apiKeyOf);
       return all.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
     },
 
@@ -60,6 +60,6 @@ export function keyDocument({ id, revokedAt, lastUsedOn, ...key }: ApiKey): KeyD
   return { _id: id, ...key, revokedAt: revokedAt ?? null, lastUsedOn: lastUsedOn ?? null };
 }
 
-export function keyOf({ _id, revokedAt, lastUsedOn, ...key }: KeyDocument): ApiKey {
+export function apiKeyOf({ _id, revokedAt, lastUsedOn, ...key }: KeyDocument): ApiKey {
   return { id: _id, ...key, revokedAt: revokedAt ?? undefined, lastUsedOn: lastUsedOn ?? undefined };
 }

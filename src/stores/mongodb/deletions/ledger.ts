@@ -16,7 +16,7 @@ import { free, releaseWaiting, waitingOver } from "./waiting-deletions.js";
 export const ledgerCollections: readonly CollectionPlan[] = [deletions, erasedIdentities, marks];
 
 /** Requests removed by one step of `expire`. */
-const AT_ONCE = 100;
+const REQUESTS_PER_STEP = 100;
 
 /**
  * Deletion requests in the database of the ledger. Every change is one conditional write to one document, except an
@@ -183,7 +183,7 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       await note(newest);
       await raiseTo(db, FORGOTTEN, newest);
       for (;;) {
-        const some = { projection: { hashes: 1 }, limit: AT_ONCE } as const;
+        const some = { projection: { hashes: 1 }, limit: REQUESTS_PER_STEP } as const;
         const gone = await requests.find({ ...old, number: { $gt: 0, $lte: newest } }, some).toArray();
         if (gone.length === 0) return;
         const ids = gone.map(({ _id }) => _id);

@@ -16,7 +16,7 @@ export function notesOf(data: Db): Collection<{ readonly _id: string }> {
 }
 
 /** Requests numbered by one transaction. */
-const AT_ONCE = 100;
+const REQUESTS_PER_TRANSACTION = 100;
 
 /**
  * Numbers the accepted requests that have no number. Only committed requests get one, so numbers are gapless, and a
@@ -25,12 +25,12 @@ const AT_ONCE = 100;
  */
 export async function numberDeletions(dependencies: StoreDependencies): Promise<void> {
   const { transact } = dependencies;
-  while ((await transact((session) => numberSome(dependencies, session))) === AT_ONCE);
+  while ((await transact((session) => numberSome(dependencies, session))) === REQUESTS_PER_TRANSACTION);
 }
 
 async function numberSome({ data, ledger }: StoreDependencies, session: ClientSession): Promise<number> {
   const deletions = deletionsOf(ledger);
-  const inOrder = { sort: { sequence: 1 }, limit: AT_ONCE, projection: { _id: 1 } } as const;
+  const inOrder = { sort: { sequence: 1 }, limit: REQUESTS_PER_TRANSACTION, projection: { _id: 1 } } as const;
   const fresh = (await deletions.find({ number: null }, { ...inOrder, session }).toArray()).map(({ _id }) => _id);
   if (fresh.length === 0) return 0;
   const newest = await newestNumber(ledger, { session });
@@ -69,7 +69,7 @@ export async function hasNoted(ledger: Db, data: Db): Promise<boolean> {
  */
 export async function migrateNumbers(ledger: Db): Promise<void> {
   const deletions = ledger.collection<{ _id: string; sequence: number; hashes: string[] }>("deletions");
-  const old = () => deletions.find({ sequence: { $gt: 0 } }, { limit: AT_ONCE }).toArray();
+  const old = () => deletions.find({ sequence: { $gt: 0 } }, { limit: REQUESTS_PER_TRANSACTION }).toArray();
   for (let some = await old(); some.length > 0; some = await old()) {
     const named = some.map(({ _id, sequence, hashes }) => ({
       updateMany: {

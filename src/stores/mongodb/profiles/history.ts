@@ -27,7 +27,7 @@ export function messageOf({ _id, sealed, ...message }: MessageDocument): History
 }
 
 /** Messages removed by one `expire`. */
-const AT_ONCE = 1_000;
+const MESSAGES_PER_STEP = 1_000;
 
 /** Positions looked up by one query. */
 const PLACES_AT_ONCE = 200;
@@ -93,9 +93,9 @@ export function mongoHistory(db: Db): History {
 
     async expire(before) {
       const old = { arrival: { $lt: before } };
-      const found = await messages.find(old, { projection: { _id: 1 }, limit: AT_ONCE }).toArray();
+      const found = await messages.find(old, { projection: { _id: 1 }, limit: MESSAGES_PER_STEP }).toArray();
       if (found.length > 0) await messages.deleteMany(byIds(found.map(({ _id }) => _id)));
-      return found.length === AT_ONCE;
+      return found.length === MESSAGES_PER_STEP;
     },
   };
 }

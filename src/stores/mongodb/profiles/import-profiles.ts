@@ -15,7 +15,7 @@ import {
   storedEntity,
 } from "../../copy.js";
 import { ledgerPosition } from "../../ledger-position.js";
-import { type KeyDocument, keyDocument, keyOf } from "../catalogue/key-store.js";
+import { apiKeyOf, type KeyDocument, keyDocument } from "../catalogue/key-store.js";
 import {
   ACCEPTED,
   FORGOTTEN,
@@ -148,7 +148,7 @@ export function ledgerParts(
     "API keys": importPart<KeyDocument, ApiKey>({
       collection: db.collection<KeyDocument>("api_keys"),
       documentOf: keyDocument,
-      recordOf: keyOf,
+      recordOf: apiKeyOf,
     }),
   };
 }

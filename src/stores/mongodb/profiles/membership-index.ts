@@ -6,7 +6,7 @@ import { endingGenerations } from "./deleted-segments.js";
 import { type EntityDocument, entityCollectionsOf, GENERATION, memberOf } from "./entity-document.js";
 
 /** Segments counted by one query. */
-const AT_ONCE = 50;
+const SEGMENTS_PER_QUERY = 50;
 
 /** Memberships, read from the documents of the profiles. */
 export function mongoMembershipIndex(db: Db): MembershipIndex {
@@ -17,8 +17,8 @@ export function mongoMembershipIndex(db: Db): MembershipIndex {
     async sizes(segments) {
       const ending = await endingGenerations(db);
       const sizes = new Map<string, number>();
-      for (let from = 0; from < segments.length; from += AT_ONCE) {
-        const pipeline = segments.slice(from, from + AT_ONCE).flatMap((segment, at): Document[] => {
+      for (let from = 0; from < segments.length; from += SEGMENTS_PER_QUERY) {
+        const pipeline = segments.slice(from, from + SEGMENTS_PER_QUERY).flatMap((segment, at): Document[] => {
           const count = [
             { $match: membersOf(segment, ending) },
             { $group: { _id: { $literal: segment }, members: { $sum: 1 } } },

@@ -45,11 +45,11 @@ export function sqliteKeyStore(db: Database): KeyStore {
 
     async find(id) {
       const row = find.get(id);
-      return row === undefined ? undefined : keyOf(row);
+      return row === undefined ? undefined : apiKeyOf(row);
     },
 
     async list() {
-      return list.all().map(keyOf);
+      return list.all().map(apiKeyOf);
     },
 
     async revoke(id, at) {
@@ -67,7 +67,7 @@ export function sqliteKeyStore(db: Database): KeyStore {
 }
 
 /** Returns the key of a row of `api_key`. */
-export function keyOf(found: unknown): ApiKey {
+export function apiKeyOf(found: unknown): ApiKey {
   const { id, name, scopes, bounds, digest, created_at, revoked_at, last_used_on } = found as KeyRow;
   return {
     id,

@@ -3,7 +3,7 @@ import type { Database } from "../connection.js";
 import { deletionRows } from "./deletion-row.js";
 
 /** Requests removed by one step of `expire`; other requests run between steps. */
-export const AT_ONCE = 100;
+export const REQUESTS_PER_STEP = 100;
 
 /** Statements of the ledger. */
 export function ledgerStatements(db: Database) {
@@ -71,7 +71,9 @@ export function ledgerStatements(db: Database) {
     settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
       (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),
     since: db.prepare(`SELECT * FROM ${deletionRows} WHERE sequence > ? ORDER BY sequence LIMIT ?`),
-    expired: db.prepare(`SELECT sequence FROM deletion WHERE ${isOld} AND sequence <= :newest LIMIT ${AT_ONCE}`),
+    expired: db.prepare(
+      `SELECT sequence FROM deletion WHERE ${isOld} AND sequence <= :newest LIMIT ${REQUESTS_PER_STEP}`,
+    ),
     // Looked up by the keys of the requests: there is no index on sequences.
     expireEntities: db.prepare(`DELETE FROM erased_entity WHERE (entity, sequence) IN
       (SELECT value, sequence FROM deletion, json_each(entities) WHERE ${gone})`),

@@ -13,7 +13,7 @@ import { membershipRemoval } from "../profiles/membership-index.js";
 import { deletionList } from "./deletion-list.js";
 import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { noteSeen } from "./ledger-match.js";
-import { AT_ONCE, ledgerStatements } from "./ledger-statements.js";
+import { ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statements.js";
 
 /**
  * `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
@@ -253,7 +253,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
       if (newest === null) return;
       await note(newest);
       sql.forget.run(newest);
-      while (forgetSome(old, newest) === AT_ONCE) await setImmediate();
+      while (forgetSome(old, newest) === REQUESTS_PER_STEP) await setImmediate();
     },
   };
 }

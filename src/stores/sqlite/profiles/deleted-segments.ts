@@ -54,7 +54,7 @@ export function segmentDeletions(db: Database) {
 }
 
 /** Updates read by one step of a removal; other requests run between steps. */
-const AT_ONCE = 1_000;
+const UPDATES_PER_STEP = 1_000;
 
 /**
  * Removes void updates, one step per call, segment by segment; returns false if none is left. No commit stores a
@@ -66,9 +66,9 @@ export function voidRemoval(db: Database): () => boolean {
   // The two indexes on segments contain members and former members.
   const entitiesOf = (member: 0 | 1) =>
     `SELECT entity, generation FROM membership WHERE segment = ?1 AND member = ${member} AND entity > ?2`;
-  const find = db.prepare(`SELECT iif(count(*) < ${AT_ONCE}, NULL, max(entity)) AS next,
+  const find = db.prepare(`SELECT iif(count(*) < ${UPDATES_PER_STEP}, NULL, max(entity)) AS next,
       json_group_array(entity) FILTER (WHERE generation < ?3) AS ended
-    FROM (${entitiesOf(1)} UNION ALL ${entitiesOf(0)} ORDER BY entity LIMIT ${AT_ONCE})`);
+    FROM (${entitiesOf(1)} UNION ALL ${entitiesOf(0)} ORDER BY entity LIMIT ${UPDATES_PER_STEP})`);
   const remove = db.prepare("DELETE FROM membership WHERE segment = ? AND entity IN (SELECT value FROM json_each(?))");
   let place = { id: "", generation: 0, after: "" };
 

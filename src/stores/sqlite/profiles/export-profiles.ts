@@ -14,7 +14,7 @@ import {
   type StreamCountRecord,
 } from "../../copy.js";
 import { type ExperienceRow, experienceOf } from "../catalogue/catalogue-store.js";
-import { keyOf } from "../catalogue/key-store.js";
+import { apiKeyOf } from "../catalogue/key-store.js";
 import { type MarkRow, markOf } from "../catalogue/mark-store.js";
 import type { Database } from "../connection.js";
 import { type DeletionRow, deletionOf, deletionRows } from "../deletions/deletion-row.js";
@@ -117,7 +117,7 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
         rows.map(({ id, key }) => ({ id, key: isDestroyed(key) ? undefined : key })),
     }),
     "repeatable deletions": repeatableRequests(db),
-    "API keys": exportTable(db, { from: "api_key", records: (rows: unknown[]) => rows.map(keyOf) }),
+    "API keys": exportTable(db, { from: "api_key", records: (rows: unknown[]) => rows.map(apiKeyOf) }),
   };
 }
 

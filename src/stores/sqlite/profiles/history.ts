@@ -12,16 +12,16 @@ export const historySchema = `
   CREATE INDEX IF NOT EXISTS message_arrival ON message (arrival, position);`;
 
 /** Rows removed by one step of `erase` or one `expire`; other requests run between steps. */
-const AT_ONCE = 1_000;
+const MESSAGES_PER_STEP = 1_000;
 
 /** The archive in `entities.db`; `sqliteEntityStore` adds to it. */
 export function sqliteHistory(db: Database): History {
   const findKept = db.prepare("SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?))");
   const remove = db.prepare(`DELETE FROM message WHERE rowid IN (
-    SELECT rowid FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT ${AT_ONCE})`);
+    SELECT rowid FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT ${MESSAGES_PER_STEP})`);
   const kept = db.prepare("SELECT 1 FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
   const forget = db.prepare(`DELETE FROM message WHERE rowid IN (
-    SELECT rowid FROM message WHERE arrival < ? ORDER BY arrival LIMIT ${AT_ONCE})`);
+    SELECT rowid FROM message WHERE arrival < ? ORDER BY arrival LIMIT ${MESSAGES_PER_STEP})`);
 
   const countByStream = db.prepare(
     "SELECT stream, count(*) AS count FROM message WHERE entity IN (SELECT value FROM json_each(?)) GROUP BY stream ORDER BY stream",
@@ -49,9 +49,11 @@ export function sqliteHistory(db: Database): History {
 
     async at(entities, places) {
       const found: Awaited<ReturnType<History["at"]>> = [];
-      for (let first = 0; first < places.length; first += AT_ONCE) {
+      for (let first = 0; first < places.length; first += MESSAGES_PER_STEP) {
         if (first > 0) await setImmediate();
-        const asked = places.slice(first, first + AT_ONCE).map(({ arrival, position }) => [arrival, position]);
+        const asked = places
+          .slice(first, first + MESSAGES_PER_STEP)
+          .map(({ arrival, position }) => [arrival, position]);
         found.push(...(at.all(JSON.stringify(entities), JSON.stringify(asked)) as unknown as typeof found));
       }
       return found;
@@ -60,11 +62,11 @@ export function sqliteHistory(db: Database): History {
     kept: async (ids) => new Set((findKept.all(JSON.stringify(ids)) as { id: string }[]).map(({ id }) => id)),
 
     async erase(entities) {
-      while ((await eraseSome(entities)) === AT_ONCE);
+      while ((await eraseSome(entities)) === MESSAGES_PER_STEP);
     },
 
     holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
 
-    expire: async (before) => Number(forget.run(before).changes) === AT_ONCE,
+    expire: async (before) => Number(forget.run(before).changes) === MESSAGES_PER_STEP,
   };
 }

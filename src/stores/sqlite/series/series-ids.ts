@@ -78,7 +78,7 @@ interface ListedId {
 }
 
 /** Ids of a list read at once; other requests run in between. */
-const AT_ONCE = 2_000;
+const IDS_PER_QUERY = 2_000;
 
 /** Maximum cached counts of ids. A count is valid until a series is added or removed. */
 const COUNTS = 100;
@@ -104,7 +104,7 @@ export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<
     let start = isDown ? `${prefix}${LAST_ID}` : prefix;
     if (after !== undefined && compareBytes(after, start) < 0 === (isDown === true)) start = after;
     for (let last = after ?? ""; ; await setImmediate()) {
-      const most = contains === "" ? Math.min(AT_ONCE, limit - found.length) : AT_ONCE;
+      const most = contains === "" ? Math.min(IDS_PER_QUERY, limit - found.length) : IDS_PER_QUERY;
       const ids = (isDown ? descending : ascending).all(dimension.name, start, last, most) as unknown as ListedId[];
       for (const { id, types } of ids) {
         if (!id.startsWith(prefix)) return found;

@@ -242,7 +242,7 @@ function windowReader(
     const column = new Float64Array((to - from) / series.dimension.slotMs).fill(Number.NaN);
     const id = ids.find(series);
     if (id === undefined || column.length === 0) return column;
-    const { first, last } = chunksOf(window);
+    const { first, last } = chunkRange(window);
     let lastChunk = -1;
     for (const layer of layersOf(id, rowOf(id, first), rowOf(id, last + 1) - 1)) {
       if (source !== undefined && layer.row % SOURCES !== sourceNumber[source]) continue;
@@ -267,7 +267,7 @@ function columnWriter(db: Database, ids: SeriesIds): (source: ValueSource, colum
     const { start, end } = savedRange(values);
     if (start === end) return;
     const { slotMs } = series.dimension;
-    const { first, last } = chunksOf({ series, from, to: from + values.length * slotMs });
+    const { first, last } = chunkRange({ series, from, to: from + values.length * slotMs });
     const id = ids.findOrAdd(series);
     for (let chunk = first; chunk <= last; chunk += 1) {
       const at = chunk * CHUNK_SLOTS - from / slotMs;
@@ -278,7 +278,7 @@ function columnWriter(db: Database, ids: SeriesIds): (source: ValueSource, colum
 }
 
 /** Returns the numbers of the first and the last chunk that may overlap the window. */
-function chunksOf({ series, from, to }: SeriesWindow): { first: number; last: number } {
+function chunkRange({ series, from, to }: SeriesWindow): { first: number; last: number } {
   const length = CHUNK_SLOTS * series.dimension.slotMs;
   return { first: Math.max(0, Math.floor(from / length)), last: Math.min(CHUNKS, Math.ceil(to / length)) - 1 };
 }

@@ -1,12 +1,12 @@
-/** A segment of the made-up data. `share` of all people are members; `growth` is its daily growth factor. */
-interface MadeUpSegment {
+/** A segment of the synthetic data. `share` of all people are members; `growth` is its daily growth factor. */
+interface SyntheticSegment {
   readonly id: string;
   readonly name: string;
   readonly share: number;
   readonly growth: number;
 }
 
-export interface MadeUpExperience {
+export interface SyntheticExperience {
   readonly id: string;
   readonly name: string;
   readonly group: string;
@@ -15,20 +15,20 @@ export interface MadeUpExperience {
 }
 
 /** `messages` per hour of a weekday's afternoon. */
-interface MadeUpStream {
+interface SyntheticStream {
   readonly id: string;
   readonly messages: number;
 }
 
-/** Segments, experiences and streams of the made-up data. */
-export interface MadeUpSet {
-  readonly segments: readonly MadeUpSegment[];
-  readonly experiences: readonly MadeUpExperience[];
-  readonly streams: readonly MadeUpStream[];
+/** Segments, experiences and streams of the synthetic data. */
+export interface SyntheticSet {
+  readonly segments: readonly SyntheticSegment[];
+  readonly experiences: readonly SyntheticExperience[];
+  readonly streams: readonly SyntheticStream[];
 }
 
 /** A set that fits on a screen: segments that grow, one that falls, names in several scripts. */
-export const smallSet: MadeUpSet = {
+export const smallSet: SyntheticSet = {
   segments: [
     { id: "all-visitors", name: "All visitors", share: 1, growth: 1.005 },
     { id: "newsletter", name: "Newsletter readers", share: 0.45, growth: 1.01 },
@@ -90,7 +90,7 @@ const phrases = [
 ];
 
 /** Returns the small set extended to 5,000 segments, 300 experiences and 500 streams. */
-export function largeSet(): MadeUpSet {
+export function largeSet(): SyntheticSet {
   return {
     segments: filled(smallSet.segments, LARGE.segments, (index) => ({
       id: segmentId(index),

@@ -1,7 +1,7 @@
 import { type Job, Queue, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import { withTimeLimit } from "../../async/time-limit.js";
-import type { WakeUp } from "../../deletions/ports.js";
+import type { DueNotifications } from "../../deletions/ports.js";
 
 const QUEUE = "deletions";
 
@@ -17,7 +17,7 @@ const RETRY_MS = 1_000;
 /** Time limit of closing a worker, ms. Without it closing would wait for an unreachable Redis. */
 const CLOSE_MS = 1_000;
 
-export interface WakeUpDependencies {
+export interface DueNotificationsDependencies {
   readonly prefix: string;
   /** Fails at once while Redis is unreachable. The caller closes it. */
   readonly producer: Redis;
@@ -26,16 +26,17 @@ export interface WakeUpDependencies {
 }
 
 /**
- * Hints as jobs that contain only the id of the request. A hint is lost while Redis is unreachable, and with the
- * process that took its job: the ledger decides which requests are due, and its poll finds the request.
+ * Due notifications as jobs that contain only the id of the request. A due notification is lost while Redis is
+ * unreachable, and with the process that took its job: the ledger decides which requests are due, and its poll finds
+ * the request.
  */
-export function bullmqWakeUp({ prefix, producer, consumer }: WakeUpDependencies): WakeUp {
+export function bullmqDueNotifications({ prefix, producer, consumer }: DueNotificationsDependencies): DueNotifications {
   const queue = jobQueue(prefix, producer);
   const running = new Set<Promise<void>>();
   let worker: Worker | undefined;
 
   return {
-    hint(requestId) {
+    send(requestId) {
       queue()
         ?.add("deletion", { requestId })
         .catch(() => {});

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { madeUpRequests, madeUpSeries, membersOf, streamRequests } from "../../src/commands/made-up-data.js";
-import { largeSet, smallSet } from "../../src/commands/made-up-sets.js";
 import { serviceClient } from "../../src/commands/running-service.js";
+import { membersOf, streamRequests, syntheticRequests, syntheticSeries } from "../../src/commands/synthetic-data.js";
+import { largeSet, smallSet } from "../../src/commands/synthetic-sets.js";
 import { serviceOfEachTest, startService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -17,7 +17,7 @@ const run = async (requests: readonly (() => Promise<unknown>)[]) => {
   for (const request of requests) await request();
 };
 
-describe("made-up data", function () {
+describe("synthetic data", function () {
   this.timeout(60_000);
   const service = serviceOfEachTest({ roles: ["api"] });
 
@@ -26,7 +26,7 @@ describe("made-up data", function () {
     ((await (await service.fetch("/api/metric", { method: "POST", json: query })).json()) as { data: Series[] }).data;
 
   it("fills a service through its API: series up to now, a catalogue, people", async () => {
-    await run(madeUpRequests(client(), 2, Date.now()));
+    await run(syntheticRequests(client(), 2, Date.now()));
 
     const sizes = await fetchSeries({
       dimension: "segment",
@@ -73,7 +73,7 @@ describe("made-up data", function () {
 
   it("has 40 days, a gap of a stream in each week, a segment that grows and one that falls", () => {
     const now = Date.UTC(2026, 0, 1, 12, 34);
-    const blocks = madeUpSeries(6, now);
+    const blocks = syntheticSeries(6, now);
     const valuesOf = (id: string) => {
       const values = new Map<number, number | null>();
       for (const { series, ts, values: rows } of blocks) {
@@ -100,9 +100,9 @@ describe("made-up data", function () {
 
   it("has messages that are outside the gap, which stays a gap once they are counted", async () => {
     const now = Date.now();
-    await run(madeUpRequests(client(), 1, now));
+    await run(syntheticRequests(client(), 1, now));
     const from = Math.max(
-      ...madeUpSeries(1, now).flatMap(({ ts, values }) => ts.filter((_, at) => hasNull(values, at))),
+      ...syntheticSeries(1, now).flatMap(({ ts, values }) => ts.filter((_, at) => hasNull(values, at))),
     );
     const hours = Array.from({ length: 8 }, (_, hour) => from - (7 - hour) * HOUR);
     const counted = await Promise.all(hours.map((slot) => service.service.stores.counts.counted(["email"], slot)));
@@ -112,7 +112,7 @@ describe("made-up data", function () {
     values.some((row) => row[at] === null);
 
   it("of real size is counted by the lists, and saved sizes end at the number of members", async () => {
-    await run(madeUpRequests(client(), 1, Date.now(), largeSet()));
+    await run(syntheticRequests(client(), 1, Date.now(), largeSet()));
     for (const [list, total] of [
       ["segment", 5_000],
       ["experience", 300],
@@ -129,7 +129,7 @@ describe("made-up data", function () {
   }).timeout(240_000);
 });
 
-describe("made-up data of a service that runs on", function () {
+describe("synthetic data of a service that runs on", function () {
   this.timeout(60_000);
 
   it("has neither a spike nor a gap in its streams in the hour of the start and those after it", async () => {
@@ -139,7 +139,7 @@ describe("made-up data of a service that runs on", function () {
     const service = await startService({ recorder: { tick_ms: 5 } }, { clock: () => now });
     try {
       const client = serviceClient(service.url, service.key);
-      await run(madeUpRequests(client, 1, now));
+      await run(syntheticRequests(client, 1, now));
       const { counts } = service.service.stores;
       const counted = await counts.counted(["web", "mobile", "email"], start);
       for (const [stream, count] of counted) expect(count, stream).to.be.below(10);

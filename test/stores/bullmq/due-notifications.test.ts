@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import type { JobEngine } from "../../../src/stores/stores.js";
-import { wakeUpContract } from "../../contracts/wake-up.contract.js";
+import { dueNotificationsContract } from "../../contracts/due-notifications.contract.js";
 import { type RedisServer, startRedis } from "../../support/redis-server.js";
 import { onServers } from "../../support/servers.js";
 import { until } from "../../support/until.js";
 import { openRedisJobs } from "./redis-jobs.js";
 
 onServers(["bullmq"], "wake-up calls as jobs", () => {
-  wakeUpContract("bullmq", async () => {
-    const { wakeUp, close } = await openRedisJobs();
-    return { wakeUp, close };
+  dueNotificationsContract("bullmq", async () => {
+    const { dueNotifications, close } = await openRedisJobs();
+    return { dueNotifications, close };
   });
 
   describe("with a server of their own", () => {
@@ -29,44 +29,45 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       await redis.close();
     });
 
-    it("reach one of several processes, also one that does not hint", async () => {
+    it("reach one of several processes, also one that does not notification", async () => {
       const [api, ...workers] = await Promise.all([jobs(), jobs(), jobs()]);
       const ran: string[] = [];
-      for (const { wakeUp } of workers) wakeUp.listen(async (requestId) => void ran.push(requestId));
-      const hinted = Array.from({ length: 40 }, (_, n) => `request-${n}`);
-      for (const requestId of hinted) api?.wakeUp.hint(requestId);
-      await until("all have run", () => ran.length >= hinted.length);
-      expect(ran.sort()).to.deep.equal(hinted.sort());
+      for (const { dueNotifications } of workers)
+        dueNotifications.listen(async (requestId) => void ran.push(requestId));
+      const notified = Array.from({ length: 40 }, (_, n) => `request-${n}`);
+      for (const requestId of notified) api?.dueNotifications.send(requestId);
+      await until("all have run", () => ran.length >= notified.length);
+      expect(ran.sort()).to.deep.equal(notified.sort());
     });
 
     it("are heard again for a request that has run or failed before", async () => {
-      const { wakeUp } = await jobs();
+      const { dueNotifications } = await jobs();
       let runs = 0;
-      wakeUp.listen(async () => {
+      dueNotifications.listen(async () => {
         runs += 1;
         if (runs === 1) throw new Error("in vain");
       });
       for (const times of [1, 2, 3]) {
-        wakeUp.hint("again");
+        dueNotifications.send("again");
         await until(`run ${times}`, () => runs === times);
       }
     });
 
     it("continue after the server was emptied, and after it was killed and restarted without data", async () => {
-      const { wakeUp } = await jobs();
+      const { dueNotifications } = await jobs();
       const ran = new Set<string>();
-      wakeUp.listen(async (requestId) => void ran.add(requestId));
+      dueNotifications.listen(async (requestId) => void ran.add(requestId));
       await redis.ask((client) => client.flushall());
       await heard("emptied");
       await redis.kill();
-      wakeUp.hint("lost");
+      dueNotifications.send("lost");
       await redis.start();
       await heard("back");
 
       async function heard(name: string): Promise<void> {
         let n = 0;
-        await until(`a hint is heard: ${name}`, () => {
-          wakeUp.hint(`${name}-${n++}`);
+        await until(`a notification is heard: ${name}`, () => {
+          dueNotifications.send(`${name}-${n++}`);
           return [...ran].some((requestId) => requestId.startsWith(name));
         });
       }
@@ -76,18 +77,18 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       const [api, closing, worker] = (await Promise.all([jobs(), jobs(), jobs()])) as [JobEngine, JobEngine, JobEngine];
       const ran = new Set<string>();
       const run = async (requestId: string) => void ran.add(requestId);
-      closing.wakeUp.listen(run);
-      const hinted = Array.from({ length: 500 }, (_, n) => `request-${n}`);
-      for (const requestId of hinted) api.wakeUp.hint(requestId);
+      closing.dueNotifications.listen(run);
+      const notified = Array.from({ length: 500 }, (_, n) => `request-${n}`);
+      for (const requestId of notified) api.dueNotifications.send(requestId);
       await until("the first have run", () => ran.size > 20);
-      await closing.wakeUp.close();
-      worker.wakeUp.listen(run);
-      await until("all have run", () => ran.size === hinted.length);
+      await closing.dueNotifications.close();
+      worker.dueNotifications.listen(run);
+      await until("all have run", () => ran.size === notified.length);
     });
 
     it("leave nothing on the server but the id of the request", async () => {
-      const { wakeUp } = await jobs();
-      wakeUp.hint("request-a");
+      const { dueNotifications } = await jobs();
+      dueNotifications.send("request-a");
       const kept = async () => {
         const keys = await redis.ask((client) => client.keys("*"));
         return { keys, job: await redis.ask((client) => client.hgetall("jobs:deletions:1")) };
@@ -97,7 +98,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       expect(keys.filter((key) => !key.startsWith("jobs:deletions:"))).to.deep.equal([]);
       expect(job).to.include({ name: "deletion", data: '{"requestId":"request-a"}' });
       const ran: string[] = [];
-      wakeUp.listen(async (requestId) => void ran.push(requestId));
+      dueNotifications.listen(async (requestId) => void ran.push(requestId));
       await until("it has run", () => ran.length === 1);
       await until("the job is gone", async () => (await kept()).job.name === undefined);
     });
@@ -107,10 +108,10 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       ["silent", async () => redis.pause()],
     ] as const) {
       it(`are made and closed while the server is ${fault}`, async () => {
-        const { wakeUp, probes, close } = await jobs();
-        wakeUp.listen(async () => {});
+        const { dueNotifications, probes, close } = await jobs();
+        dueNotifications.listen(async () => {});
         await away();
-        for (let n = 0; n < 1_000; n += 1) wakeUp.hint(`request-${n}`);
+        for (let n = 0; n < 1_000; n += 1) dueNotifications.send(`request-${n}`);
         expect(
           await probes[0]?.check().then(
             () => "up",
@@ -121,35 +122,35 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       });
     }
 
-    it("open, hint and close without a server, and find it when it comes", async () => {
+    it("open, notification and close without a server, and find it when it comes", async () => {
       await redis.kill();
-      const { wakeUp } = await jobs({ isAway: true });
-      wakeUp.hint("lost");
+      const { dueNotifications } = await jobs({ isAway: true });
+      dueNotifications.send("lost");
       const ran: string[] = [];
-      wakeUp.listen(async (requestId) => void ran.push(requestId));
+      dueNotifications.listen(async (requestId) => void ran.push(requestId));
       await redis.start();
-      await until("a hint is heard", () => {
-        wakeUp.hint(`request-${performance.now()}`);
+      await until("a notification is heard", () => {
+        dueNotifications.send(`request-${performance.now()}`);
         return ran.length > 0;
       });
     });
 
     it("wait for a run when they close without a server", async () => {
-      const { wakeUp } = await jobs();
+      const { dueNotifications } = await jobs();
       let finish = () => {};
       const held = new Promise<void>((resolve) => {
         finish = resolve;
       });
       let running = 0;
-      wakeUp.listen(async () => {
+      dueNotifications.listen(async () => {
         running += 1;
         await held;
         running -= 1;
       });
-      wakeUp.hint("one");
+      dueNotifications.send("one");
       await until("it runs", () => running === 1);
       await redis.kill();
-      const closed = wakeUp.close();
+      const closed = dueNotifications.close();
       finish();
       await closed;
       expect(running).to.equal(0);

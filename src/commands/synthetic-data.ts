@@ -1,45 +1,45 @@
 import type { Client, StoredSeries } from "../client/client.js";
-import { chance, type MadeUpExperience, type MadeUpSet, smallSet } from "./made-up-sets.js";
+import { chance, type SyntheticExperience, type SyntheticSet, smallSet } from "./synthetic-sets.js";
 
-/** A step of the made-up data: one request or several concurrent ones, all safe to repeat. */
-type MadeUpRequest = () => Promise<unknown>;
+/** A step of the synthetic data: one request or several concurrent ones, all safe to repeat. */
+type SyntheticRequest = () => Promise<unknown>;
 
 /** Messages per request. */
 const MESSAGES = 200;
 /** Maximum points per request. */
 const POINTS = 50_000;
 /** Concurrent requests to the catalogue, or of a single message. */
-const AT_ONCE = 32;
+const CONCURRENT_REQUESTS = 32;
 
 /**
- * Returns requests that fill a service with the made-up data of the `weeks` up to `now` (Unix ms) and delete some of
+ * Returns requests that fill a service with the synthetic data of the `weeks` up to `now` (Unix ms) and delete some of
  * its people: two deletions complete, and one stays open where the deletion target of the demo is configured.
  */
-export function madeUpRequests(client: Client, weeks: number, now: number, set = smallSet): MadeUpRequest[] {
+export function syntheticRequests(client: Client, weeks: number, now: number, set = smallSet): SyntheticRequest[] {
   return [
     ...atOnce(set.segments, ({ id, name }) => client.putSegment(id, { name, table: "user" })),
     ...atOnce(set.experiences, ({ id, ...experience }) => client.putExperience(id, experience)),
-    ...writesOf(client, madeUpSeries(weeks, now, set)),
+    ...writesOf(client, syntheticSeries(weeks, now, set)),
     ...messageRequests(client, weeks, now, set),
     () => leaveTwice(client),
-    ...madeUpLeavers.map((email) => () => client.requestDeletion("user", "email", email)),
+    ...syntheticLeavers.map((email) => () => client.requestDeletion("user", "email", email)),
   ];
 }
 
 /** Returns requests that write only the streams, so that they continue in a service filled earlier. */
-export function streamRequests(client: Client, weeks: number, now: number, set = smallSet): MadeUpRequest[] {
-  return writesOf(client, madeUpStreams(weeks, now, set));
+export function streamRequests(client: Client, weeks: number, now: number, set = smallSet): SyntheticRequest[] {
+  return writesOf(client, syntheticStreams(weeks, now, set));
 }
 
-function atOnce<T>(all: readonly T[], request: (one: T) => Promise<unknown>): MadeUpRequest[] {
-  return pagesOf(all, AT_ONCE).map((some) => () => Promise.all(some.map(request)));
+function atOnce<T>(all: readonly T[], request: (one: T) => Promise<unknown>): SyntheticRequest[] {
+  return pagesOf(all, CONCURRENT_REQUESTS).map((some) => () => Promise.all(some.map(request)));
 }
 
 function pagesOf<T>(all: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, page) => all.slice(page * size, (page + 1) * size));
 }
 
-function writesOf(client: Client, blocks: readonly Block[]): MadeUpRequest[] {
+function writesOf(client: Client, blocks: readonly Block[]): SyntheticRequest[] {
   return blocks.flatMap(({ series, ts, values }) => {
     const size = Math.floor(POINTS / ts.length);
     const parts = pagesOf(values, size);
@@ -49,10 +49,10 @@ function writesOf(client: Client, blocks: readonly Block[]): MadeUpRequest[] {
   });
 }
 
-function messageRequests(client: Client, weeks: number, now: number, set: MadeUpSet): MadeUpRequest[] {
+function messageRequests(client: Client, weeks: number, now: number, set: SyntheticSet): SyntheticRequest[] {
   const collect = (stream: string, messages: readonly unknown[]) =>
     client.collect(stream, messages, { timestamp_field: MADE_UP_TIME }).next();
-  const all = madeUpMessages(weeks, now, set);
+  const all = syntheticMessages(weeks, now, set);
   const single = all.filter(([, messages]) => messages.length === 1);
   return [
     ...all
@@ -69,23 +69,23 @@ function messageRequests(client: Client, weeks: number, now: number, set: MadeUp
  */
 async function leaveTwice(client: Client): Promise<void> {
   if ((await client.page("deletion", { state: "open", limit: 1 })).meta.total > 0) return;
-  for (const message of [{ email: madeUpStuck.email }, madeUpStuck]) {
+  for (const message of [{ email: syntheticStuck.email }, syntheticStuck]) {
     await client.collect("email", [message]).next();
-    await client.requestDeletion("user", "email", madeUpStuck.email);
+    await client.requestDeletion("user", "email", syntheticStuck.email);
   }
 }
 
-/** Number of made-up people. */
+/** Number of synthetic people. */
 const PEOPLE = 600;
 
 /** Returns the numbers of the people in each segment of a set. */
-function membersBySegment({ segments }: MadeUpSet): ReadonlyMap<string, ReadonlySet<number>> {
+function membersBySegment({ segments }: SyntheticSet): ReadonlyMap<string, ReadonlySet<number>> {
   const people = Array.from({ length: PEOPLE }, (_, index) => index);
   return new Map(segments.map(({ id, share }) => [id, new Set(people.filter((index) => chance(id, index) < share))]));
 }
 
-/** Returns messages about made-up people in the form of `/collect/json`. */
-function madeUpPeople(set: MadeUpSet): Record<string, unknown>[] {
+/** Returns messages about synthetic people in the form of `/collect/json`. */
+function syntheticPeople(set: SyntheticSet): Record<string, unknown>[] {
   const cities = ["Lisbon", "Oslo", "Vienna", "Porto", "Köln", "東京", "القاهرة"];
   const members = [...membersBySegment(set)];
   return Array.from({ length: PEOPLE }, (_, index) => ({
@@ -105,12 +105,12 @@ const MADE_UP_TIME = "last_seen";
  * e-mails, and one uses each other stream. Event times are spread over the `weeks` up to `now` (Unix ms) and avoid the
  * gap of their stream, so that no hour has many. Messages about people whose deletion is requested have no event time.
  */
-function madeUpMessages(
+function syntheticMessages(
   weeks: number,
   now: number,
   set = smallSet,
 ): [stream: string, messages: Record<string, unknown>[]][] {
-  const people: Record<string, unknown>[] = madeUpPeople(set).map((person, index) => ({
+  const people: Record<string, unknown>[] = syntheticPeople(set).map((person, index) => ({
     ...person,
     [MADE_UP_TIME]: timeOutsideGap("web", now - ((index + 1) / PEOPLE) * weeks * WEEK),
   }));
@@ -126,19 +126,19 @@ function madeUpMessages(
   return [
     ["web", people],
     ["mobile", some("mobile", 0.36)],
-    ["email", [...some("email", 0.2), ...madeUpLeavers.map((email) => ({ email }))]],
+    ["email", [...some("email", 0.2), ...syntheticLeavers.map((email) => ({ email }))]],
     ...others.map(({ id }, at): [string, Record<string, unknown>[]] => [id, [message(id, at % PEOPLE)]]),
   ];
 }
 
 /** Made-up people whose deletion completes. They belong to no segment. */
-const madeUpLeavers = ["leaver-1@example.com", "leaver-2@example.com"];
+const syntheticLeavers = ["leaver-1@example.com", "leaver-2@example.com"];
 
 /**
- * A made-up person whom the demo's deletion target refuses to delete unless the request contains the `_uid`, which only
- * the second message has.
+ * A synthetic person whom the demo's deletion target refuses to delete unless the request contains the `_uid`, which
+ * only the second message has.
  */
-export const madeUpStuck = { email: "leaver-3@example.com", _uid: "leaver-3" };
+export const syntheticStuck = { email: "leaver-3@example.com", _uid: "leaver-3" };
 
 /** Counts the people in all of these segments of the small set. */
 export function membersOf(...ids: readonly string[]): number {
@@ -164,7 +164,7 @@ interface Block {
  * Returns the metrics of the `weeks` up to `now` (Unix ms), a block per dimension and week. They include the current
  * slot, because the recorder's own sample during seeding would be too small.
  */
-export function madeUpSeries(weeks: number, now: number, set = smallSet): Block[] {
+export function syntheticSeries(weeks: number, now: number, set = smallSet): Block[] {
   const members = membersBySegment(set);
   const segments = segmentSizes(set, members);
   const experiences = reachOf(set, "experience", members);
@@ -181,7 +181,7 @@ export function madeUpSeries(weeks: number, now: number, set = smallSet): Block[
  * Returns the streams of the `weeks` up to `now` (Unix ms), a block per week. The values of a slot do not depend on
  * `now`.
  */
-function madeUpStreams(weeks: number, now: number, set = smallSet): Block[] {
+function syntheticStreams(weeks: number, now: number, set = smallSet): Block[] {
   return weekStarts(weeks, now).map((from) => streamBlock(set, from, from + WEEK));
 }
 
@@ -196,7 +196,7 @@ interface GrownSeries {
   readonly growth: number;
 }
 
-function segmentSizes({ segments }: MadeUpSet, members: ReadonlyMap<string, ReadonlySet<number>>): GrownSeries[] {
+function segmentSizes({ segments }: SyntheticSet, members: ReadonlyMap<string, ReadonlySet<number>>): GrownSeries[] {
   return segments.map(({ id, growth }) => ({
     series: { dimension: "segment", dimension_id: id, dimension_type: "size" },
     today: overlapOf(members, [id]),
@@ -209,17 +209,17 @@ function segmentSizes({ segments }: MadeUpSet, members: ReadonlyMap<string, Read
  * reached.
  */
 function reachOf(
-  { experiences }: MadeUpSet,
+  { experiences }: SyntheticSet,
   dimension: "experience" | "experiencegroup",
   members: ReadonlyMap<string, ReadonlySet<number>>,
 ): GrownSeries[] {
-  const byId = new Map<string, MadeUpExperience[]>();
+  const byId = new Map<string, SyntheticExperience[]>();
   for (const one of experiences) {
     const id = dimension === "experience" ? one.id : one.group;
     byId.set(id, [...(byId.get(id) ?? []), one]);
   }
   return [...byId].flatMap(([id, all]) => {
-    const sum = (idsOf: (one: MadeUpExperience) => string[]) =>
+    const sum = (idsOf: (one: SyntheticExperience) => string[]) =>
       all.reduce((total, one) => total + overlapOf(members, idsOf(one)), 0);
     const reached = { dimension, dimension_id: id, dimension_type: "potentialreach" } as const;
     const converted = { dimension, dimension_id: id, dimension_type: "actualreach" } as const;
@@ -242,7 +242,7 @@ function sizeBlock(all: readonly GrownSeries[], ts: readonly number[], now: numb
 }
 
 /** Returns messages per hour: many in the afternoon, few at night, fewer at weekends, none in the gap. */
-function streamBlock({ streams }: MadeUpSet, from: number, to: number): Block {
+function streamBlock({ streams }: SyntheticSet, from: number, to: number): Block {
   const ts = slots(from, to, HOUR);
   const shares = ts.map((slot) => {
     const at = new Date(slot);
