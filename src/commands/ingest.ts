@@ -7,15 +7,15 @@ import { dimensionNames } from "../metrics/dimensions.js";
 import { readFiles, SeriesNumbers } from "./ingest/read-files.js";
 import { type PointOptions, pointFormats } from "./ingest/rows.js";
 import { batches, sendBatches } from "./ingest/send-batches.js";
-import { SlotFold } from "./ingest/slot-fold.js";
-import { type Folding, foldings } from "./ingest/slot-table.js";
+import { SlotAggregator } from "./ingest/slot-aggregator.js";
+import { type Aggregation, aggregations } from "./ingest/slot-table.js";
 import { counted } from "./progress.js";
 import { runCommand } from "./run-command.js";
 import { URL_HELP } from "./running-service.js";
 import { sendFiles } from "./send-files.js";
 
 interface Options extends PointOptions {
-  readonly aggregation?: Folding;
+  readonly aggregation?: Aggregation;
   readonly url?: string;
   readonly rejects?: string;
 }
@@ -42,7 +42,7 @@ const command = new Command("npm run ingest --")
     new Option(
       "--aggregation <how>",
       "how the values of a slot are combined (default: sum for stream, last for others)",
-    ).choices(foldings),
+    ).choices(aggregations),
   )
   .addOption(
     new Option("--precision <unit>", "unit of the timestamps of line protocol").choices(precisions).default("ns"),
@@ -64,15 +64,15 @@ await runCommand(command, () => ingest(command.args, command.opts<Options>()));
 async function ingest(files: readonly string[], options: Options): Promise<number> {
   return sendFiles(files, options, async (sending) => {
     const numbers = new SeriesNumbers(options.aggregation);
-    const fold = new SlotFold(numbers.foldings);
+    const aggregator = new SlotAggregator(numbers.aggregations);
     try {
-      const points = await readFiles({ files, options, now: systemClock(), numbers, fold }, sending);
+      const points = await readFiles({ files, options, now: systemClock(), numbers, aggregator }, sending);
       if (points + sending.rejections.count === 0) throw new StartError(`${files.join(", ")} contains no point`);
-      const slots = batches(fold.slots(), numbers.series, sending.rejections);
-      const sent = await sendBatches(slots, fold.count, sending);
+      const slots = batches(aggregator.slots(), numbers.series, sending.rejections);
+      const sent = await sendBatches(slots, aggregator.count, sending);
       return `${counted(points, "point")} read, ${counted(sent, "slot")} of ${numbers.series.length} series written`;
     } finally {
-      fold.close();
+      aggregator.close();
     }
   });
 }

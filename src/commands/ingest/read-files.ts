@@ -14,18 +14,20 @@ import { megabytes } from "../progress.js";
 import { InterruptedError, UsageError } from "../run-command.js";
 import { origin, type Rejections, type Sending } from "../send-files.js";
 import { csvRows, formatOfLine, jsonRows, lineRows, type PointOptions, type Row, type RowReader } from "./rows.js";
-import type { SlotFold } from "./slot-fold.js";
-import type { Folding } from "./slot-table.js";
+import type { SlotAggregator } from "./slot-aggregator.js";
+import type { Aggregation } from "./slot-table.js";
 
 interface ReadFilesInput {
   readonly files: readonly string[];
   readonly options: PointOptions;
   readonly now: number;
   readonly numbers: SeriesNumbers;
-  readonly fold: SlotFold;
+  readonly aggregator: SlotAggregator;
 }
 
-/** Reads every file into the fold and resolves with the number of points. Lines that are not points are rejected. */
+/**
+ * Reads every file into the aggregator and resolves with the number of points. Lines that are not points are rejected.
+ */
 export function readFiles(
   reading: ReadFilesInput,
   { stage, bytes: total, rejections, signal }: Sending,
@@ -99,12 +101,12 @@ function openReader(first: Line, file: string, index: number, parts: ReaderDepen
   };
 }
 
-/** Folds the points of these lines or records and returns their number. */
+/** Aggregates the points of these lines or records and returns their number. */
 function takeRows<Source extends Pick<Line, "number" | "issue">>(
   sources: readonly Source[],
   read: RowReader<Source>,
   file: number,
-  { numbers, fold, rejections, now }: ReaderDependencies,
+  { numbers, aggregator, rejections, now }: ReaderDependencies,
 ): number {
   const row: Row = { dimension: undefined, dimension_id: undefined, dimension_type: undefined, value: 0, ms: 0 };
   const window = writeWindow(now, undefined);
@@ -124,24 +126,24 @@ function takeRows<Source extends Pick<Line, "number" | "issue">>(
       rejections.add(at, instantIssue(row.ms, window));
     } else {
       const { slotMs } = (numbers.series[number] as Series).dimension;
-      fold.add(number, Math.floor(row.ms / slotMs), row.value, row.ms, at);
+      aggregator.add(number, Math.floor(row.ms / slotMs), row.value, row.ms, at);
       points += 1;
     }
   }
   return points;
 }
 
-/** Assigns numbers from 0 to the series in the files, and the folding of each. */
+/** Assigns numbers from 0 to the series in the files, and the aggregation of each. */
 export class SeriesNumbers {
   readonly series: Series[] = [];
-  readonly foldings: Folding[] = [];
-  readonly #folding: Folding | undefined;
+  readonly aggregations: Aggregation[] = [];
+  readonly #aggregation: Aggregation | undefined;
   readonly #writable = new WritableSeries();
   readonly #numbers = new Map<Series, number>();
 
-  /** `folding` applies to every series; without it, counts are summed and other values keep the last. */
-  constructor(folding: Folding | undefined) {
-    this.#folding = folding;
+  /** `aggregation` applies to every series; without it, counts are summed and other values keep the last. */
+  constructor(aggregation: Aggregation | undefined) {
+    this.#aggregation = aggregation;
   }
 
   /** Returns the number of a writable series, or the issue with its names. */
@@ -154,7 +156,7 @@ export class SeriesNumbers {
   #add(series: Series): number {
     const number = this.series.length;
     this.series.push(series);
-    this.foldings.push(this.#folding ?? (isCounted(series) ? "sum" : "last"));
+    this.aggregations.push(this.#aggregation ?? (isCounted(series) ? "sum" : "last"));
     this.#numbers.set(series, number);
     return number;
   }

@@ -2,19 +2,19 @@
  * Function that combines the values of a slot. `last` keeps the value with the latest time; of equal times, the later
  * line.
  */
-export type Folding = "sum" | "max" | "min" | "last";
+export type Aggregation = "sum" | "max" | "min" | "last";
 
-export const foldings: readonly Folding[] = ["sum", "max", "min", "last"];
+export const aggregations: readonly Aggregation[] = ["sum", "max", "min", "last"];
 
 /** Combines two values of a slot. `isLater` tells whether the second is not earlier than the first. */
-export function folded(folding: Folding, first: number, second: number, isLater: boolean): number {
-  if (folding === "sum") return first + second;
-  if (folding === "max") return Math.max(first, second);
-  if (folding === "min") return Math.min(first, second);
+export function aggregated(aggregation: Aggregation, first: number, second: number, isLater: boolean): number {
+  if (aggregation === "sum") return first + second;
+  if (aggregation === "max") return Math.max(first, second);
+  if (aggregation === "min") return Math.min(first, second);
   return isLater ? second : first;
 }
 
-/** A folded slot: its key, its value, its latest time and the line with that time. */
+/** An aggregated slot: its key, its value, its latest time and the line with that time. */
 export interface Slot {
   key: number;
   value: number;
@@ -68,12 +68,12 @@ export class SlotTable {
     return this.#count >= this.#capacity * FILLED;
   }
 
-  /** Folds a value into its slot. */
-  add(key: number, value: number, ms: number, origin: number, folding: Folding): void {
+  /** Aggregates a value into its slot. */
+  add(key: number, value: number, ms: number, origin: number, aggregation: Aggregation): void {
     const at = this.#find(key);
     if (this.#keys[at] === key) {
       const isLater = ms >= (this.#times[at] as number);
-      this.#values[at] = folded(folding, this.#values[at] as number, value, isLater);
+      this.#values[at] = aggregated(aggregation, this.#values[at] as number, value, isLater);
       if (!isLater) return;
     } else {
       this.#keys[at] = key;

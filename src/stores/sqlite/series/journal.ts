@@ -31,7 +31,7 @@ export interface JournalOptions {
 }
 
 /** Records of the journal that are folded together: their slots in memory and their size in bytes. */
-interface Generation {
+interface RecordBatch {
   readonly slots: Memtable;
   bytes: number;
   /** Id of the newest record; 0 if there is none. */
@@ -57,8 +57,8 @@ export class Journal {
   readonly #table;
   readonly #writeChunk;
   /** Receives new records; `#folding` is being folded. */
-  #open: Generation;
-  #folding: Generation | undefined;
+  #open: RecordBatch;
+  #folding: RecordBatch | undefined;
   /** Id of the newest record that was folded and removed. */
   #foldedTo = 0;
   /** The running fold. */
@@ -78,7 +78,7 @@ export class Journal {
     this.#damaged = damaged;
     this.#table = journalTable(db);
     this.#writeChunk = chunkWriter(db);
-    this.#open = emptyGeneration();
+    this.#open = emptyBatch();
     for (const { id, record } of this.#table.all()) add(this.#open, id, record);
     this.#foldLater();
   }
@@ -153,7 +153,7 @@ export class Journal {
 
   /** Returns the running fold, or starts one. A failure changes nothing. */
   #runFold(): Promise<void> {
-    this.#running ??= this.#foldGeneration().then(
+    this.#running ??= this.#foldBatch().then(
       () => {
         this.#running = undefined;
         this.#foldLater();
@@ -172,10 +172,10 @@ export class Journal {
    * again before that. If the process dies in between, the next start folds all of them again, with the same result: a
    * record overwrites slots, and no write to these series bypasses the journal while `has` is true.
    */
-  async #foldGeneration(): Promise<void> {
+  async #foldBatch(): Promise<void> {
     if (this.#folding === undefined) {
       this.#folding = this.#open;
-      this.#open = emptyGeneration();
+      this.#open = emptyBatch();
     }
     const { slots, last } = this.#folding;
     const damaged: RowSlots[] = [];
@@ -236,16 +236,16 @@ export class Journal {
   }
 }
 
-function emptyGeneration(): Generation {
+function emptyBatch(): RecordBatch {
   return { slots: new Memtable(), bytes: 0, last: 0 };
 }
 
-function add(generation: Generation, id: number, record: PointRecord): void {
-  generation.slots.add(record);
-  generation.bytes += record.byteLength;
-  generation.last = id;
+function add(batch: RecordBatch, id: number, record: PointRecord): void {
+  batch.slots.add(record);
+  batch.bytes += record.byteLength;
+  batch.last = id;
 }
 
-function sizeOf(generation: Generation | undefined): number {
-  return generation === undefined ? 0 : Math.max(generation.bytes, generation.slots.bytes / MEMORY_FACTOR);
+function sizeOf(batch: RecordBatch | undefined): number {
+  return batch === undefined ? 0 : Math.max(batch.bytes, batch.slots.bytes / MEMORY_FACTOR);
 }

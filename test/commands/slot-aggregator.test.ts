@@ -2,8 +2,8 @@ import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect } from "chai";
 import fc from "fast-check";
-import { SlotFold } from "../../src/commands/ingest/slot-fold.js";
-import { type Folding, foldings, seriesOfKey, slotOfKey } from "../../src/commands/ingest/slot-table.js";
+import { SlotAggregator } from "../../src/commands/ingest/slot-aggregator.js";
+import { type Aggregation, aggregations, seriesOfKey, slotOfKey } from "../../src/commands/ingest/slot-table.js";
 
 interface Value {
   readonly series: number;
@@ -12,7 +12,7 @@ interface Value {
   readonly ms: number;
 }
 
-describe("folding values into slots", () => {
+describe("aggregation values into slots", () => {
   const value = fc.record({
     series: fc.nat(3),
     slot: fc.nat(40),
@@ -27,10 +27,11 @@ describe("folding values into slots", () => {
     it(`gives each slot once, in order, as a plain pass over all values would, ${name}`, () => {
       fc.assert(
         fc.property(fc.array(value, { maxLength: 400 }), (values) => {
-          const fold = new SlotFold(foldings, capacity);
-          for (const [line, { series, slot, value, ms }] of values.entries()) fold.add(series, slot, value, ms, line);
-          const found = Array.from(fold.slots(), (slot) => ({ ...slot }));
-          fold.close();
+          const aggregator = new SlotAggregator(aggregations, capacity);
+          for (const [line, { series, slot, value, ms }] of values.entries())
+            aggregator.add(series, slot, value, ms, line);
+          const found = Array.from(aggregator.slots(), (slot) => ({ ...slot }));
+          aggregator.close();
           const expected = plainly(values);
           expect(found.map(({ key }) => [seriesOfKey(key), slotOfKey(key)])).to.deep.equal(expected.map(([at]) => at));
           expect(found.map(({ value }) => value)).to.deep.equal(expected.map(([, value]) => value));
@@ -40,21 +41,21 @@ describe("folding values into slots", () => {
     });
   }
 
-  it("folds far more slots than fit into memory, and leaves no file behind", () => {
-    const fold = new SlotFold(["sum"], 2 ** 12);
-    for (let i = 0; i < 200_000; i += 1) fold.add(0, (i * 7919) % 100_000, 1, i, i);
+  it("aggregates far more slots than fit into memory, and leaves no file behind", () => {
+    const aggregator = new SlotAggregator(["sum"], 2 ** 12);
+    for (let i = 0; i < 200_000; i += 1) aggregator.add(0, (i * 7919) % 100_000, 1, i, i);
     let count = 0;
-    for (const { key, value } of fold.slots()) {
+    for (const { key, value } of aggregator.slots()) {
       if (key !== count || value !== 2) throw new Error(`slot ${count} is ${key} with ${value}`);
       count += 1;
     }
-    fold.close();
+    aggregator.close();
     expect(count).to.equal(100_000);
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith("entity-metrics-ingest-"))).to.deep.equal([]);
   });
 });
 
-/** Series and slot, folded value, and the line that it is blamed on: that of the latest time, the later of two. */
+/** Series and slot, aggregated value, and the line that it is blamed on: that of the latest time, the later of two. */
 function plainly(values: readonly Value[]): [[number, number], number, number][] {
   const slots = new Map<string, { at: [number, number]; all: (Value & { line: number })[] }>();
   for (const [line, one] of values.entries()) {
@@ -70,7 +71,7 @@ function plainly(values: readonly Value[]): [[number, number], number, number][]
       return [
         at,
         combined(
-          foldings[at[0]] as Folding,
+          aggregations[at[0]] as Aggregation,
           all.map(({ value }) => value),
           last.value,
         ),
@@ -79,7 +80,7 @@ function plainly(values: readonly Value[]): [[number, number], number, number][]
     });
 }
 
-function combined(folding: Folding, values: readonly number[], last: number): number {
-  if (folding === "last") return last;
-  return folding === "sum" ? values.reduce((sum, one) => sum + one, 0) : Math[folding](...values);
+function combined(aggregation: Aggregation, values: readonly number[], last: number): number {
+  if (aggregation === "last") return last;
+  return aggregation === "sum" ? values.reduce((sum, one) => sum + one, 0) : Math[aggregation](...values);
 }

@@ -1,24 +1,24 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Folding, folded, type Slot, SlotTable, seriesOfKey, slotKey } from "./slot-table.js";
+import { type Aggregation, aggregated, type Slot, SlotTable, seriesOfKey, slotKey } from "./slot-table.js";
 
 /** Entries of the table in memory: 64 MB. */
 const CAPACITY = 2 ** 21;
 
 /**
- * Folds any number of values in any order into slots. Values that exceed a table in memory are spilled to sorted runs
- * on disk, which are merged on reading.
+ * Aggregates any number of values in any order into slots. Values that exceed a table in memory are spilled to sorted
+ * runs on disk, which are merged on reading.
  */
-export class SlotFold {
+export class SlotAggregator {
   readonly #table: SlotTable;
   readonly #runs = new SlotRuns();
-  /** Folding of each series, by its number. */
-  readonly #foldings: readonly Folding[];
+  /** Aggregation of each series, by its number. */
+  readonly #aggregations: readonly Aggregation[];
   #spilled = 0;
 
-  constructor(foldings: readonly Folding[], capacity = CAPACITY) {
-    this.#foldings = foldings;
+  constructor(aggregations: readonly Aggregation[], capacity = CAPACITY) {
+    this.#aggregations = aggregations;
     this.#table = new SlotTable(capacity);
   }
 
@@ -29,7 +29,7 @@ export class SlotFold {
 
   add(series: number, slot: number, value: number, ms: number, origin: number): void {
     if (this.#table.full) this.#spill();
-    this.#table.add(slotKey(series, slot), value, ms, origin, this.#foldings[series] as Folding);
+    this.#table.add(slotKey(series, slot), value, ms, origin, this.#aggregations[series] as Aggregation);
   }
 
   /** Yields every slot once, by series, then by time, in one reused object. No values may be added afterwards. */
@@ -66,7 +66,12 @@ export class SlotFold {
   /** Merges a slot of a later run into the same slot of earlier runs. */
   #merge(known: Slot, later: Slot): void {
     const isLater = later.ms >= known.ms;
-    known.value = folded(this.#foldings[seriesOfKey(known.key)] as Folding, known.value, later.value, isLater);
+    known.value = aggregated(
+      this.#aggregations[seriesOfKey(known.key)] as Aggregation,
+      known.value,
+      later.value,
+      isLater,
+    );
     if (!isLater) return;
     known.ms = later.ms;
     known.origin = later.origin;
