@@ -53,7 +53,7 @@ describe("ingest", function () {
     expect(await values("last", "experience")).to.deep.equal([3]);
   });
 
-  it("aggregates a slot as an option says", async () => {
+  it("aggregates a slot by the aggregation of the option", async () => {
     const path = file("fold.csv", "ts,value\n1717200000,1\n1717200001000,3\n1717200002,2\n");
     const args = ["--dimension", "stream", "--dimension-id", "highest", "--aggregation", "max"];
     expect(await ingest(path, ...args)).to.include({ code: 0 });
