@@ -53,7 +53,7 @@ export async function measureEntities(session) {
 }
 
 /** Measures reads of profiles by identity against Koa with a body of the same size. */
-export async function readLine({ key, secs }, service, koa, people) {
+async function readLine({ key, secs }, service, koa, people) {
   const count = Math.min(READ, people);
   const requests = Array.from({ length: count }, (_, i) => ({
     method: "GET",
@@ -73,7 +73,7 @@ export async function readLine({ key, secs }, service, koa, people) {
 }
 
 /** Sends messages that create the profiles [from, to) of the benchmark. */
-export function addPeople({ key }, service, from, to) {
+function addPeople({ key }, service, from, to) {
   const requests = messages(to - from, (n) => personOf("person", from + n));
   return sendAll(service, requests, key, { count: SENDERS });
 }

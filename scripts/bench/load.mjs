@@ -101,18 +101,3 @@ export async function settledCost(server) {
   }
   return server.cost();
 }
-
-/** Works through the numbers below `count` in batches of `size`, two at a time; resolves with the seconds. */
-export async function inBatches(count, size, work) {
-  const starts = Array.from({ length: Math.ceil(count / size) }, (_, at) => at * size);
-  const begun = performance.now();
-  await Promise.all(
-    [0, 1].map(async () => {
-      for (let from = starts.shift(); from !== undefined; from = starts.shift()) {
-        const length = Math.min(size, count - from);
-        await work(Array.from({ length }, (_, at) => from + at));
-      }
-    }),
-  );
-  return (performance.now() - begun) / 1000;
-}

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { answerHelp } from "../usage.mjs";
 
 /** Parts of the benchmark, in order of execution. */
-export const PARTS = ["reads", "writes", "entities", "overload", "scale", "servers"];
+export const PARTS = ["reads", "writes", "entities", "overload"];
 
 /** Options that are counts, with their defaults and maxima. */
 const COUNTS = {
@@ -21,37 +21,27 @@ const HELP = {
   options: [
     ["--only <parts>", `parts to run, separated by commas (${PARTS.join(",")})`],
     ["--secs <n>", `seconds to measure each request (${SECONDS.secs})`],
-    ["--series <n>", `series of hourly points; scale goes up to ten times as many (${COUNTS.series.usual})`],
+    ["--series <n>", `series of hourly points (${COUNTS.series.usual})`],
     ["--days <n>", `days of points in each (${COUNTS.days.usual})`],
-    ["--people <n>", `profiles; scale begins with a hundredth of them (${COUNTS.people.usual})`],
+    ["--people <n>", `profiles (${COUNTS.people.usual})`],
     ["--overload-secs <n>", `seconds of ten times the load that the service can take (${SECONDS["overload-secs"]})`],
-    ["--history <file>", "file to which a line of JSON is appended (bench-history.jsonl in the project's folder)"],
-    ["--draw", "draws cost against series, days and profiles into docs/performance; needs the part scale"],
   ],
-  notes: `Where TEST_MONGODB_URL, TEST_INFLUXDB_URL, TEST_INFLUXDB_TOKEN, TEST_INFLUXDB_ORG
-and TEST_REDIS_URL name servers, the service on them is measured too, against
-itself embedded, one Flux query for the same points, batches of the client of
-InfluxDB, and the driver of MongoDB alone.`,
 };
 
 /**
- * Returns the options of the command line: `{ only, secs, seriesCount, days, people, overloadSecs, history, draw }`.
+ * Returns the options of the command line: `{ only, secs, seriesCount, days, people, overloadSecs }`.
  * Ends the process on `--help` and on invalid options.
  */
-export function readOptions(defaultHistory) {
-  const texts = ["only", "history", ...Object.keys(SECONDS), ...Object.keys(COUNTS)];
+export function readOptions() {
+  const texts = ["only", ...Object.keys(SECONDS), ...Object.keys(COUNTS)];
   answerHelp(process.argv.slice(2), HELP);
   try {
     const { values } = parseArgs({
-      options: {
-        ...Object.fromEntries(texts.map((name) => [name, { type: "string" }])),
-        draw: { type: "boolean", default: false },
-      },
+      options: Object.fromEntries(texts.map((name) => [name, { type: "string" }])),
     });
     const only = values.only === undefined ? PARTS : values.only.split(",");
     const unknown = only.filter((part) => !PARTS.includes(part));
     if (unknown.length > 0) throw new Error(`--only: there is no part ${unknown.join(", ")}`);
-    if (values.draw && !only.includes("scale")) throw new Error("--draw draws what the part scale measures");
     return {
       only,
       secs: secondsOf("secs", values),
@@ -59,8 +49,6 @@ export function readOptions(defaultHistory) {
       seriesCount: countOf("series", values),
       days: countOf("days", values),
       people: countOf("people", values),
-      history: values.history ?? defaultHistory,
-      draw: values.draw,
     };
   } catch (error) {
     process.stderr.write(`${error.message}\n\n(npm run bench -- --help shows more)\n`);

@@ -5,14 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../set-up.mjs";
 import { startServer } from "./server.mjs";
-import { dropStores } from "./server-stores.mjs";
 
 /** Opens a session without starting a server. `options` are those of the command line. */
 export function openSession(options) {
   const key = `em_bench_${randomBytes(20).toString("hex")}`;
   const folder = mkdtempSync(join(tmpdir(), "entity-metrics-bench-"));
   const running = new Set();
-  const stores = [];
   let cleaning;
 
   async function start(args, environment) {
@@ -52,16 +50,13 @@ export function openSession(options) {
       }
     },
 
-    /** Registers names on servers, to be removed at the end. */
-    use: (own) => stores.push(own),
-
     say: (text) => process.stderr.write(`${text}\n`),
 
     /** Stops the servers, then removes their data; once, however often it is called. */
     cleanUp() {
-      cleaning ??= Promise.all([...running].map((server) => server.stop()))
-        .then(() => Promise.all(stores.map(dropStores)))
-        .finally(() => rmSync(folder, { recursive: true, force: true }));
+      cleaning ??= Promise.all([...running].map((server) => server.stop())).finally(() =>
+        rmSync(folder, { recursive: true, force: true }),
+      );
       return cleaning;
     },
   };

@@ -1,5 +1,5 @@
 // The result as a Markdown table.
-const HEAD = ["part", "what", "unit", "service", "compared with", "its figure", "ratio", "before"];
+const HEAD = ["part", "what", "unit", "service", "compared with", "its figure", "ratio"];
 
 /**
  * Returns a line of the result: the figure of the service and that of its peer. `more`: more is better, as for a rate;
@@ -11,13 +11,8 @@ export function line(what, unit, service, peer, other, { more = false } = {}) {
   return { what, unit, service, peer, other, ratio: Number.isFinite(ratio) && ratio > 0 ? ratio : null };
 }
 
-/** Returns the name of a line, by which it is found in an earlier run. */
-export function nameOfLine({ part, what, unit, peer }) {
-  return JSON.stringify([part, what, unit, peer]);
-}
-
-/** Returns the lines as a table. `before` contains the ratios of an earlier run by `nameOfLine`. */
-export function tableOf(lines, before) {
+/** Returns the lines as a table. */
+export function tableOf(lines) {
   const cells = lines.map((one) => [
     one.part,
     one.what,
@@ -26,10 +21,9 @@ export function tableOf(lines, before) {
     one.peer,
     figure(one.other),
     ratioText(one.ratio),
-    ratioText(before.get(nameOfLine(one))),
   ]);
   const widths = HEAD.map((word, i) => Math.max(word.length, ...cells.map((row) => row[i].length)));
-  const isNumber = (i) => [3, 5, 6, 7].includes(i);
+  const isNumber = (i) => [3, 5, 6].includes(i);
   const pad = (row) =>
     `| ${row.map((cell, i) => (isNumber(i) ? cell.padStart(widths[i]) : cell.padEnd(widths[i]))).join(" | ")} |`;
   const rule = `|${widths.map((width, i) => (isNumber(i) ? `${"-".repeat(width + 1)}:` : "-".repeat(width + 2))).join("|")}|`;

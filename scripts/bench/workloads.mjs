@@ -36,14 +36,6 @@ export function w1Batches(count, seriesCount, filled) {
   return Array.from({ length: count }, (_, i) => readWorkload("W1", seriesCount, filled, (i * step) % places));
 }
 
-/** Returns W1 as `count` dashboards with different names; they share series if there are few. */
-export function w1Dashboards(count, seriesCount, filled) {
-  return w1Batches(count, seriesCount, filled).map(({ request, check }, i) => {
-    const items = JSON.parse(request.body).map((item) => ({ ...item, name: `dashboard ${i}` }));
-    return { request: { ...request, body: JSON.stringify(items) }, check };
-  });
-}
-
 /** Returns W1 as `range: "7d"` up to now. Only the buckets of filled days are checked. */
 export function movingWorkload(seriesCount, filled) {
   const { days, hours, aggregation, ...one } = asked.W1;
