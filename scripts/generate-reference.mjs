@@ -1,16 +1,23 @@
-// Writes the reference pages in docs below their marker line: settings from config/schema.json, routes from the OpenAPI
-// document, commands from --help of the built service. `--print settings` (routes, commands) prints a page instead.
+// Writes the generated part of pages in docs, below their marker line: settings from config/schema.json, routes from
+// the OpenAPI document, commands from --help of the built service, the picture of the architecture from imports.
+// `--print settings` (routes, commands, architecture) prints a page instead.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startServer } from "./bench/server.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const MARKER = "<!-- Generated below this line by node scripts/generate-reference.mjs -->\n";
 
-const generators = { settings, routes, commands };
+const generators = { settings, routes, commands, architecture };
+
+/** Parts of src in the picture. A file belongs to the first whose path begins its own. */
+const PARTS = [
+  ...["client", "dashboard", "http/edge", "http/core", "http", "config"],
+  ...["entities", "metrics", "catalogue", "deletions", "keys", "stores"],
+];
 
 const [option, wanted] = process.argv.slice(2);
 if (option === "--print") {
@@ -116,4 +123,29 @@ function commands() {
       return `## ${name}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\`\n`;
     })
     .join("\n");
+}
+
+/** Returns a Mermaid drawing of which part imports which. */
+function architecture() {
+  const src = join(root, "src");
+  const edges = new Set();
+  for (const name of readdirSync(src, { recursive: true })) {
+    if (!/\.tsx?$/.test(name)) continue;
+    const from = partOf(name);
+    for (const [, to] of readFileSync(join(src, name), "utf8").matchAll(/(?:from|import\() ?"(\.[^"]+)"/g)) {
+      const part = partOf(join(dirname(name), to));
+      if (from !== undefined && part !== undefined && part !== from) edges.add(`  ${idOf(from)} --> ${idOf(part)}`);
+    }
+  }
+  const nodes = PARTS.map((part) => `  ${idOf(part)}["${part}"]`);
+  return `\`\`\`mermaid\nflowchart LR\n${[...nodes, ...[...edges].sort()].join("\n")}\n\`\`\`\n`;
+}
+
+function partOf(path) {
+  const file = path.replaceAll("\\", "/").replace(/\.(tsx?|js)$/, "");
+  return PARTS.find((part) => file === part || file.startsWith(`${part}/`));
+}
+
+function idOf(part) {
+  return part.replaceAll(/[^a-z]/g, "_");
 }

@@ -58,7 +58,7 @@ const linksOf = (page: string) =>
 describe("The reference pages", function () {
   this.timeout(60_000);
 
-  for (const name of ["settings", "routes", "commands"]) {
+  for (const name of ["settings", "routes", "commands", "architecture"]) {
     it(`docs/${name}.md is as node scripts/generate-reference.mjs writes it`, () => {
       const script = join(root, "scripts/generate-reference.mjs");
       const { stdout, stderr } = spawnSync(process.execPath, [script, "--print", name], { encoding: "utf8" });

@@ -72,12 +72,6 @@ async function readLine({ key, secs }, service, koa, people) {
   return line("read by identity", costUnit, cost, "Koa alone", await measure(koa, { request: sized }, key, secs));
 }
 
-/** Sends messages that create the profiles [from, to) of the benchmark. */
-function addPeople({ key }, service, from, to) {
-  const requests = messages(to - from, (n) => personOf("person", from + n));
-  return sendAll(service, requests, key, { count: SENDERS });
-}
-
 function pathOf(name, n) {
   return `/api/entity/user/_uid/${name}-${n}`;
 }
