@@ -46,6 +46,7 @@ import { type Meters, openMeters } from "./meters.js";
 import { Generations } from "./metrics/cache/generations.js";
 import { sharedInvalidation } from "./metrics/cache/shared-invalidation.js";
 import { SlotCache } from "./metrics/cache/slot-cache.js";
+import { uncachedSlots } from "./metrics/cache/uncached-slots.js";
 import { type Dimension, dimensions } from "./metrics/dimensions.js";
 import { streamList } from "./metrics/list-streams.js";
 import { fetchBatch, seriesCounters } from "./metrics/query/fetch.js";
@@ -216,7 +217,12 @@ export function composeSeries(
 
   return {
     orders,
-    newest: newestValues({ slots, generations, memory: bodies.memory, retention }),
+    newest: newestValues({
+      slots: uncachedSlots({ store, generations, memory: bodies.memory, deadlineMs }),
+      chunkSlots: store.chunkSlots,
+      generations,
+      retention,
+    }),
     recorder: createRecorder({
       dimensions,
       clock,

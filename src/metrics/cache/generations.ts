@@ -84,6 +84,16 @@ export class Generations {
     return { at: [at], generations: [this.#generations[at] as number], takenAt: performance.now() };
   }
 
+  /** Returns the versions of all chunks that overlap a window. Call it before they are read. */
+  versionsIn({ series, from, to }: SeriesWindow): VersionVector {
+    const hash = seriesHash(series);
+    const length = this.#chunkSlots * series.dimension.slotMs;
+    const at = new Set<number>();
+    for (let index = Math.floor(from / length); index * length < to; index += 1) at.add(this.#indexOf(hash, index));
+    const generations = Array.from(at, (i) => this.#generations[i] as number);
+    return { at: [...at], generations, takenAt: performance.now() };
+  }
+
   /** Returns whether a read that began with these versions is still valid. */
   isCurrent({ at, generations, takenAt }: VersionVector): boolean {
     if (!this.#exclusive && performance.now() - takenAt > MAX_AGE_MS) return false;

@@ -21,8 +21,6 @@ export interface CachedSlots {
    * Copies the slots to a column; NaN where nothing is saved. Chunks without a saved slot at either end are left out.
    */
   column(): Pick<SlotColumn, "from" | "values">;
-  /** Returns the value of the slot that starts at `slot` (Unix ms) in the window; NaN if nothing is saved. */
-  valueAt(slot: number): number;
 }
 
 /** A read of the store in progress. */
@@ -164,7 +162,7 @@ async function settled(loads: ReadonlyMap<string, Versioned<Load>>): Promise<Map
  * Settles as `work` does within `ms`. Rejects with a `ServiceError`: its own, or `unavailable` for any other error and
  * after `ms`.
  */
-async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
+export async function withDeadline<T>(ms: number, work: () => Promise<T>): Promise<T> {
   try {
     return await withTimeLimit(ms, [], work);
   } catch (error) {
@@ -238,13 +236,6 @@ class ChunkedSlots implements CachedSlots {
     }
     return { from: start * slotMs, values };
   }
-
-  valueAt(slot: number): number {
-    const { length } = this.#empty;
-    const number = slot / this.#window.series.dimension.slotMs;
-    const index = Math.floor(number / length);
-    return this.#chunks[index - this.#index]?.value[number - index * length] ?? Number.NaN;
-  }
 }
 
 function versionsOf({ versions }: Versioned<unknown>): VersionVector {
@@ -269,6 +260,7 @@ function windowOf(run: readonly Chunk[], chunkSlots: number): SeriesWindow {
   return { series, from: index * length, to: (index + run.length) * length };
 }
 
-function incomplete(): ServiceError {
+/** The error of a read that returned fewer slots than requested. */
+export function incomplete(): ServiceError {
   return new ServiceError("unavailable", "The store returned an incomplete response; try again");
 }

@@ -1,7 +1,6 @@
 import { CacheMemory } from "../../cache-memory.js";
-import type { MemoryBudget } from "../../memory-budget.js";
-import { type Generations, joinVersions } from "../cache/generations.js";
-import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
+import { type Generations, joinVersions, type VersionVector } from "../cache/generations.js";
+import type { UncachedSlots } from "../cache/uncached-slots.js";
 import { type Versioned, VersionedCache } from "../cache/versioned-cache.js";
 import type { Dimension } from "../dimensions.js";
 import { slotStart } from "../series.js";
@@ -36,18 +35,16 @@ const IDS_PER_READ = 1_000;
 /** Slots read at once. */
 const SLOTS_AT_ONCE = 300_000;
 
-/** A slot of a column and of its copy, bytes. */
-const SLOT_BYTES = 16;
-
 /** Memory for cached trends, for lists of them, and of each besides its key and its versions, bytes. */
 const CACHE_BYTES = 16 * 1024 * 1024;
 const TREND_BYTES = 80;
 const LISTED_BYTES = 150;
 
 export interface NewestValuesDependencies {
-  readonly slots: SlotCache;
+  readonly slots: UncachedSlots;
+  /** See `SeriesStore`. */
+  readonly chunkSlots: number;
   readonly generations: Generations;
-  readonly memory: MemoryBudget;
   /** Retention of points, ms; undefined: unlimited. */
   retention(): number | undefined;
 }
@@ -58,12 +55,21 @@ interface ListedTrends {
   readonly trends: readonly Trend[];
 }
 
+/** The values of one series, NaN where none is saved, with the versions of all slots read for them. */
+interface Column {
+  /** Start of the first slot, Unix ms. */
+  readonly from: number;
+  readonly slotMs: number;
+  readonly values: Float64Array;
+  readonly versions: VersionVector;
+}
+
 /** A value, its slot, and the versions of all slots read for it; `value` is NaN if none is saved. */
 interface Found extends Versioned<number> {
   readonly slot: number;
 }
 
-export function newestValues({ slots, generations, memory, retention }: NewestValuesDependencies): NewestValues {
+export function newestValues({ slots, chunkSlots, generations, retention }: NewestValuesDependencies): NewestValues {
   const cacheMemory = new CacheMemory(CACHE_BYTES);
   const cache = new VersionedCache<Trend>(generations, cacheMemory, () => TREND_BYTES);
   const lists = new VersionedCache<ListedTrends>(
@@ -94,15 +100,27 @@ export function newestValues({ slots, generations, memory, retention }: NewestVa
     const { dimension } = series;
     const { to, from = Number.NEGATIVE_INFINITY, backMs, kept } = window;
     const since = (ms: number) => Math.min(to, Math.max(kept, slotStart(dimension, to - ms)));
-    const newest = await valuesIn(series, since(LATEST_SLOTS * dimension.slotMs), to, newestIn);
-    const unsaved = placesBy(newest, ({ value }) => (Number.isNaN(value) ? since(SEARCHED_MS) : undefined));
-    for (const [start, places] of unsaved) await replace(series, newest, places, start, to);
-    // Series saved at the same time, as most are, are read together.
-    const earlier = placesBy(newest, ({ slot }) => {
+    const startOf = (slot: number) => {
       const start = backMs === undefined ? from : slotStart(dimension, slot - backMs);
       return start >= kept && start < to && Number.isFinite(start) ? start : undefined;
-    });
+    };
+    const latest = since(LATEST_SLOTS * dimension.slotMs);
+    // One read for both values unless more slots are between them than are stored together.
+    const first = startOf(latest) ?? latest;
+    const isShort = to - first <= chunkSlots * dimension.slotMs;
+    const columns = await columnsIn(series, isShort ? Math.min(first, latest) : latest, to);
+    const newest = columns.map((column) => foundAt(column, lastSlot(column)));
+    const unsaved = placesBy(newest, ({ value }) => (Number.isNaN(value) ? since(SEARCHED_MS) : undefined));
+    for (const [start, places] of unsaved) await replace(series, newest, places, start, to);
     const before = new Array<Found | undefined>(newest.length);
+    const earlier = placesBy(newest, ({ slot }, i) => {
+      const start = startOf(slot);
+      const column = columns[i] as Column;
+      if (start === undefined || start < column.from) return start;
+      before[i] = foundAt(column, start);
+      return undefined;
+    });
+    // Series saved at the same time, as most are, are read together.
     for (const [slot, places] of earlier) await replace(series, before, places, slot, slot + dimension.slotMs);
     if (window.from !== undefined) await findLater(series, before, newest, Math.max(kept, window.from));
     return newest.map(({ value, versions }, i) => {
@@ -112,7 +130,7 @@ export function newestValues({ slots, generations, memory, retention }: NewestVa
       const isLater = trend.before !== undefined && window.from !== undefined && earlier.slot > window.from;
       return {
         value: isLater ? { ...trend, since: earlier.slot } : trend,
-        versions: joinVersions([versions, earlier.versions]),
+        versions: versions === earlier.versions ? versions : joinVersions([versions, earlier.versions]),
       };
     });
   }
@@ -131,9 +149,9 @@ export function newestValues({ slots, generations, memory, retention }: NewestVa
     const most = Math.max(1, Math.floor((SLOTS_AT_ONCE * slotMs) / (to - from)));
     for (let at = 0; at < places.length; at += most) {
       const some = places.slice(at, at + most);
-      const read = await valuesIn({ dimension, type, ids: some.map((i) => ids[i] as string) }, from, to, firstIn);
+      const read = await columnsIn({ dimension, type, ids: some.map((i) => ids[i] as string) }, from, to);
       for (const [n, i] of some.entries()) {
-        const found = read[n] as Found;
+        const found = foundAt(read[n] as Column, firstSlot(read[n] as Column));
         if (found.slot < (newest[i] as Found).slot) before[i] = found;
       }
     }
@@ -147,29 +165,22 @@ export function newestValues({ slots, generations, memory, retention }: NewestVa
     from: number,
     to: number,
   ): Promise<void> {
-    const read = await valuesIn({ dimension, type, ids: places.map((i) => ids[i] as string) }, from, to, newestIn);
-    for (const [n, i] of places.entries()) found[i] = read[n];
+    const read = await columnsIn({ dimension, type, ids: places.map((i) => ids[i] as string) }, from, to);
+    for (const [n, i] of places.entries()) found[i] = foundAt(read[n] as Column, lastSlot(read[n] as Column));
   }
 
-  /** Returns one value of each series in [from, to). */
-  async function valuesIn(
-    { dimension, type, ids }: SeriesOf,
-    from: number,
-    to: number,
-    valueIn: typeof newestIn,
-  ): Promise<Found[]> {
-    const { slotMs } = dimension;
+  /** Returns the values of each series in [from, to). */
+  async function columnsIn({ dimension, type, ids }: SeriesOf, from: number, to: number): Promise<Column[]> {
     const windows = ids.flatMap((id) => storedSeries({ dimension, id, type }).map((series) => ({ series, from, to })));
-    const reading = memory.open(() => {});
-    const bytes = (windows.length * SLOT_BYTES * (to - from)) / slotMs;
-    reading.reserve(bytes);
-    try {
-      const read = await slots.read(windows);
-      const perId = windows.length / ids.length;
-      return ids.map((_, i) => valueIn(read.slice(i * perId, (i + 1) * perId), from, to, slotMs));
-    } finally {
-      reading.release(bytes);
-    }
+    const read = await slots(windows);
+    const perId = windows.length / ids.length;
+    return ids.map((_, i) => {
+      const stored = read.slice(i * perId, (i + 1) * perId);
+      const [first, second] = stored as [Versioned<Float64Array>, Versioned<Float64Array> | undefined];
+      const values =
+        second === undefined ? first.value : first.value.map((value, n) => ratioOf(value, second.value[n] as number));
+      return { from, slotMs: dimension.slotMs, values, versions: joinVersions(stored.map(({ versions }) => versions)) };
+    });
   }
 }
 
@@ -178,10 +189,13 @@ function numberOf(value: number | undefined): number | undefined {
 }
 
 /** Groups the positions of a list by a number of each item; items without one are left out. */
-function placesBy<T>(items: readonly T[], numberFor: (item: T) => number | undefined): Map<number, number[]> {
+function placesBy<T>(
+  items: readonly T[],
+  numberFor: (item: T, at: number) => number | undefined,
+): Map<number, number[]> {
   const places = new Map<number, number[]>();
   for (const [i, item] of items.entries()) {
-    const key = numberFor(item);
+    const key = numberFor(item, i);
     if (key === undefined) continue;
     const known = places.get(key);
     if (known === undefined) places.set(key, [i]);
@@ -190,25 +204,19 @@ function placesBy<T>(items: readonly T[], numberFor: (item: T) => number | undef
   return places;
 }
 
-function newestIn(stored: readonly CachedSlots[], from: number, to: number, slotMs: number): Found {
-  const versions = joinVersions(stored.map(({ versions }) => versions));
-  const [first, second] = stored as [CachedSlots, CachedSlots | undefined];
-  for (let slot = to - slotMs; slot >= from; slot -= slotMs) {
-    const value = first.valueAt(slot);
-    const result = second === undefined ? value : ratioOf(value, second.valueAt(slot));
-    if (!Number.isNaN(result)) return { slot, value: result, versions };
-  }
-  return { slot: Number.NaN, value: Number.NaN, versions };
+function foundAt({ from, slotMs, values, versions }: Column, slot: number): Found {
+  const value = values[(slot - from) / slotMs] ?? Number.NaN;
+  return { slot: Number.isNaN(value) ? Number.NaN : slot, value, versions };
 }
 
-function firstIn(stored: readonly CachedSlots[], _: number, to: number, slotMs: number): Found {
-  const versions = joinVersions(stored.map(({ versions }) => versions));
-  const [first, second] = stored as [CachedSlots, CachedSlots | undefined];
-  // The column begins with the first chunk that has a saved slot.
-  for (let slot = first.column().from; slot < to; slot += slotMs) {
-    const value = first.valueAt(slot);
-    const result = second === undefined ? value : ratioOf(value, second.valueAt(slot));
-    if (!Number.isNaN(result)) return { slot, value: result, versions };
-  }
-  return { slot: Number.NaN, value: Number.NaN, versions };
+/** Returns the last slot with a value; NaN if there is none. */
+function lastSlot({ from, slotMs, values }: Column): number {
+  const at = values.findLastIndex((value) => !Number.isNaN(value));
+  return at < 0 ? Number.NaN : from + at * slotMs;
+}
+
+/** Returns the first slot with a value; NaN if there is none. */
+function firstSlot({ from, slotMs, values }: Column): number {
+  const at = values.findIndex((value) => !Number.isNaN(value));
+  return at < 0 ? Number.NaN : from + at * slotMs;
 }

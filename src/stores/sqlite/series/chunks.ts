@@ -52,7 +52,7 @@ export interface SlotRow {
 }
 
 /** Columns of a `SlotRow`. A number that is out of bounds may be too large for the driver. */
-export const SLOT_ROW = `id AS row, iif(first BETWEEN 0 AND ${CHUNK_SLOTS}, first, NULL) AS first, slots, ${CHECKSUM}`;
+export const SLOT_ROW = `chunk.id AS row, iif(first BETWEEN 0 AND ${CHUNK_SLOTS}, first, NULL) AS first, slots, ${CHECKSUM}`;
 
 /**
  * Slots of one row of `chunk`, stored or to be written: from the slot `first` of the chunk, NaN where there is no

@@ -7,23 +7,17 @@ import { type Database, inTransaction } from "../connection.js";
 import {
   CHUNK_SLOTS,
   CHUNKS,
-  chunkOf,
   chunkSchema,
   chunkWriter,
   DamagedRow,
-  overlay,
-  type RowSlots,
   rowOf,
-  SLOT_ROW,
-  type SlotRow,
-  SOURCES,
   savedRange,
-  slotsOf,
   sourceNumber,
 } from "./chunks.js";
 import { Journal, type JournalOptions } from "./journal.js";
 import { journalSchema, type PlacedSlots, PointRecord } from "./journal-table.js";
 import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
+import { chunkRange, slotsIn, windowReader } from "./window-reader.js";
 
 export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema];
 
@@ -63,7 +57,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   for (const table of ["series", "journal"]) refuseDamaged(db, table);
   const ids = seriesIds(db);
   const journal = new Journal(db, options);
-  const readWindow = windowReader(db, ids, journal);
+  const readWindows = windowReader(db, ids, journal);
   const writeColumn = columnWriter(db, ids);
   const idsOf = db.prepare("SELECT dimension_id AS id FROM series WHERE dimension = ? AND type = ?");
   const expireChunks = db.prepare(
@@ -129,11 +123,14 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     }
   }
 
-  async function readSum({ series: { dimension, type }, from, to }: SeriesWindow, pause: Pause): Promise<Float64Array> {
+  async function readSum({ series: { dimension, type }, from, to }: SeriesWindow): Promise<Float64Array> {
     const sums = new Float64Array((to - from) / dimension.slotMs).fill(Number.NaN);
-    for (const { id } of idsOf.all(dimension.name, type) as { id: string }[]) {
-      addSlots(readWindow({ series: { dimension, id, type }, from, to }), sums);
-      await pause(2 * sums.length);
+    const rows = idsOf.all(dimension.name, type) as { id: string }[];
+    const windows = rows.map(({ id }) => ({ series: { dimension, id, type }, from, to }));
+    // Adding a column costs as much as reading it.
+    for (const some of batchesOf(windows, 2)) {
+      for (const column of readWindows(some)) addSlots(column, sums);
+      await setImmediate();
     }
     return sums;
   }
@@ -147,13 +144,14 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     },
 
     async read(windows, source) {
+      const stored = windows.filter(({ series }) => !isSum(series));
       const columns: Float64Array[] = [];
-      const pause = pauses();
-      for (const window of windows) {
-        const column = isSum(window.series) ? await readSum(window, pause) : readWindow(window, source);
-        columns.push(column);
-        await pause(column.length);
+      for (const some of batchesOf(stored, 1)) {
+        if (columns.length > 0) await setImmediate();
+        columns.push(...readWindows(some, source));
       }
+      for (const [i, window] of windows.entries())
+        if (isSum(window.series)) columns.splice(i, 0, await readSum(window));
       return columns;
     },
 
@@ -182,17 +180,14 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   };
 }
 
-/** Call it after each window with its slots: lets other requests run in between. */
-type Pause = (slots: number) => Promise<void> | undefined;
-
-function pauses(): Pause {
-  let work = 0;
-  return (slots) => {
-    work += slots + WINDOW_COST;
-    if (work <= READ_AT_ONCE) return undefined;
-    work = 0;
-    return setImmediate();
-  };
+/** Splits windows, in order, into batches that are read before other requests run. */
+function* batchesOf(windows: readonly SeriesWindow[], costOfSlot: number): Iterable<readonly SeriesWindow[]> {
+  for (let at = 0; at < windows.length; ) {
+    const start = at;
+    for (let cost = 0; at < windows.length && cost <= READ_AT_ONCE; at += 1)
+      cost += WINDOW_COST + costOfSlot * slotsIn(windows[at] as SeriesWindow);
+    yield windows.slice(start, at);
+  }
 }
 
 /**
@@ -211,54 +206,6 @@ function refuseDamaged(db: Database, table: string): void {
   throw new StartError(`The table ${table} in metrics.db is damaged (${reason}): put back a backup of the file`);
 }
 
-/** Reads the slots of one window into a column: of one source, or of both. */
-function windowReader(
-  db: Database,
-  ids: SeriesIds,
-  journal: Journal,
-): (window: SeriesWindow, source?: ValueSource) => Float64Array {
-  const readChunks = db.prepare(`SELECT ${SLOT_ROW} FROM chunk WHERE id BETWEEN ? AND ? ORDER BY id`);
-
-  function readable(row: SlotRow): RowSlots {
-    try {
-      return slotsOf(row);
-    } catch (error) {
-      if (error instanceof DamagedRow) journal.report(error);
-      throw error;
-    }
-  }
-
-  /** Later layers take precedence over earlier ones. */
-  function layersOf(series: number, from: number, to: number): RowSlots[] {
-    const layers = (readChunks.all(from, to) as unknown as SlotRow[]).map(readable);
-    const newer = journal.rows(series);
-    if (newer.length === 0) return layers;
-    layers.push(...newer.filter(({ row }) => row >= from && row <= to));
-    return layers.sort((a, b) => a.row - b.row);
-  }
-
-  return (window, source) => {
-    const { series, from, to } = window;
-    const column = new Float64Array((to - from) / series.dimension.slotMs).fill(Number.NaN);
-    const id = ids.find(series);
-    if (id === undefined || column.length === 0) return column;
-    const { first, last } = chunkRange(window);
-    let lastChunk = -1;
-    for (const layer of layersOf(id, rowOf(id, first), rowOf(id, last + 1) - 1)) {
-      if (source !== undefined && layer.row % SOURCES !== sourceNumber[source]) continue;
-      const chunk = chunkOf(layer.row, id);
-      const start = chunk * CHUNK_SLOTS + layer.first - from / series.dimension.slotMs;
-      const skip = Math.max(0, -start);
-      if (skip >= layer.slots.length || start >= column.length) continue;
-      const part = layer.slots.subarray(skip, column.length - start);
-      if (chunk === lastChunk) overlay(part, column, start + skip);
-      else column.set(part, start + skip);
-      lastChunk = chunk;
-    }
-    return column;
-  };
-}
-
 /** Writes a column into its chunks, inside the caller's transaction. */
 function columnWriter(db: Database, ids: SeriesIds): (source: ValueSource, column: SlotColumn) => void {
   const writeChunk = chunkWriter(db);
@@ -275,10 +222,4 @@ function columnWriter(db: Database, ids: SeriesIds): (source: ValueSource, colum
       writeChunk(rowOf(id, chunk) + sourceNumber[source], part, Math.max(0, -at));
     }
   };
-}
-
-/** Returns the numbers of the first and the last chunk that may overlap the window. */
-function chunkRange({ series, from, to }: SeriesWindow): { first: number; last: number } {
-  const length = CHUNK_SLOTS * series.dimension.slotMs;
-  return { first: Math.max(0, Math.floor(from / length)), last: Math.min(CHUNKS, Math.ceil(to / length)) - 1 };
 }

@@ -1,0 +1,40 @@
+import type { MemoryBudget } from "../../memory-budget.js";
+import type { SeriesStore, SeriesWindow } from "../ports.js";
+import type { Generations } from "./generations.js";
+import { incomplete, withDeadline } from "./slot-cache.js";
+import type { Versioned } from "./versioned-cache.js";
+
+/**
+ * Returns the slots of each window, in order, with versions from before the read. Reads only these slots from the store
+ * and caches none: for a few slots of many series, of which the cached chunks would be large. Rejects as
+ * `SlotCache.read` does.
+ */
+export type UncachedSlots = (windows: readonly SeriesWindow[]) => Promise<Versioned<Float64Array>[]>;
+
+/** A slot of a column and of the row that it was read from, bytes. */
+const SLOT_BYTES = 16;
+
+export interface UncachedSlotsDependencies {
+  readonly store: Pick<SeriesStore, "read">;
+  readonly generations: Generations;
+  readonly memory: MemoryBudget;
+  /** Time limit of a read of the store, ms. */
+  readonly deadlineMs: number;
+}
+
+export function uncachedSlots({ store, generations, memory, deadlineMs }: UncachedSlotsDependencies): UncachedSlots {
+  return async (windows) => {
+    const versions = windows.map((window) => generations.versionsIn(window));
+    const lengths = windows.map(({ series, from, to }) => (to - from) / series.dimension.slotMs);
+    const reading = memory.open(() => {});
+    const bytes = SLOT_BYTES * lengths.reduce((sum, length) => sum + length, 0);
+    reading.reserve(bytes);
+    try {
+      const columns = await withDeadline(deadlineMs, () => store.read(windows));
+      if (!lengths.every((length, i) => columns[i]?.length === length)) throw incomplete();
+      return versions.map((own, i) => ({ value: columns[i] as Float64Array, versions: own }));
+    } finally {
+      reading.release(bytes);
+    }
+  };
+}

@@ -1,0 +1,106 @@
+import type { SeriesWindow, ValueSource } from "../../../metrics/ports.js";
+import type { Database } from "../connection.js";
+import {
+  CHUNK_SLOTS,
+  CHUNKS,
+  chunkOf,
+  DamagedRow,
+  overlay,
+  type RowSlots,
+  rowOf,
+  SLOT_ROW,
+  type SlotRow,
+  SOURCES,
+  slotsOf,
+  sourceNumber,
+} from "./chunks.js";
+import type { Journal } from "./journal.js";
+import type { SeriesIds } from "./series-ids.js";
+
+/** Reads the slots of each window into a column: of one source, or of both. */
+export type ReadWindows = (windows: readonly SeriesWindow[], source?: ValueSource) => Float64Array[];
+
+/** A column to fill, with its window, the number of its series and the range of its rows of `chunk`. */
+interface Target {
+  readonly window: SeriesWindow;
+  readonly column: Float64Array;
+  readonly id: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Reads the rows of many windows with one statement: one for each window would cost more than its rows. */
+export function windowReader(db: Database, ids: SeriesIds, journal: Journal): ReadWindows {
+  const readChunks = db.prepare(`SELECT start.key AS at, ${SLOT_ROW} FROM json_each(?1) AS start
+    CROSS JOIN chunk ON chunk.id BETWEEN start.value AND start.value + ?2`);
+
+  function readable(row: SlotRow): RowSlots {
+    try {
+      return slotsOf(row);
+    } catch (error) {
+      if (error instanceof DamagedRow) journal.report(error);
+      throw error;
+    }
+  }
+
+  /** Returns the layers of targets of `rows` rows each. Later layers take precedence over earlier ones. */
+  function layersOf(targets: readonly Target[], rows: number): RowSlots[][] {
+    const layers = targets.map((): RowSlots[] => []);
+    const starts = JSON.stringify(targets.map(({ first }) => first));
+    const stored = readChunks.all(starts, rows - 1) as unknown as (SlotRow & { readonly at: number })[];
+    for (const row of stored) layers[row.at]?.push(readable(row));
+    for (const [at, { id, first, last }] of targets.entries()) {
+      const newer = journal.rows(id).filter(({ row }) => row >= first && row <= last);
+      if (newer.length > 0) layers[at] = [...(layers[at] ?? []), ...newer].sort((a, b) => a.row - b.row);
+    }
+    return layers;
+  }
+
+  return (windows, source) => {
+    const columns = windows.map((window) => new Float64Array(slotsIn(window)).fill(Number.NaN));
+    const byRows = new Map<number, Target[]>();
+    for (const [i, window] of windows.entries()) {
+      const column = columns[i] as Float64Array;
+      const id = ids.find(window.series);
+      if (id === undefined || column.length === 0) continue;
+      const chunks = chunkRange(window);
+      const first = rowOf(id, chunks.first);
+      const last = rowOf(id, chunks.last + 1) - 1;
+      const rows = last - first + 1;
+      const same = byRows.get(rows) ?? [];
+      byRows.set(rows, same);
+      same.push({ window, column, id, first, last });
+    }
+    for (const [rows, targets] of byRows)
+      for (const [at, layers] of layersOf(targets, rows).entries()) fill(targets[at] as Target, layers, source);
+    return columns;
+  };
+}
+
+/** Writes the layers of one source, or of both, into a column. */
+function fill({ window, column, id }: Target, layers: readonly RowSlots[], source: ValueSource | undefined): void {
+  const begin = window.from / window.series.dimension.slotMs;
+  let lastChunk = -1;
+  for (const { row, first, slots } of layers) {
+    if (source !== undefined && row % SOURCES !== sourceNumber[source]) continue;
+    const chunk = chunkOf(row, id);
+    const start = chunk * CHUNK_SLOTS + first - begin;
+    const skip = Math.max(0, -start);
+    if (skip >= slots.length || start >= column.length) continue;
+    const part = slots.subarray(skip, column.length - start);
+    if (chunk === lastChunk) overlay(part, column, start + skip);
+    else column.set(part, start + skip);
+    lastChunk = chunk;
+  }
+}
+
+/** Returns the number of slots of a window. */
+export function slotsIn({ series, from, to }: SeriesWindow): number {
+  return (to - from) / series.dimension.slotMs;
+}
+
+/** Returns the numbers of the first and the last chunk that may overlap the window. */
+export function chunkRange({ series, from, to }: SeriesWindow): { first: number; last: number } {
+  const length = CHUNK_SLOTS * series.dimension.slotMs;
+  return { first: Math.max(0, Math.floor(from / length)), last: Math.min(CHUNKS, Math.ceil(to / length)) - 1 };
+}
