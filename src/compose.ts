@@ -9,6 +9,7 @@ import { listOrders } from "./catalogue/list-orders.js";
 import { firstSegmentIds, segmentNames } from "./catalogue/segments.js";
 import { type Clock, monotonicClock } from "./clock.js";
 import { readJson, type Settings } from "./config/settings.js";
+import { completedByMonth } from "./deletions/completed-by-month.js";
 import { openDeletions } from "./deletions/deletion-service.js";
 import { observeDeletions } from "./deletions/observe.js";
 import { receipts } from "./deletions/receipt.js";
@@ -383,6 +384,7 @@ function composeDeletions(
     service,
     routes: deletionRoutes({
       ledger: stores.ledger,
+      completedByMonth: completedByMonth(stores.ledger, clock),
       tables,
       limits: settings.limits,
       bodies,

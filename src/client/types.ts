@@ -231,8 +231,20 @@ export interface ListPage<Row, Meta = object> {
   readonly meta: { readonly next: string | null; readonly total: number } & Meta;
 }
 
-/** One page of the list of deletions, with the names of the configured remote targets. */
-export type DeletionPage = ListPage<ListedDeletion, { readonly targets: readonly string[] }>;
+/** Completed deletions of a month in UTC, such as `2025-02`, that the ledger still holds. */
+export interface CompletedInMonth {
+  readonly month: string;
+  readonly completed: number;
+}
+
+/**
+ * One page of the list of deletions, with the names of the configured remote targets. The first page of the completed
+ * ones counts those of the last 12 months.
+ */
+export type DeletionPage = ListPage<
+  ListedDeletion,
+  { readonly targets: readonly string[]; readonly completed_by_month?: readonly CompletedInMonth[] }
+>;
 
 /** The page of a list. */
 export type PageOf<L extends keyof ListRows> = L extends "deletion" ? DeletionPage : ListPage<ListRows[L]>;

@@ -267,6 +267,10 @@ describe("People and deletions on the dashboard in Chromium", function () {
     const { page } = await on.open("?view=deletions", { prepare: unseen });
     await state(page, "ready");
     const card = page.locator("section.card", { hasText: "Completed deletions" });
+    // The requests of the other tests are in the same ledger.
+    const newest = card.locator(".facts div").first();
+    expect(await newest.locator("dt").innerText()).to.equal("Nov 2026");
+    expect(Number(await newest.locator("dd").innerText())).to.be.at.least(25);
     const before = await card.locator("tbody tr").first().innerText();
     await card.getByRole("button", { name: "Next" }).click();
     await until("the next page is shown", async () => (await card.locator("tbody tr").first().innerText()) !== before);

@@ -19,7 +19,11 @@ interface Row {
 
 interface Page {
   readonly data: readonly Row[];
-  readonly meta: { readonly next: string | null; readonly total: number };
+  readonly meta: {
+    readonly next: string | null;
+    readonly total: number;
+    readonly completed_by_month?: readonly { readonly month: string; readonly completed: number }[];
+  };
 }
 
 describe("Lists that are searched and sorted", () => {
@@ -293,5 +297,25 @@ describe("Lists that are searched and sorted", () => {
     expect((await page("/api/deletion?limit=2")).meta).to.include({ next: accepted[1], total: 3 });
     expect((await page("/api/deletion?state=completed")).meta).to.include({ next: null, total: 0 });
     expect((await page("/api/deletion?state=all&order=desc")).meta.total).to.equal(3);
+  });
+
+  it("of completed deletions count those of the last 12 months, on the first page alone", async () => {
+    const { ledger } = service.service.stores;
+    const times = [Date.UTC(2024, 0, 31), Date.UTC(2024, 1, 1), Date.UTC(2024, 11, 31), now - 1, now - 1];
+    for (const [index, at] of times.entries()) {
+      const { data } = (await deleteEntity(service, `user/user_id/${index}`)).body;
+      await ledger.complete(data.request_id, at, {});
+    }
+    const counted = async (query: string) =>
+      (await page(`/api/deletion?${query}`)).meta.completed_by_month?.flatMap(({ month, completed }) =>
+        completed === 0 ? [month.slice(0, 4)] : [`${month}: ${completed}`],
+      );
+    const year = ["2024-02: 1", ...Array(9).fill("2024"), "2024-12: 1", "2025-01: 2"];
+    expect(await counted("state=completed")).to.deep.equal(year);
+    const { next } = (await page("/api/deletion?state=completed&limit=1")).meta;
+    for (const query of ["state=all", `state=completed&after=${next}`])
+      expect(await counted(query)).to.equal(undefined);
+    now = Date.UTC(2025, 1, 1);
+    expect(await counted("state=completed")).to.deep.equal([...year.slice(1), "2025"]);
   });
 });

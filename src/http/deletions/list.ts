@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
+import type { MonthCount } from "../../deletions/completed-by-month.js";
 import { type Deletion, EARLIER_OPEN, isStuck, stageOf } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
 import { found, invalid, ServiceError } from "../../errors.js";
@@ -11,6 +12,7 @@ import { ListMeta, orderQuery, sortQuery } from "../lists/list-page.js";
 
 export interface DeletionListDependencies {
   readonly ledger: Pick<Ledger, "find" | "list" | "count" | "wake" | "wakeWaitingFor">;
+  readonly completedByMonth: () => Promise<readonly MonthCount[]>;
   readonly clock: Clock;
   /** Ms from acceptance within which a request is to be completed. */
   readonly dueMs: number;
@@ -66,10 +68,21 @@ export const DeletionState = Type.Object(
   { title: "DeletionState", additionalProperties: false },
 );
 
+const CompletedInMonth = Type.Object(
+  { month: Type.String({ pattern: "^[0-9]{4}-[0-9]{2}$" }), completed: Type.Integer({ minimum: 0 }) },
+  { title: "CompletedInMonth", additionalProperties: false },
+);
+
 export const DeletionListMeta = Type.Object(
   {
     ...ListMeta.properties,
     targets: Type.Array(Type.String(), { description: "Names of the configured remote targets." }),
+    completed_by_month: Type.Optional(
+      Type.Array(CompletedInMonth, {
+        description:
+          "Completed requests of the last 12 months in UTC that the ledger still holds, oldest month first. Only on the first page of `state=completed`. Earlier months may be counted up to 10 minutes ago.",
+      }),
+    ),
   },
   { title: "DeletionListMeta" },
 );
@@ -121,7 +134,7 @@ const stateAnswer = success("DeletionStateAnswer", DeletionState);
 
 /** Routes that list deletions and report their progress, without personal data. */
 export function deletionListRoutes(dependencies: DeletionListDependencies): readonly Route[] {
-  const { ledger, clock, dueMs, targets, notifyDue } = dependencies;
+  const { ledger, completedByMonth, clock, dueMs, targets, notifyDue } = dependencies;
   return [
     route({
       method: "GET",
@@ -148,9 +161,17 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
             ),
         );
         const now = clock();
+        const total = await ledger.count(state, target);
+        // Only where it is shown: the list of open requests is read often.
+        const months = state === "completed" && after === undefined ? await completedByMonth() : undefined;
         return {
           data: items.map((deletion) => listed(deletion, now, dueMs)),
-          meta: { ...meta, total: await ledger.count(state, target), targets: [...targets] },
+          meta: {
+            ...meta,
+            total,
+            targets: [...targets],
+            ...(months === undefined ? {} : { completed_by_month: [...months] }),
+          },
         };
       },
     }),

@@ -14,6 +14,7 @@ export const deletions: CollectionPlan = {
     { key: { open: 1, sequence: 1 } },
     { key: { nextTarget: 1, notBefore: 1, sequence: 1 } },
     { key: { open: 1, nextTarget: 1, completedAt: 1 } },
+    { key: { open: 1, completedAt: 1 } },
     { key: { open: 1, attempts: 1 }, partialFilterExpression: { open: true } },
     { key: { hashes: 1, sequence: 1 }, partialFilterExpression: { open: true } },
     { key: { entities: 1 } },

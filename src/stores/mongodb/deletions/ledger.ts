@@ -153,6 +153,9 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       return requests.countDocuments(filter, { readConcern: MAJORITY, ...(isAll ? { hint: "_id_" } : {}) });
     },
 
+    countCompleted: (from, to) =>
+      requests.countDocuments({ open: false, completedAt: { $gte: from, $lt: to } }, { readConcern: MAJORITY }),
+
     receiptKey: (fresh) => textOnce(db, RECEIPT_KEY, fresh),
 
     async settledSequence() {

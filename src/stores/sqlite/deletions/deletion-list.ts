@@ -3,14 +3,15 @@ import type { Ledger } from "../../../deletions/ports.js";
 import type { Database } from "../connection.js";
 import { type DeletionRow, deletionOf, deletionRows } from "./deletion-row.js";
 
-/** Lists the requests of `ledger.db`. Completed requests have no index, as nearly all are completed. */
-export function deletionList(db: Database): Pick<Ledger, "list" | "count"> {
+/** Lists the requests of `ledger.db`. The lists of completed ones have no index, as nearly all are completed. */
+export function deletionList(db: Database): Pick<Ledger, "list" | "count" | "countCompleted"> {
   const states = {
     open: statementsFor(db, "completed_at IS NULL"),
     stuck: statementsFor(db, `completed_at IS NULL AND attempts >= ${STUCK_ATTEMPTS}`),
     completed: statementsFor(db, "completed_at IS NOT NULL"),
     all: statementsFor(db, "true"),
   };
+  const completed = db.prepare("SELECT count(*) AS count FROM deletion WHERE completed_at >= ? AND completed_at < ?");
   return {
     async list({ state, target, newestFirst, after = null, limit }) {
       const { any, ofTarget } = states[state][newestFirst ? "newestFirst" : "oldestFirst"];
@@ -22,6 +23,8 @@ export function deletionList(db: Database): Pick<Ledger, "list" | "count"> {
       const { any, ofTarget } = states[state].count;
       return ((target === undefined ? any.get() : ofTarget.get({ target })) as { count: number }).count;
     },
+
+    countCompleted: async (from, to) => (completed.get(from, to) as { count: number }).count,
   };
 }
 
