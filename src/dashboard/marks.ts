@@ -25,6 +25,13 @@ export async function marksFor(page: Page, { canCompare = false }: View): Promis
   }
 }
 
+/** Reads the marks of a drawn page again; undefined if they are unchanged or cannot be read. */
+export async function changedMarks(page: Page, view: View): Promise<readonly Mark[] | undefined> {
+  const read = await marksFor({ ...page, isRefresh: false }, view).catch(() => undefined);
+  if (read === undefined || read.problems.length > 0) return undefined;
+  return JSON.stringify(read.found) === JSON.stringify(page.marks) ? undefined : read.found;
+}
+
 /** Marks from the start of the window on. They have no end, so that they are also those of a later window. */
 const keptMarks = kept(async ({ client, address, now, signal }): Promise<Mark[]> => {
   // Series of segments have the longest slots, so their window begins first.

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { startService } from "../support/service.js";
+import { until } from "../support/until.js";
 import { state, unseen } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
@@ -352,7 +353,13 @@ describe("Charts of the dashboard in Chromium", function () {
     const { key } = await on.newKey(["metric:read"]);
     const reader = await on.open("?view=stream&id=web&range=24h", { key });
     await state(reader.page, "ready");
-    expect(await reader.page.getByRole("listitem").filter({ hasText: "Mark web" }).count()).to.equal(1);
+    const listed = (text: string) => reader.page.getByRole("listitem").filter({ hasText: text }).count();
+    expect(await listed("Mark web")).to.equal(1);
+    await put("later", 3);
+    await until("a check of the service reads the new mark", async () => {
+      await reader.page.clock.runFor(15_000);
+      return (await listed("Mark later")) === 1;
+    });
     expect(await reader.page.getByRole("button", { name: /mark/i }).count()).to.equal(0);
   });
 

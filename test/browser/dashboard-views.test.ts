@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
+import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { axeFindings, sideways, state } from "./browser.js";
@@ -127,5 +128,16 @@ describe("Views of the dashboard in Chromium", function () {
     await page.clock.fastForward(7_000);
     await until("the view is loaded again", () => requests.includes("POST /api/metric"));
     expect(requests).to.deep.equal(["GET /api/segment", "GET /api/series", "POST /api/metric"]);
+  });
+
+  it("The segments that only have points are counted after each load of the overview by the timer", async () => {
+    const { page } = await on.open();
+    await state(page, "ready");
+    const note = page.locator("[data-figure=segments] .note");
+    expect(await note.innerText()).not.to.include("with points only");
+    await writePoints(on.service, [pointOf("segment", "elsewhere", 1, NOW)]);
+    await page.clock.fastForward(9 * MINUTE);
+    await page.clock.runFor(MINUTE);
+    await until("it is counted", async () => (await note.innerText()).includes("and 1 with points only"));
   });
 });

@@ -1,9 +1,10 @@
-import { ApiError, type Client, createClient, type KeyInfo, NotReached } from "../../client/client.js";
+import { ApiError, type Client, createClient, type KeyInfo } from "../../client/client.js";
 import { type Address, addressText, nextAddress, readAddress } from "../address.js";
 import type { Zone } from "../format.js";
-import { marksFor } from "../marks.js";
+import { changedMarks, marksFor } from "../marks.js";
 import type { Page, View, ViewScript } from "../view.js";
 import { views } from "../views.js";
+import { limited, loadScript, reasonOf } from "./load-limits.js";
 import { scheduler } from "./schedule.js";
 import { troubleOf } from "./trouble.js";
 
@@ -65,12 +66,13 @@ export interface AppProps {
 /** Shared with /docs; ends with the tab. */
 const KEY = "api-key";
 const ZONE = "time-zone";
-const LOAD_TIMEOUT_MS = 30_000;
 /** Pause between two loads of an empty service, so that its first data appears within 10 s. */
 const EMPTY_PAUSE_MS = 5_000;
 const FAILURE_PAUSE_MS = 10_000;
 /** Pause between two checks of the service, which no view waits for. */
 const CHECK_PAUSE_MS = 15_000;
+/** Age after which a check reads the marks again: those of other people appear within a minute. */
+const MARKS_MS = 30_000;
 
 /** Keeps the state of the page and calls `draw` after every change. Loads the view of the address at once. */
 export function startController(draw: (state: State, controller: Controller) => void): Controller {
@@ -92,6 +94,8 @@ export function startController(draw: (state: State, controller: Controller) => 
   let client: Client | undefined;
   let isKeyChecked = false;
   let current: AbortController | undefined;
+  /** Time of the last read of marks that was not a refresh, Unix ms. */
+  let marksAt = 0;
   const schedule = scheduler(() => void load({ isRefresh: state.phase === "ready" }));
   const checks = scheduler(() => void check());
 
@@ -160,7 +164,7 @@ export function startController(draw: (state: State, controller: Controller) => 
     if (!key) return end("no-key", undefined);
     if (/[^ -~]/.test(key))
       return end("wrong-key", "It contains a character that no key has. No request was made with it.");
-    const signal = AbortSignal.any([own.signal, AbortSignal.timeout(LOAD_TIMEOUT_MS)]);
+    const signal = limited(own.signal);
     set({ isLoading: true, ...(state.shown === undefined ? { phase: "loading" as const } : {}) });
     try {
       client ??= makeClient();
@@ -196,6 +200,7 @@ export function startController(draw: (state: State, controller: Controller) => 
     const { data, title, isEmpty = false, nextAt, problems = [] } = await script.load(page);
     signal.throwIfAborted();
     const marks = await marksFor(page, view);
+    if (!isRefresh) marksAt = now;
     const shown: Shown = {
       view,
       script,
@@ -220,7 +225,17 @@ export function startController(draw: (state: State, controller: Controller) => 
     const wasKnown = state.trouble;
     set({ trouble });
     if (trouble === undefined && wasKnown !== undefined) void load();
+    else if (trouble === undefined) await refreshMarks();
     checks.at(Date.now() + CHECK_PAUSE_MS);
+  }
+
+  async function refreshMarks(): Promise<void> {
+    const { shown } = state;
+    const now = Date.now();
+    if (shown === undefined || current === undefined || now - marksAt < MARKS_MS) return;
+    marksAt = now;
+    const marks = await changedMarks({ ...shown.page, now, signal: limited(current.signal) }, shown.view);
+    if (marks !== undefined && state.shown === shown) set({ shown: { ...shown, page: { ...shown.page, marks } } });
   }
 
   function fail(error: unknown): void {
@@ -275,22 +290,3 @@ const makeClient = () =>
   createClient({ url: new URL(".", location.href).href, key: () => sessionStorage.getItem(KEY) ?? "", tries: 1 });
 
 const viewOf = (address: Address) => views.find(({ name }) => name === address.view) as View;
-
-class ScriptMissing extends Error {}
-
-/** Loads the script of a view. Rejects with `ScriptMissing`, or with the reason of the signal. */
-function loadScript(view: View, signal: AbortSignal): Promise<ViewScript<unknown>> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    view.script().then(resolve, (cause) => reject(new ScriptMissing("script", { cause })));
-  });
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof ApiError) return error.message;
-  if (error instanceof NotReached) return "The service is unreachable.";
-  if (error instanceof ScriptMissing) return "A script of this page was not loaded: reload the page.";
-  if (error instanceof DOMException && error.name === "TimeoutError")
-    return `The service did not respond within ${LOAD_TIMEOUT_MS / 1000} s.`;
-  return `This page failed: ${error}`;
-}

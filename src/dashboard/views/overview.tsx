@@ -1,4 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
+import { useState } from "preact/hooks";
 import type { ListedExperience, ListedSegment, ListedSeries, ListPage } from "../../client/client.js";
 import { Chart } from "../chart/chart.js";
 import { Sparkline } from "../chart/sparkline.js";
@@ -18,6 +19,7 @@ import type { Loaded, Page } from "../view.js";
 import { type DayTotals, dayTotals, messagesByStream, type StreamShares, wantedDays } from "./messages-by-stream.js";
 import { PointsOnly, wantedPoints } from "./points-only.js";
 import { segmentsWithPoints } from "./segments-with-points.js";
+import { usePoll } from "./use-poll.js";
 
 /** The largest streams of the chart; all others are one series. */
 const STREAMS = 8;
@@ -36,6 +38,9 @@ interface Data {
   /** Series of a service that has neither catalogue nor messages. */
   readonly points: readonly ListedSeries[];
 }
+
+/** Pause between a refresh and the count of segments that only have points, which is not one of its requests. */
+const COUNT_PAUSE_MS = 10_000;
 
 const countOfPoints = kept(async (page) => (await segmentsWithPoints(page, 1))?.meta.total ?? 0);
 
@@ -79,13 +84,14 @@ export async function load(page: Page): Promise<Loaded<Data>> {
 }
 
 export function Show({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
-  const { service, segments, segmentsOfPoints, experiences, fetched, days, shares, points } = data;
+  const { service, segments, experiences, fetched, days, shares, points } = data;
+  const currentCount = useCountOfPoints(data, page);
   if (points.length === 0 && shares.streams === 0 && !segments.value?.meta.total && !experiences.value?.meta.total)
     return <FirstSteps title="Overview" />;
   return (
     <>
       <h1 class="hidden">Overview</h1>
-      <Figures service={service} segments={segments} segmentsOfPoints={segmentsOfPoints} days={days} />
+      <Figures service={service} segments={segments} segmentsOfPoints={currentCount} days={days} />
       {points.length > 0 && <PointsOnly points={points} fetched={fetched} page={page} />}
       <Card title="Messages by stream">
         <Chart series={shares.series} refused={shares.refused} page={page} canStack />
@@ -120,6 +126,23 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
       </div>
     </>
   );
+}
+
+/** Returns the number of segments that only have points; counts them again after each refresh. */
+function useCountOfPoints({ segmentsOfPoints }: Data, page: Page): number {
+  const [counted, setCounted] = useState<{ readonly since: number; readonly total: number }>();
+  usePoll({
+    key: String(page.now),
+    page,
+    firstMs: COUNT_PAUSE_MS,
+    everyMs: COUNT_PAUSE_MS,
+    async poll(signal) {
+      if (page.isRefresh)
+        setCounted({ since: page.now, total: await countOfPoints({ ...page, isRefresh: false, signal }) });
+      return false;
+    },
+  });
+  return counted?.since === page.now ? counted.total : segmentsOfPoints;
 }
 
 interface FiguresProps {
