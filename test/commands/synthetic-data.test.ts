@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import { serviceClient } from "../../src/commands/running-service.js";
-import { membersOf, streamRequests, syntheticRequests, syntheticSeries } from "../../src/commands/synthetic-data.js";
+import { streamRequests, syntheticRequests } from "../../src/commands/synthetic-data.js";
+import { membersOf } from "../../src/commands/synthetic-members.js";
+import { syntheticSeries } from "../../src/commands/synthetic-series.js";
 import { largeSet, smallSet } from "../../src/commands/synthetic-sets.js";
 import { serviceOfEachTest, startService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -71,13 +73,13 @@ describe("synthetic data", function () {
     expect(series.data.map(({ dimension }) => dimension)).to.deep.equal(["stream", "stream", "stream"]);
   });
 
-  it("has 40 days, a gap of a stream in each week, a segment that grows and one that falls", () => {
+  it("has 40 days, a gap of a stream in each week, segments that grow and fall by those who join and leave", () => {
     const now = Date.UTC(2026, 0, 1, 12, 34);
     const blocks = syntheticSeries(6, now);
-    const valuesOf = (id: string) => {
+    const valuesOf = (id: string, type = "size") => {
       const values = new Map<number, number | null>();
       for (const { series, ts, values: rows } of blocks) {
-        const row = rows[series.findIndex(({ dimension_id }) => dimension_id === id)];
+        const row = rows[series.findIndex((one) => one.dimension_id === id && one.dimension_type === type)];
         for (const [at, slot] of ts.entries()) if (row !== undefined) values.set(slot, row[at] as number | null);
       }
       return values;
@@ -93,6 +95,14 @@ describe("synthetic data", function () {
     };
     expect(change("mobile-app")).to.be.above(1.1);
     expect(change("at-risk")).to.be.below(0.9);
+    const moved = (id: string) => {
+      const [joined, left] = ["joined", "left"].map((type) => [...valuesOf(id, type).values()].slice(0, -1));
+      const sizes = [...valuesOf(id).values()] as number[];
+      expect(Math.min(...(joined as number[]), ...(left as number[])), id).to.equal(0);
+      const sum = (values: readonly (number | null)[] = []) => values.reduce<number>((all, one) => all + (one ?? 0), 0);
+      expect(sum(joined) - sum(left), id).to.equal((sizes.at(-1) as number) - (sizes[0] as number));
+    };
+    for (const { id } of smallSet.segments) moved(id);
     const names = smallSet.segments.map(({ name }) => name).join();
     for (const script of ["Cyrillic", "Han", "Arabic", "Devanagari"])
       expect(names, script).to.match(new RegExp(`\\p{Script=${script}}`, "u"));
