@@ -106,9 +106,17 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     await page.waitForSelector("main[data-view=deletions][data-state=ready]");
     await page.getByText("Request 0123456789abcdef0123-1").waitFor();
     expect(page.url()).to.not.include("0123456789");
+    expect(await page.evaluate("document.activeElement.id")).to.equal("main");
     await page.keyboard.press("Control+k");
+    await page.clock.runFor(300);
+    await page.locator("#places [role=option]").first().waitFor();
+    await page.keyboard.press("2");
+    expect(page.url()).to.include("view=deletions");
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByLabel("Local time").focus();
+    await page.keyboard.press("8");
+    await page.waitForSelector("main[data-view=health][data-state=ready]");
     expect(errors).to.deep.equal([]);
   });
 
@@ -127,9 +135,11 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
       expect(top).to.be.above(0);
       await link.click();
       await page.waitForSelector("main[data-view=segment][data-state=ready]");
+      expect(await page.evaluate("scrollY")).to.equal(0);
       await page.goBack();
       await page.getByText("51–100 of 120").waitFor();
       await page.waitForFunction(`scrollY === ${top}`);
+      expect(await page.evaluate("document.activeElement.textContent")).to.equal("s-099");
       const saved = page.waitForEvent("download");
       await page.getByRole("button", { name: "Download CSV" }).click();
       const [head, first, ...others] = readFileSync(await (await saved).path(), "utf8")
@@ -157,6 +167,10 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     await page.getByLabel("Range").selectOption("last month");
     await page.waitForURL(/from=2026-10-01T00.*to=2026-11-01T00/);
     await page.getByLabel("Range").selectOption("24h");
+    await page.waitForURL(/range=24h/);
+    await page.getByRole("button", { name: "Earlier" }).click();
+    await page.waitForURL(/from=2026-11-18T21/);
+    await page.getByRole("button", { name: "Later" }).click();
     await page.waitForURL(/range=24h/);
     await state(page, "ready");
     await page.getByRole("button", { name: "Copy with fixed dates" }).click();

@@ -5,6 +5,7 @@ import { changedMarks, marksFor } from "../marks.js";
 import type { Page, View, ViewScript } from "../view.js";
 import { views } from "../views.js";
 import { limited, loadScript, reasonOf } from "./load-limits.js";
+import { keepPlace, type Place, returnTo, startAtTop } from "./place.js";
 import { scheduler } from "./schedule.js";
 import { troubleOf } from "./trouble.js";
 
@@ -48,13 +49,6 @@ export interface Controller {
   openKeyPanel(isOpen: boolean): void;
   setZone(zone: Zone): void;
   mayOpen(view: View): boolean;
-}
-
-/** Entry of the history for one state of the page, besides its address. */
-interface Place {
-  readonly cursors: readonly string[];
-  /** Pixels that are scrolled. */
-  readonly top: number;
 }
 
 /** Props of the components of the page. */
@@ -103,13 +97,15 @@ export function startController(draw: (state: State, controller: Controller) => 
     go(change, { replace = false } = {}) {
       const address = nextAddress(state.address, change);
       const text = addressText(address);
-      const place: Place = { cursors: address.cursors, top: 0 };
+      const place: Place = { cursors: address.cursors };
       if (replace || text === location.search) history.replaceState(place, "", text);
       else {
-        keepPlace();
+        keepPlace(state.address.cursors);
         history.pushState(place, "", text);
       }
+      const isOther = address.view !== state.address.view || address.id !== state.address.id;
       open(address);
+      if (isOther && !replace) startAtTop();
     },
     reload() {
       isKeyChecked = false;
@@ -136,11 +132,6 @@ export function startController(draw: (state: State, controller: Controller) => 
     mayOpen: ({ scopes }) =>
       state.key === undefined || scopes.some((scope) => state.key?.scopes.includes(scope as never)),
   };
-
-  /** Stores the page of a list and the place on it in the history, for the way back. */
-  function keepPlace(): void {
-    history.replaceState({ cursors: state.address.cursors, top: scrollY } satisfies Place, "");
-  }
 
   function set(change: Partial<State>): void {
     state = { ...state, ...change };
@@ -212,9 +203,8 @@ export function startController(draw: (state: State, controller: Controller) => 
     const at = isEmpty ? now + EMPTY_PAUSE_MS : nextAt;
     set({ phase: isEmpty ? "empty" : "ready", isLoading: false, shown, reason: undefined, nextAt: at });
     if (at !== undefined) schedule.at(isEmpty ? at : schedule.spread(at, now));
-    const { top } = openedAt ?? {};
+    if (openedAt) returnTo(openedAt);
     openedAt = undefined;
-    if (top !== undefined) requestAnimationFrame(() => scrollTo(0, top));
   }
 
   /** Marks the figures as stale while the service or a store is down, and loads again once it is back. */

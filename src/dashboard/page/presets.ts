@@ -1,5 +1,5 @@
-import { type Address, lengthOf } from "../address.js";
-import { HOUR } from "../duration.js";
+import { type Address, lengthOf, ranges } from "../address.js";
+import { HOUR, msOf } from "../duration.js";
 import type { Zone } from "../format.js";
 
 /** A custom window [from, to), Unix ms. */
@@ -20,12 +20,14 @@ export function presetWindow(preset: Preset, now: number, zone: Zone): Window {
 }
 
 /**
- * Returns the window of the same length before (-1) or after (1) the window of an address; undefined if it would begin
- * after `now`.
+ * Returns the window of the same length before (-1) or after (1) the window of an address: the range itself if that
+ * window ends about now, undefined if it would begin after `now`.
  */
-export function movedWindow(address: Address, direction: -1 | 1, now: number): Window | undefined {
+export function movedWindow(address: Address, direction: -1 | 1, now: number): Partial<Address> | undefined {
   const length = lengthOf(address);
   const to = (address.to ?? now) + direction * length;
+  const range = ranges.find((one) => msOf(one) === length);
+  if (range !== undefined && Math.abs(now - to) < HOUR) return { range, from: undefined, to: undefined };
   return to - length >= now ? undefined : { from: to - length, to };
 }
 

@@ -1,4 +1,4 @@
-import type { VNode } from "preact";
+import { Fragment, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { views } from "../views.js";
 import type { Controller } from "./controller.js";
@@ -14,7 +14,9 @@ const shortcuts = [
   ["Esc", "close"],
 ] as const;
 
-/** Listens for the keys of the page while no field has the focus. */
+const typedInto = "input:not([type=checkbox]), select, textarea";
+
+/** Listens for the keys of the page while no field has the focus and no dialog is open. */
 export function useShortcuts({ go, reload }: Controller) {
   const [dialog, show] = useState<"keys" | "go-to">();
   useEffect(() => {
@@ -24,7 +26,8 @@ export function useShortcuts({ go, reload }: Controller) {
         show("go-to");
       }
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.target instanceof Element && event.target.closest("input, select, textarea")) return;
+      const isTyping = event.target instanceof Element && event.target.closest(typedInto) !== null;
+      if (isTyping || document.querySelector("dialog[open]") !== null) return;
       const view = views.filter(({ parent }) => parent === undefined)[Number(event.key) - 1];
       if (event.key === "?") show("keys");
       else if (event.key === "r") reload();
@@ -42,7 +45,7 @@ export function useShortcuts({ go, reload }: Controller) {
 function addMark(event: KeyboardEvent): void {
   const chart = ["figure:hover", "figure:focus-within", "figure"].find((one) => document.querySelector(one) !== null);
   const button = document.querySelector<HTMLElement>(`${chart} [data-key=m]`);
-  if (button === null || document.querySelector("dialog[open]") !== null) return;
+  if (button === null) return;
   event.preventDefault();
   button.click();
 }
@@ -64,10 +67,10 @@ export function ShortcutList({ close }: { readonly close: () => void }): VNode {
       <h2>Keyboard</h2>
       <dl>
         {shortcuts.map(([key, effect]) => (
-          <>
-            <dt key={key}>{key}</dt>
+          <Fragment key={key}>
+            <dt>{key}</dt>
             <dd>{effect}</dd>
-          </>
+          </Fragment>
         ))}
       </dl>
       <button type="button" onClick={() => dialog.current?.close()}>

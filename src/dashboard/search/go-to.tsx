@@ -27,12 +27,19 @@ export function GoTo({ page, close }: GoToProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const choose = ({ key, to }: Place) => {
-    close();
+    dialog.current?.close();
     if (to === undefined) openRequest(key, page);
     else page.go(to);
   };
   return (
-    <dialog ref={dialog} class="go-to" aria-label="Go to" onClose={close}>
+    <dialog
+      ref={dialog}
+      class="go-to"
+      aria-label="Go to"
+      onClose={close}
+      // One Escape closes the list and the dialog.
+      onKeyDownCapture={({ key }) => key === "Escape" && dialog.current?.close()}
+    >
       <Combobox<Place>
         id="places"
         label="Go to a view, segment, experience, stream or request"

@@ -7,6 +7,7 @@ import { type Column, Table } from "../list/table.js";
 import { openPerson } from "../opened.js";
 import { Card } from "../page/card.js";
 import { download } from "../page/download.js";
+import { keepMembers, keptMembers } from "../page/place.js";
 import { readTables } from "../tables.js";
 import type { Page } from "../view.js";
 import { useTask } from "./use-task.js";
@@ -24,7 +25,7 @@ interface MemberPage {
 
 /** Members of a segment: their number, pages of them on request, and all of them as NDJSON. Needs `entity:export`. */
 export function Members({ segment, page }: { readonly segment: Segment; readonly page: Page }): VNode {
-  const [cursors, setCursors] = useState<readonly string[]>();
+  const [cursors, setCursors] = useState(keptMembers);
   const [shown, setShown] = useState<MemberPage>();
   const { run, problem } = useTask(page);
   useEffect(() => {
@@ -65,7 +66,7 @@ export function Members({ segment, page }: { readonly segment: Segment; readonly
             cursors={shown.cursors}
             onChange={setCursors}
           />
-          <MemberTable members={shown.members} table={segment.table} page={page} />
+          <MemberTable shown={shown} table={segment.table} page={page} />
         </>
       )}
     </Card>
@@ -90,16 +91,25 @@ async function memberPage(
 }
 
 interface MemberTableProps {
-  readonly members: readonly Member[];
+  readonly shown: MemberPage;
   readonly table: string;
   readonly page: Page;
 }
 
 /** A row for each member, with a column for each identity field that one of them has. */
-function MemberTable({ members, table, page }: MemberTableProps): VNode {
+function MemberTable({ shown: { members, cursors }, table, page }: MemberTableProps): VNode {
+  const open = (field: string, value: string) => {
+    keepMembers(cursors);
+    openPerson({ table, field, value }, page);
+  };
   const fields = (readTables()[table] ?? []).filter((field) => members.some(({ identities }) => field in identities));
   const columns = fields.map((field): Column<Member> => {
-    return { head: field, cell: (member) => <Values member={member} table={table} field={field} page={page} /> };
+    return {
+      head: field,
+      cell: (member) => (
+        <Values values={member.identities[field] ?? []} page={page} onOpen={(value) => open(field, value)} />
+      ),
+    };
   });
   const since: Column<Member> = {
     head: "Member since",
@@ -116,20 +126,18 @@ function MemberTable({ members, table, page }: MemberTableProps): VNode {
 }
 
 interface ValuesProps {
-  readonly member: Member;
-  readonly table: string;
-  readonly field: string;
+  readonly values: readonly string[];
   readonly page: Page;
+  readonly onOpen: (value: string) => void;
 }
 
 /** The values of one identity field; each opens the profile for a key that may read it. */
-function Values({ member, table, field, page }: ValuesProps): VNode {
-  const values = member.identities[field] ?? [];
+function Values({ values, page, onOpen }: ValuesProps): VNode {
   if (!page.scopes.has("entity:read")) return <>{values.join(", ")}</>;
   return (
     <>
       {values.map((value) => (
-        <button key={value} type="button" class="plain" onClick={() => openPerson({ table, field, value }, page)}>
+        <button key={value} type="button" class="plain" onClick={() => onOpen(value)}>
           {value}
         </button>
       ))}
