@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { DeletionInput, DeletionPreview } from "../../client/client.js";
 import { csvOf } from "../csv.js";
 import { count } from "../format.js";
@@ -10,7 +10,7 @@ import { download } from "../page/download.js";
 import type { Tables } from "../tables.js";
 import type { Page } from "../view.js";
 import { Confirmation } from "./confirmation.js";
-import { FieldChoice, firstIdentity } from "./identity-form.js";
+import { FieldChoice, fieldOf, firstIdentity, type TypedIdentity } from "./identity-form.js";
 import { type IdentityLines, identityLines } from "./identity-lines.js";
 import { useTask } from "./use-task.js";
 
@@ -56,21 +56,34 @@ export function DeleteMany(props: DeleteManyProps): VNode {
 /** Counts first, then confirmation, then request ids to download. */
 function FileForm({ tables, page }: DeleteManyProps): VNode {
   const [chosen, setChosen] = useState(() => firstIdentity(tables));
+  const [isChosen, setIsChosen] = useState(false);
+  const [text, setText] = useState<string>();
   const [lines, setLines] = useState<IdentityLines>();
   const [totals, setTotals] = useState<Totals>();
   const [requested, setRequested] = useState<Requested>();
   const { run, isRunning, problem } = useTask(page);
-  const open = (file: File | undefined) => {
+  const { table, field } = chosen;
+  // Another file or another field means other people: all of it begins again.
+  useEffect(() => {
     setLines(undefined);
     setTotals(undefined);
     setRequested(undefined);
-    if (file === undefined) return;
     run(async (signal) => {
-      const { value: _, ...named } = chosen;
-      const read = identityLines(await file.text(), named, tables);
+      if (text === undefined) return;
+      const read = identityLines(text, { table, field }, tables);
       setLines(read);
       if (page.scopes.has("entity:read")) await previewAll(read.items.slice(0, MAX_PREVIEWED), page, signal, setTotals);
     });
+  }, [text, table, field]);
+  const open = async (file: File | undefined) => {
+    const read = await file?.text();
+    setText(read);
+    const [first = ""] = read?.split("\n", 1) ?? [];
+    if (!isChosen) setChosen({ ...chosen, field: fieldOf(first, tables[table] ?? []) });
+  };
+  const choose = (changed: TypedIdentity) => {
+    setIsChosen(true);
+    setChosen(changed);
   };
   const request = (items: readonly DeletionInput[]) =>
     run(async (signal) => {
@@ -85,13 +98,13 @@ function FileForm({ tables, page }: DeleteManyProps): VNode {
   return (
     <>
       <form class="fields" autocomplete="off">
-        <FieldChoice tables={tables} identity={chosen} onChange={setChosen} />
+        <FieldChoice tables={tables} identity={chosen} onChange={choose} />
         <label>
           File
           <input
             type="file"
             accept=".csv,.txt,.ndjson,.jsonl"
-            onChange={({ currentTarget }) => open(currentTarget.files?.[0])}
+            onChange={({ currentTarget }) => void open(currentTarget.files?.[0])}
           />
         </label>
       </form>

@@ -8,6 +8,7 @@ import { Card } from "../page/card.js";
 import type { Page } from "../view.js";
 import { Confirmation } from "./confirmation.js";
 import type { TypedIdentity } from "./identity-form.js";
+import { stageName } from "./stage-name.js";
 import { useTask } from "./use-task.js";
 
 interface DeletionFlowProps {
@@ -61,7 +62,7 @@ function PreviewTable({ preview }: { readonly preview: DeletionPreview }): VNode
     ["Identities", listOf(identities)],
     ["Messages by stream", listOf(messages)],
     ["Segments", count(segments)],
-    ["Remote targets", targets.join(", ") || "none"],
+    ["Targets", targets.map(stageName).join(", ") || "none"],
   ];
   return <FactTable caption="What would be removed" heads={["Removed", "Count"]} rows={rows} />;
 }

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { DeletionState } from "../../client/client.js";
 import { fullTime, type Zone } from "../format.js";
 import { type Column, Table } from "../list/table.js";
@@ -18,6 +18,8 @@ const POLL_MS = 2_000;
 export function DeletionProgress({ requestId, page }: { readonly requestId: string; readonly page: Page }): VNode {
   const [state, setState] = useState<DeletionState>();
   const [problem, setProblem] = useState<string>();
+  const line = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => line.current?.scrollIntoView({ block: "nearest" }), []);
   usePoll({
     key: requestId,
     page,
@@ -33,7 +35,7 @@ export function DeletionProgress({ requestId, page }: { readonly requestId: stri
   });
   return (
     <Card title="Deletion">
-      <p role="status">
+      <p ref={line} class="progress" role="status">
         Request <code>{requestId}</code>
         {state === undefined ? (problem === undefined ? ": accepted" : "") : `: ${summaryOf(state, page.zone)}`}.
       </p>
