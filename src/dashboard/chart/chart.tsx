@@ -68,8 +68,9 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
     return () => own.destroy();
   }, [...series, hidden, stacked, isFitted, page.marks, page.zone, redraws]);
 
+  const mayMark = page.scopes.has("metric:write");
   const addMark = () => {
-    if (!page.scopes.has("metric:write") || first === undefined) return;
+    if (!mayMark || first === undefined) return;
     const at = pointed === undefined ? undefined : first.window.buckets[pointed.index];
     setNewMark(at ?? Math.min(page.now, first.window.to));
   };
@@ -85,10 +86,18 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
 
   return (
     <figure>
-      <figcaption>
-        {caption}
-        {canStack && <Toggle label="Stacked" isOn={stacked} onChange={setStacked} />}
-      </figcaption>
+      <figcaption>{caption}</figcaption>
+      {first !== undefined && (
+        <p class="controls note">
+          {canStack && <Toggle label="Stacked" isOn={stacked} onChange={setStacked} />}
+          {isFlat(visible) && <Toggle label="Fit the axis to the values" isOn={isFitted} onChange={setFitted} />}
+          {mayMark && (
+            <button type="button" data-key="m" onClick={addMark}>
+              Add mark
+            </button>
+          )}
+        </p>
+      )}
       {first !== undefined && (
         <div class="chart">
           <div
@@ -115,13 +124,8 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
         </div>
       )}
       <Legend series={series} refused={refused} colours={colours} hidden={hidden} onChange={setHidden} />
-      {first !== undefined && <Marks marks={marks} page={page} onAdd={addMark} />}
+      {marks.length > 0 && <Marks marks={marks} page={page} />}
       {newMark !== undefined && <NewMark at={newMark} page={page} close={() => setNewMark(undefined)} />}
-      {isFlat(visible) && (
-        <p class="note">
-          <Toggle label="Fit the axis to the values" isOn={isFitted} onChange={setFitted} />
-        </p>
-      )}
       <OtherInterval series={first} page={page} />
       <Unfinished series={visible} zone={page.zone} />
       {first !== undefined && (

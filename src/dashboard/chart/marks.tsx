@@ -9,14 +9,11 @@ import { useTask } from "../views/use-task.js";
 interface MarksProps {
   readonly marks: readonly ChartMark[];
   readonly page: Page;
-  /** Opens the dialog for a new mark. */
-  readonly onAdd: () => void;
 }
 
-/** The marks of a chart as a list. A key with the scope `metric:write` also gets buttons that add and delete one. */
-export function Marks({ marks, page, onAdd }: MarksProps): VNode | null {
+/** The marks of a chart as a list. A key with the scope `metric:write` also gets a button that deletes each. */
+export function Marks({ marks, page }: MarksProps): VNode {
   const { run, isRunning, problem } = useTask(page);
-  const mayWrite = page.scopes.has("metric:write");
   const remove = (id: string) =>
     run(async (signal) => {
       await page.client.removeMark(id, { signal });
@@ -24,33 +21,24 @@ export function Marks({ marks, page, onAdd }: MarksProps): VNode | null {
     });
   return (
     <>
-      {marks.length > 0 && (
-        <ul class="marks note" aria-label="Marks">
-          {marks.map(({ id, at, text }) => (
-            <li key={id}>
-              <time dateTime={new Date(at).toISOString()}>{fullTime(at, page.zone)}</time> {text}{" "}
-              {mayWrite && (
-                <button
-                  type="button"
-                  aria-label={`Delete the mark ${text}`}
-                  disabled={isRunning}
-                  onClick={() => remove(id)}
-                >
-                  ×
-                </button>
-              )}
-            </li>
-          ))}
-        </ul>
-      )}
+      <ul class="marks note" aria-label="Marks">
+        {marks.map(({ id, at, text }) => (
+          <li key={id}>
+            <time dateTime={new Date(at).toISOString()}>{fullTime(at, page.zone)}</time> {text}{" "}
+            {page.scopes.has("metric:write") && (
+              <button
+                type="button"
+                aria-label={`Delete the mark ${text}`}
+                disabled={isRunning}
+                onClick={() => remove(id)}
+              >
+                ×
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
       {problem !== undefined && <p role="alert">{problem}</p>}
-      {mayWrite && (
-        <p class="note">
-          <button type="button" data-key="m" onClick={onAdd}>
-            Add mark
-          </button>
-        </p>
-      )}
     </>
   );
 }
@@ -74,7 +62,8 @@ export function NewMark({ at, page, close }: NewMarkProps): VNode {
   const add = () =>
     run(async (signal) => {
       await page.client.putMark(newId(ts), { ts: String(ts), text: text.trim() }, { signal });
-      close();
+      // Closing returns the focus to the chart.
+      dialog.current?.close();
       page.reload();
     });
   return (

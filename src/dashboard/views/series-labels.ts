@@ -17,6 +17,8 @@ export async function labelled(series: readonly SeriesName[], { client, signal }
   const named = ({ dimension, dimension_id: id }: SeriesName) => {
     const key = `${dimension}.${id}`;
     const read = () => {
+      // Streams and groups have no other name than their id.
+      if (dimension === "stream" || dimension === "experiencegroup") return Promise.resolve(id);
       if (dimension !== "segment" && dimension !== "experience") return Promise.resolve(undefined);
       return client.page(dimension, { id }, { signal }).then(
         ({ data }) => data[0]?.name,
