@@ -60,6 +60,13 @@ const views = [
   ["health", "", "Health", ["GET /metrics"]],
 ] as const;
 
+/** Controls that a finger may miss: less than 44 px high, or wide. */
+const tooSmall = `[...document.querySelectorAll("a:not(.skip), button, select, summary, label:has([type=checkbox])")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => [one.textContent, one.getBoundingClientRect()])
+  .filter(([, { width, height }]) => width < 44 || height < 44)
+  .map(([text, { width, height }]) => text + " " + width + " x " + height)`;
+
 describe("Views of the dashboard in Chromium", function () {
   this.timeout(60_000);
   const on = stage(async () => {
@@ -88,7 +95,12 @@ describe("Views of the dashboard in Chromium", function () {
         await until("the charts have the width of the page", () => page.evaluate<boolean>(fits));
         expect(await axeFindings(page), `${width} px`).to.deep.equal([]);
       }
-      expect(await page.evaluate("document.querySelector('header').offsetHeight")).to.be.at.most(100);
+      for (const width of [390, 320]) {
+        await page.setViewportSize({ width, height: 568 });
+        expect(await page.evaluate("document.querySelector('header').offsetHeight")).to.be.at.most(100);
+        expect(await sideways(page), `${width} px`).to.equal(0);
+        expect(await page.evaluate(tooSmall), `${width} px`).to.deep.equal([]);
+      }
       expect(errors).to.deep.equal([]);
     });
 

@@ -17,16 +17,17 @@ interface TableProps<R> {
   /** Sorted column, with `-` if descending; undefined if the table cannot be sorted. */
   readonly sort?: string | undefined;
   readonly onSort?: (sort: string) => void;
+  readonly class?: string;
 }
 
 /** Columns that fit into a phone. With more, each row of a narrow screen is a card of named values. */
 const MAX_PHONE_COLUMNS = 3;
 
 /** A table whose first column names the row. Numbers are aligned right, under right-aligned heads. */
-export function Table<R>({ caption, columns, rows, rowKey, sort, onSort }: TableProps<R>): VNode {
+export function Table<R>({ caption, columns, rows, rowKey, sort, onSort, class: style }: TableProps<R>): VNode {
   return (
     <Scroll label={caption}>
-      <table class={columns.length > MAX_PHONE_COLUMNS ? "stacked" : undefined}>
+      <table class={style ?? (columns.length > MAX_PHONE_COLUMNS ? "stacked" : undefined)}>
         <caption class="hidden">{caption}</caption>
         <thead>
           <tr>
@@ -70,7 +71,7 @@ export function FactTable({ caption, heads, rows }: FactTableProps): VNode {
     { head: heads[0], cell: ([name]) => name },
     { head: heads[1], cell: ([, value]) => value },
   ];
-  return <Table caption={caption} columns={columns} rows={rows} rowKey={([name]) => name} />;
+  return <Table class="pairs" caption={caption} columns={columns} rows={rows} rowKey={([name]) => name} />;
 }
 
 interface HeadProps<R> {

@@ -52,22 +52,25 @@ export function App({ state, controller }: AppProps): VNode {
 /** Figures are stale while the service or a store is down, even if no request of the view has failed yet. */
 const stateOf = ({ phase, trouble }: State) => (phase === "ready" && trouble !== undefined ? "stale" : phase);
 
-/** A line of fixed height, so that its text moves nothing else, and the problems of the link. */
+/** The age of the figures in a line of fixed height, so that it moves nothing else, and the problems of the link. */
 function Notices({ state }: { readonly state: State }): VNode {
   const { phase, reason, trouble, shown, nextAt, zone } = state;
+  const isStale = stateOf(state) === "stale";
+  const time = (ms: number) => `${clockTime(ms, zone)} ${zone}`;
   return (
-    <div class="notices" role="status">
-      <p class="notice bad">
-        {stateOf(state) === "stale" && shown !== undefined && (
-          <>
-            {phase === "stale" ? reason : trouble} Figures as of {clockTime(shown.page.now, zone)} {zone}
-            {phase === "stale" && nextAt !== undefined && `; next try at ${clockTime(nextAt, zone)}`}.
-          </>
+    <div class="notices">
+      {!isStale && shown?.view.hasRange && <p class="notice note">Updated {time(shown.page.now)}</p>}
+      <div role="status">
+        {isStale && shown !== undefined && (
+          <p class="notice bad">
+            {phase === "stale" ? reason : trouble} Figures as of {time(shown.page.now)}
+            {phase === "stale" && nextAt !== undefined && `; next try at ${time(nextAt)}`}.
+          </p>
         )}
-      </p>
-      {shown?.problems.map((problem) => (
-        <p key={problem}>{problem}</p>
-      ))}
+        {shown?.problems.map((problem) => (
+          <p key={problem}>{problem}</p>
+        ))}
+      </div>
     </div>
   );
 }

@@ -18,7 +18,11 @@ export function CustomRange({ state: { address, zone }, controller }: AppProps):
   const from = address.from ?? to - lengthOf(address);
   const shown = { from: draft.from ?? momentText(from, zone), to: draft.to ?? momentText(to, zone) };
   const problem = problemOf(shown.from, shown.to, zone);
-  const isWrong = problem !== undefined;
+  const isEdited = (draft.from ?? draft.to) !== undefined;
+  // Both are wrong if they are instants in the wrong order.
+  const isInstant = (name: "from" | "to") => !Number.isNaN(momentOf(shown[name], zone));
+  const isRight = (name: "from" | "to") =>
+    problem === undefined || (isInstant(name) && !(isInstant("from") && isInstant("to")));
   const go = (texts: Required<Draft>) => {
     if (problemOf(texts.from, texts.to, zone) !== undefined) return setDraft(texts);
     setDraft({});
@@ -36,7 +40,7 @@ export function CustomRange({ state: { address, zone }, controller }: AppProps):
           size={16}
           autocomplete="off"
           value={shown[name]}
-          aria-invalid={(isWrong && draft[name] !== undefined) || undefined}
+          aria-invalid={(isEdited && !isRight(name)) || undefined}
           onInput={({ currentTarget }) => setDraft({ ...draft, [name]: currentTarget.value })}
           onChange={apply}
           onKeyDown={({ key }) => key === "Enter" && apply()}
@@ -53,7 +57,7 @@ export function CustomRange({ state: { address, zone }, controller }: AppProps):
     <>
       {field("from", "From")}
       {field("to", "To")}
-      {isWrong && (draft.from ?? draft.to) !== undefined && <span role="alert">{problem}</span>}
+      {isEdited && problem !== undefined && <span role="alert">{problem}</span>}
     </>
   );
 }

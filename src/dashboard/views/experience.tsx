@@ -4,6 +4,7 @@ import { type Fetched, fetchWithRecent, nextSaveOf } from "../fetch-series.js";
 import { changeOf, sampledWindow } from "../figures.js";
 import { unlessNotFound } from "../optional.js";
 import { Link } from "../page/link.js";
+import { rangeOf } from "../range.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
 import { Funnel, ReachCharts, wantedReach } from "./funnel.js";
@@ -78,7 +79,9 @@ export function Show({
         )}
         <Funnel
           recent={recent}
-          {...(experience === undefined ? {} : { change: changeOf(experience, "rate", page.zone) })}
+          {...(experience === undefined
+            ? {}
+            : { change: { range: rangeOf(page.address), text: changeOf(experience, "rate", page.zone) } })}
         />
       </section>
       <ReachCharts fetched={fetched} page={page} />

@@ -17,8 +17,14 @@ export function wantedReach(dimension: "experience" | "experiencegroup", dimensi
   return Object.entries(labels).map(([dimension_type, label]) => ({ dimension, dimension_id, dimension_type, label }));
 }
 
+/** The change of the rate in a range. */
+interface RangeChange {
+  readonly range: string;
+  readonly text: string;
+}
+
 /** The newest saved potential and actual reach as bars of one scale, and the conversion rate with its change. */
-export function Funnel({ recent, change }: { readonly recent: Fetched; readonly change?: string }): VNode {
+export function Funnel({ recent, change }: { readonly recent: Fetched; readonly change?: RangeChange }): VNode {
   const newest = (type: keyof typeof labels) => {
     const series = recent.series.find(({ name }) => name.endsWith(`.${type}`));
     return { unit: series?.unit ?? "people", value: newestOf(series) };
@@ -33,7 +39,7 @@ export function Funnel({ recent, change }: { readonly recent: Fetched; readonly 
         <Fact name={labels.conversionrate}>
           {rate.value === null ? "–" : <data value={rate.value}>{amount(rate.value, rate.unit)}</data>}
         </Fact>
-        {change !== undefined && <Fact name="change">{change}</Fact>}
+        {change !== undefined && <Fact name={`Change, ${change.range}`}>{change.text}</Fact>}
       </dl>
     </>
   );

@@ -23,7 +23,7 @@ export function Profile({ entity: { data, meta }, memberships, page }: ProfilePr
   const { zone } = page;
   const isBounded = page.key.fields !== undefined;
   return (
-    <div class="halves">
+    <div class="profile">
       <Card title="Profile">
         <Facts title="Identities" entries={entries.filter(([name]) => fields.has(name))} isBounded={isBounded} />
         <Facts title="Attributes" entries={entries.filter(([name]) => !fields.has(name))} isBounded={isBounded} />
