@@ -65,7 +65,7 @@ const listOf: Partial<Record<ViewName, ViewName>> = {
 const sortsOf: Partial<Record<ViewName, readonly string[]>> = {
   segments: ["id", "name", "size", "change"],
   experiences: ["id", "name", "change"],
-  streams: ["id", "name", "last_message_at", "day", "change"],
+  streams: ["id", "name", "last_message_at", "day", "now", "change"],
 };
 const listViews = Object.keys(sortsOf);
 /** Views whose charts follow aggregation and smooth of the link. */

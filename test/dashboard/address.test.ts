@@ -18,6 +18,15 @@ describe("Address of the dashboard", () => {
     });
   }
 
+  it("A link keeps each order that the heads of a list offer", () => {
+    for (const [view, columns] of [
+      ["segments", ["name", "size", "change"]],
+      ["experiences", ["name", "change"]],
+      ["streams", ["name", "last_message_at", "day", "now", "change"]],
+    ] as const)
+      for (const sort of columns) expect(readAddress(`?view=${view}&sort=-${sort}`)).to.include({ sort: `-${sort}` });
+  });
+
   for (const [search, problem] of [
     ["?view=constructor", "unknown view"],
     ["?view=__proto__", "unknown view"],
