@@ -101,6 +101,9 @@ describe("Lists that are searched and sorted", () => {
     expect(await rows("/api/segment?id=a&")).to.deep.equal([["a", 10, 4, later]]);
     expect(await rows("/api/experience?id=x&")).to.deep.equal([["x", 0.5, 0.25, later]]);
     expect((await page("/api/segment?id=b")).meta).to.deep.equal({ next: null, total: 0 });
+    await write(pointOf("segment", "c", 9, START - 50 * DAY), pointOf("segment", "c", 8, START - 40 * DAY));
+    const [ended] = (await page(`/api/segment?id=c&startdate=${START - 60 * DAY}&enddate=${START}`)).data;
+    expect([ended?.now, ended?.before], "a series that ended long before the window").to.deep.equal([8, 9]);
   });
 
   it("sort segments by name, size and change, and contain the newest saved size and the one a range earlier", async () => {

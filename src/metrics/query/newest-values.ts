@@ -64,10 +64,11 @@ interface Column {
   readonly versions: VersionVector;
 }
 
-/** A value, its slot, and the versions of all slots read for it; `value` is NaN if none is saved. */
+/** A value, its slot, and the versions of all slots read for it; both numbers are NaN if none is saved. */
 interface Found extends Versioned<number> {
   readonly slot: number;
 }
+const NOTHING = { value: Number.NaN, slot: Number.NaN };
 
 export function newestValues({ slots, chunkSlots, generations, retention }: NewestValuesDependencies): NewestValues {
   const cacheMemory = new CacheMemory(CACHE_BYTES);
@@ -110,7 +111,8 @@ export function newestValues({ slots, chunkSlots, generations, retention }: Newe
     const isShort = to - first <= chunkSlots * dimension.slotMs;
     const columns = await columnsIn(series, isShort ? Math.min(first, latest) : latest, to);
     const newest = columns.map((column) => foundAt(column, lastSlot(column)));
-    const unsaved = placesBy(newest, ({ value }) => (Number.isNaN(value) ? since(SEARCHED_MS) : undefined));
+    const searched = Math.min(since(SEARCHED_MS), Math.max(kept, window.from ?? to));
+    const unsaved = placesBy(newest, ({ value }) => (Number.isNaN(value) ? searched : undefined));
     for (const [start, places] of unsaved) await replace(series, newest, places, start, to);
     const before = new Array<Found | undefined>(newest.length);
     const earlier = placesBy(newest, ({ slot }, i) => {
@@ -142,18 +144,22 @@ export function newestValues({ slots, chunkSlots, generations, retention }: Newe
     newest: readonly Found[],
     from: number,
   ): Promise<void> {
-    const { slotMs } = dimension;
     const isAbsent = (i: number) => before[i] === undefined || Number.isNaN(before[i].value);
-    const places = [...ids.keys()].filter((i) => isAbsent(i) && (newest[i] as Found).slot > from);
-    const to = Math.max(...places.map((i) => (newest[i] as Found).slot + slotMs));
-    const most = Math.max(1, Math.floor((SLOTS_AT_ONCE * slotMs) / (to - from)));
-    for (let at = 0; at < places.length; at += most) {
-      const some = places.slice(at, at + most);
-      const read = await columnsIn({ dimension, type, ids: some.map((i) => ids[i] as string) }, from, to);
-      for (const [n, i] of some.entries()) {
-        const found = foundAt(read[n] as Column, firstSlot(read[n] as Column));
-        if (found.slot < (newest[i] as Found).slot) before[i] = found;
+    let start = from;
+    // Most series that have no value in the first slot begin soon after it, so longer and longer windows are read.
+    for (let slots = LATEST_SLOTS; ; slots *= 8) {
+      const places = [...ids.keys()].filter((i) => isAbsent(i) && (newest[i] as Found).slot > start);
+      if (places.length === 0) return;
+      const latest = places.reduce((last, i) => Math.max(last, (newest[i] as Found).slot), start);
+      const end = Math.min(start + slots * dimension.slotMs, latest);
+      const read = await foundIn({ dimension, type, ids: places.map((i) => ids[i] as string) }, start, end, firstSlot);
+      for (const [n, i] of places.entries()) {
+        const found = read[n] as Found;
+        const versions = joinVersions([found.versions, ...(before[i] === undefined ? [] : [before[i].versions])]);
+        // The newest value is not one before itself.
+        before[i] = { ...(found.slot < (newest[i] as Found).slot ? found : NOTHING), versions };
       }
+      start = end;
     }
   }
 
@@ -165,8 +171,24 @@ export function newestValues({ slots, chunkSlots, generations, retention }: Newe
     from: number,
     to: number,
   ): Promise<void> {
-    const read = await columnsIn({ dimension, type, ids: places.map((i) => ids[i] as string) }, from, to);
-    for (const [n, i] of places.entries()) found[i] = foundAt(read[n] as Column, lastSlot(read[n] as Column));
+    const read = await foundIn({ dimension, type, ids: places.map((i) => ids[i] as string) }, from, to, lastSlot);
+    for (const [n, i] of places.entries()) found[i] = read[n];
+  }
+
+  /** Returns one value of each series in [from, to). */
+  async function foundIn(
+    { ids, ...series }: SeriesOf,
+    from: number,
+    to: number,
+    slotIn: (column: Column) => number,
+  ): Promise<Found[]> {
+    const most = Math.max(1, Math.floor((SLOTS_AT_ONCE * series.dimension.slotMs) / (to - from)));
+    const found: Found[] = [];
+    for (let at = 0; at < ids.length; at += most) {
+      const columns = await columnsIn({ ...series, ids: ids.slice(at, at + most) }, from, to);
+      found.push(...columns.map((column) => foundAt(column, slotIn(column))));
+    }
+    return found;
   }
 
   /** Returns the values of each series in [from, to). */
