@@ -1,7 +1,7 @@
 import { ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
 import { type Address, nameOf, type SeriesName } from "./address.js";
 import { isCounted, type Unit, unitOf } from "./format.js";
-import { newestWindow, type TimeWindow, windowBefore, windowOf } from "./time-window.js";
+import { datesOf, newestWindow, type TimeWindow, windowBefore, windowOf } from "./time-window.js";
 
 /** One value for each bucket of a window; null where nothing was saved. */
 export type Values = readonly (number | null)[];
@@ -58,28 +58,26 @@ const SERIES_PER_REQUEST = 100;
 const RECENT_DAYS = 28;
 
 /**
- * Fetches series in their own windows, by default that of the last days, and in that of the address, in one request.
- * `hasValues`: one of them has a value in either window.
+ * Fetches series of one dimension in the window of the address, and in hours whose newest value is that of the window,
+ * in one request.
  */
 export async function fetchWithRecent(
   wanted: readonly WantedSeries[],
   options: FetchOptions,
-  window: TimeWindow = newestWindow(options.now, RECENT_DAYS),
-): Promise<{ readonly recent: Fetched; readonly fetched: Fetched; readonly hasValues: boolean }> {
+  window: TimeWindow = newestWindow(options.address, wanted[0]?.dimension ?? "", options.now, RECENT_DAYS),
+): Promise<{ readonly recent: Fetched; readonly fetched: Fetched }> {
   const both = [...wanted.map((one) => ({ ...one, window, compare: false })), ...wanted];
   const { series, refused } = await fetchSeries(both, options);
   const once = refused.filter(({ name }, at) => refused.findIndex((one) => one.name === name) === at);
   return {
     recent: { series: series.filter((one) => one.window === window), refused: once },
     fetched: { series: series.filter((one) => one.window !== window), refused: once },
-    hasValues: series.some((one) => newestOf(one) !== null),
   };
 }
 
 interface Part {
   readonly wanted: WantedSeries;
   readonly window: TimeWindow;
-  readonly isBefore: boolean;
   readonly request: SeriesRequest;
 }
 
@@ -88,24 +86,21 @@ interface Part {
  * service rejects does not affect the others. Rejects with the first error that concerns the whole request.
  */
 export async function fetchSeries(wanted: readonly WantedSeries[], options: FetchOptions): Promise<Fetched> {
-  const parts = wanted.flatMap((one) => partsOf(one, options));
+  const { address, now } = options;
+  const parts = wanted.map((one): Part => {
+    const window = one.window ?? windowOf(address, one.dimension, now);
+    return { wanted: one, window, request: requestOf(one, window, address) };
+  });
+  const compared = parts.filter((part) => part.wanted.compare ?? address.compare);
+  const requests = [
+    ...parts.map(({ request }) => request),
+    ...compared.map((part) => requestOf(part.wanted, windowBefore(part.window, address), address)),
+  ];
   const answers: SeriesAnswer[] = [];
-  for (let first = 0; first < parts.length; first += SERIES_PER_REQUEST) {
-    const requests = parts.slice(first, first + SERIES_PER_REQUEST).map(({ request }) => request);
-    answers.push(...(await requestBatch(requests, options)));
-  }
-  return joined(parts, answers, options.address);
-}
-
-function partsOf(wanted: WantedSeries, { address, now }: FetchOptions): Part[] {
-  const window = wanted.window ?? windowOf(address, wanted.dimension, now);
-  const windows = (wanted.compare ?? address.compare) ? [window, windowBefore(window, address)] : [window];
-  return windows.map((one, index) => ({
-    wanted,
-    window,
-    isBefore: index === 1,
-    request: requestOf(wanted, one, address),
-  }));
+  for (let first = 0; first < requests.length; first += SERIES_PER_REQUEST)
+    answers.push(...(await requestBatch(requests.slice(first, first + SERIES_PER_REQUEST), options)));
+  const before = new Map(compared.map((part, index) => [part, answers[parts.length + index]]));
+  return joined(parts, answers, before, address);
 }
 
 /** The request for one series in one window. */
@@ -117,22 +112,29 @@ export function requestOf(wanted: WantedSeries, window: TimeWindow, address: Add
     dimension_id: wanted.dimension_id,
     dimension_type: wanted.dimension_type,
     interval: window.interval,
-    startdate: window.from,
-    enddate: window.to,
+    ...datesOf(window),
     ...(aggregation === undefined ? {} : { aggregation }),
     ...(follows && address.smooth ? { smooth: true } : {}),
   } as SeriesRequest;
 }
 
-/** A batch in which every series is wrong is refused as a whole: its issues name the series by position. */
+/**
+ * A batch in which every series is wrong is refused as a whole: its issues name the series by position. A batch that is
+ * too much for one response is requested in halves.
+ */
 async function requestBatch(
   requests: readonly SeriesRequest[],
-  { client, signal }: FetchOptions,
+  { client, signal }: Pick<FetchOptions, "client" | "signal">,
 ): Promise<readonly SeriesAnswer[]> {
   try {
     return await client.metrics(requests, { signal });
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;
+    if (requests.length > 1 && error.issues.every(({ path }) => path === "")) {
+      const half = Math.ceil(requests.length / 2);
+      const halves = [requests.slice(0, half), requests.slice(half)];
+      return (await Promise.all(halves.map((one) => requestBatch(one, { client, signal })))).flat();
+    }
     return requests.map((_, index) => {
       const own = error.issues.filter(({ path }) => path.startsWith(`[${index}]`));
       const errors = own.length > 0 ? own : [{ code: "refused", path: "", message: error.message }];
@@ -141,12 +143,17 @@ async function requestBatch(
   }
 }
 
-function joined(parts: readonly Part[], answers: readonly SeriesAnswer[], address: Address): Fetched {
+function joined(
+  parts: readonly Part[],
+  answers: readonly SeriesAnswer[],
+  before: ReadonlyMap<Part, SeriesAnswer | undefined>,
+  address: Address,
+): Fetched {
   const series: Series[] = [];
   const refused: Refused[] = [];
-  parts.forEach(({ wanted, window, isBefore }, index) => {
+  parts.forEach((part, index) => {
+    const { wanted, window } = part;
     const answer = answers[index] as SeriesAnswer;
-    if (isBefore) return;
     const name = nameOf(wanted);
     const label = wanted.label ?? name;
     const unit = unitOf(wanted.dimension, wanted.dimension_type);
@@ -154,7 +161,7 @@ function joined(parts: readonly Part[], answers: readonly SeriesAnswer[], addres
       refused.push({ name, label, unit, why: answer.errors?.[0]?.message ?? "The service refused this series" });
       return;
     }
-    const earlier = parts[index + 1]?.isBefore ? (answers[index + 1] as SeriesAnswer) : undefined;
+    const earlier = before.get(part);
     series.push({
       name,
       label,

@@ -1,7 +1,7 @@
 import type { Address } from "./address.js";
 import { HOUR } from "./duration.js";
 import { change, dayOf, type Unit, type Zone } from "./format.js";
-import { windowOf } from "./time-window.js";
+import { datesOf, windowOf } from "./time-window.js";
 
 // One definition for each figure that more than one view shows:
 // - Members now: the current number of members of a segment (`size`); nothing else is called so.
@@ -15,22 +15,21 @@ import { windowOf } from "./time-window.js";
 // The window is the window of the trend. Lists take it as `startdate` and `enddate`, so that a row, the order of the
 // rows and the page of one entry have the same figures.
 
-/** The window of the trend as a list takes it. */
+/** The window of the trend as the service takes it, RFC 3339. */
 export interface ListWindow {
-  readonly startdate: number;
-  readonly enddate: number;
+  readonly startdate: string;
+  readonly enddate: string;
 }
 
 /** Returns the window of sampled values: segments, experiences and groups. */
 export function sampledWindow(dimension: string, { address, now }: Viewed): ListWindow {
-  const { from, to } = windowOf(address, dimension, now);
-  return { startdate: from, enddate: to };
+  return datesOf(windowOf(address, dimension, now));
 }
 
-/** Returns the whole hours of the window, for messages of streams. */
+/** Returns the whole hours of the window, for messages of streams; none of a window in the future. */
 export function countedWindow({ address, now }: Viewed): ListWindow {
   const { from, to } = windowOf(address, "stream", now);
-  return { startdate: from, enddate: Math.min(to, openHour(now)) };
+  return datesOf({ from, to: Math.max(from, Math.min(to, openHour(now))) });
 }
 
 interface Viewed {

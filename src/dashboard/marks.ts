@@ -2,7 +2,7 @@ import type { Mark } from "../client/client.js";
 import { seriesNamed } from "./address.js";
 import type { Series } from "./fetch-series.js";
 import { kept } from "./kept.js";
-import { windowOf } from "./time-window.js";
+import { datesOf, windowOf } from "./time-window.js";
 import type { Page, View } from "./view.js";
 
 /** Marks per request. */
@@ -35,9 +35,9 @@ export async function changedMarks(page: Page, view: View): Promise<readonly Mar
 /** Marks from the start of the window on. They have no end, so that they are also those of a later window. */
 const keptMarks = kept(async ({ client, address, now, signal }): Promise<Mark[]> => {
   // Series of segments have the longest slots, so their window begins first.
-  const { from } = windowOf(address, "segment", now);
+  const { startdate } = datesOf(windowOf(address, "segment", now));
   const found: Mark[] = [];
-  for await (const mark of client.marks({ startdate: from, limit: LIMIT }, { signal })) found.push(mark);
+  for await (const mark of client.marks({ startdate, limit: LIMIT }, { signal })) found.push(mark);
   return found;
 });
 

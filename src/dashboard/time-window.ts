@@ -71,9 +71,18 @@ function bucketsOf(from: number, to: number, step: number): number[] {
   return Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step);
 }
 
-/** The hours of the days before `end`, with the hour of `end`: its newest value is the newest saved slot. */
-export function newestWindow(end: number, days: number): TimeWindow {
-  return hourlyWindow(end - days * DAY, Math.ceil(end / HOUR) * HOUR);
+/**
+ * The hours of the days before the end of the window of an address, as far as there can be values: its newest value is
+ * that of the window.
+ */
+export function newestWindow(address: Address, dimension: string, now: number, days: number): TimeWindow {
+  const end = Math.min(windowOf(address, dimension, now).to, Math.ceil(now / HOUR) * HOUR);
+  return hourlyWindow(end - days * DAY, end);
+}
+
+/** Start and end of a window as the service takes them, RFC 3339. */
+export function datesOf({ from, to }: Pick<TimeWindow, "from" | "to">) {
+  return { startdate: new Date(from).toISOString(), enddate: new Date(to).toISOString() };
 }
 
 /** Whole hours of a window; the hour of its start is whole, that of its end is left out. */

@@ -115,6 +115,21 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(await other.page.locator(".legend li").innerText()).to.include("516 against 516 before: 0, 0 %");
   });
 
+  it("Series that are too much for one response are requested in more than one", async () => {
+    const small = await startService({ limits: { response_slots: 250 } }, { clock: () => NOW });
+    try {
+      await fillService(small);
+      const search = "?view=explore&series=stream.web.size&series=stream.email.size&range=7d&compare=true";
+      const { page, requests } = await on.open(search, { prepare: unseen }, small);
+      await state(page, "ready");
+      const texts = await page.locator(".legend li").allInnerTexts();
+      for (const text of texts) expect(text).to.match(/against .* before/);
+      expect(requests.filter((one) => one === "POST /api/metric")).to.have.length.above(1);
+    } finally {
+      await small.stop();
+    }
+  });
+
   it("Compare has the values that the API has for the range before, bucket for bucket", async () => {
     for (const [name, search, interval, days] of [
       ["stream.web.size", "range=24h", "1h", 1],

@@ -112,13 +112,16 @@ describe("The dashboard at real size in Chromium", function () {
     expect((await on.service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
     const { page } = await on.open(`?view=segment&id=${id}&range=24h`);
     await state(page, "ready");
-    const all = counted.filter((ts) => ts >= startdate).length;
+    const all = counted.filter((ts) => ts >= Date.parse(startdate)).length;
     const facts = await page.locator("dl.facts").innerText();
     expect(facts).to.include(`${4 * all} joined, ${all} left`);
     expect(await page.locator("h2").allInnerTexts()).to.include("Joined and left");
   });
 
-  for (const window of ["range=24h", "range=7d", "range=52w", "from=2026-11-14T10:00:00Z&to=2026-11-19T10:00:00Z"]) {
+  for (const window of [
+    ...["range=24h", "range=7d", "range=52w"],
+    ...["from=2026-11-14T10:00:00Z&to=2026-11-19T10:00:00Z", "from=2026-12-01&to=2026-12-02"],
+  ]) {
     it(`List, own page and API have the same figures for ${window}`, async () => {
       for (const [kind, id, unit, heads] of [
         ["segment", segmentId(77), "members", ["Members now", "Change"]],
@@ -143,6 +146,11 @@ describe("The dashboard at real size in Chromium", function () {
           });
           expect(await fact.first().locator("dd").innerText(), `${kind}, ${head}, ${window}`).to.equal(cell(head));
         }
+        if (kind === "experience") {
+          const funnel = await page.locator(".step b, dl.facts div:first-child dd").allInnerTexts();
+          const reach = ["Potential reach", "Actual reach", "Conversion"].map(cell);
+          expect(funnel, `funnel, ${window}`).to.deep.equal(reach);
+        }
         await page.close();
       }
     });
@@ -155,10 +163,12 @@ describe("The dashboard at real size in Chromium", function () {
     const { startdate, enddate } = sampledWindow("segment", viewed);
     const query = `sort=movement&order=desc&limit=8&startdate=${startdate}&enddate=${enddate}`;
     const answer = (await (await on.service.fetch(`/api/segment?${query}`)).json()) as {
-      data: (Moved & { name: string })[];
+      data: (Moved & { name: string; size: number })[];
     };
     const card = page.getByRole("table", { name: "Segments that changed most" });
     expect(await card.locator("tbody th").allInnerTexts()).to.deep.equal(answer.data.map(({ name }) => name.trim()));
+    const members = answer.data.map(({ size }) => String(size));
+    expect(await card.locator("tbody tr td:nth-child(2)").allInnerTexts()).to.deep.equal(members);
     for (const text of await card.locator("tbody tr td:nth-child(3)").allInnerTexts())
       expect(text).to.match(/^[▲▼] [+−]\d/);
   });
@@ -175,6 +185,15 @@ describe("The dashboard at real size in Chromium", function () {
       expect(await page.getByRole("status").first().innerText()).to.include(problem);
     });
   }
+
+  it("A segment that only has old points is known", async () => {
+    const json = [{ dimension: "segment", dimension_id: "old", dimension_type: "size", value: 4, ts: hours[0] }];
+    expect((await on.service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
+    const { page } = await on.open("?view=segment&id=old&from=2026-10-01&to=2026-10-02");
+    await state(page, "ready");
+    expect(await page.getByRole("status").first().innerText()).to.equal("");
+    expect(await page.locator("dl.facts").innerText()).to.match(/newest saved size\s*–/i);
+  });
 
   it("A link with an unknown range, interval or aggregation names them", async () => {
     const { page } = await on.open(

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { type Address, readAddress } from "../../src/dashboard/address.js";
 import { DAY, HOUR } from "../../src/dashboard/duration.js";
+import { countedWindow } from "../../src/dashboard/figures.js";
 import { presetWindow } from "../../src/dashboard/page/presets.js";
 import { newestWindow, windowBefore, windowOf } from "../../src/dashboard/time-window.js";
 
@@ -82,10 +83,28 @@ describe("Time windows of the dashboard", () => {
     });
   }
 
-  it("A recent window contains the open hour", () => {
-    const { buckets, to } = newestWindow(NOW, 2);
-    expect(buckets.at(-1)).to.equal(Math.floor(NOW / HOUR) * HOUR);
-    expect(to).to.be.above(NOW);
-    expect(buckets).to.have.length(49);
+  it("The newest hours are those before the end of the window, and the open one of a window that ends later", () => {
+    const open = Math.floor(NOW / HOUR) * HOUR;
+    for (const [search, last] of [
+      ["range=7d", open],
+      ["range=52w", open],
+      ["from=2030-01-01&to=2030-02-01", open],
+      ["from=2026-11-09&to=2026-11-10T10:30", Date.UTC(2026, 10, 10, 10)],
+      ["from=2026-01-01&to=2026-11-10T10:30", Date.UTC(2026, 10, 10, 23)],
+    ] as const) {
+      const { buckets } = newestWindow(of(search), "experience", NOW, 2);
+      expect(buckets.at(-1), search).to.equal(last);
+      expect(buckets, search).to.have.length(48);
+    }
+  });
+
+  it("Messages of a window are those of its whole hours, of none in the future", () => {
+    for (const [search, startdate, enddate] of [
+      ["range=24h", "2026-11-19T21:00:00.000Z", "2026-11-20T21:00:00.000Z"],
+      ["from=2026-11-09&to=2026-11-10", "2026-11-09T00:00:00.000Z", "2026-11-10T00:00:00.000Z"],
+      ["from=2030-01-01&to=2030-01-02", "2030-01-01T00:00:00.000Z", "2030-01-01T00:00:00.000Z"],
+      ["from=1999-01-01&to=1999-01-02", "1999-01-01T00:00:00.000Z", "1999-01-02T00:00:00.000Z"],
+    ] as const)
+      expect(countedWindow({ address: of(search), now: NOW }), search).to.deep.equal({ startdate, enddate });
   });
 });

@@ -8,6 +8,7 @@ import { rangeOf } from "../range.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
 import { Funnel, ReachCharts, wantedReach } from "./funnel.js";
+import { hasPoints } from "./has-points.js";
 
 interface Data {
   readonly experience: ListedExperience | undefined;
@@ -26,11 +27,11 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const id = address.id as string;
   const listed = await client.page("experience", { id, ...sampledWindow("experience", page) }, { signal });
   const experience = listed.data[0];
-  const { recent, fetched, hasValues } = await fetchWithRecent(wantedReach("experience", id), page);
+  const { recent, fetched } = await fetchWithRecent(wantedReach("experience", id), page);
   const ids = experience === undefined ? [] : [experience.audience, experience.goal];
   const segments = await Promise.all(ids.map((one) => unlessNotFound(client.segment(one, { signal }))));
   const names = new Map(segments.flatMap((segment) => (segment === undefined ? [] : [[segment.id, segment.name]])));
-  const isKnown = experience !== undefined || hasValues;
+  const isKnown = experience !== undefined || (await hasPoints(page, "experience", id));
   return {
     data: { experience, names, recent, fetched },
     title: experience?.name,

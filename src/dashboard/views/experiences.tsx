@@ -24,7 +24,7 @@ const RECENT_DAYS = 2;
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
   const list = await client.page("experience", listQuery("experience", page), { signal });
-  const recent = newestWindow(address.to ?? now, RECENT_DAYS);
+  const recent = newestWindow(address, "experience", now, RECENT_DAYS);
   const wanted = list.data.flatMap((row): WantedSeries[] => [
     { ...rateOf(row), compare: false },
     { ...rateOf(row, "potentialreach"), window: recent, compare: false },

@@ -7,6 +7,7 @@ import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
 import { findExperiences } from "./find-experiences.js";
 import { Funnel, ReachCharts, wantedReach } from "./funnel.js";
+import { hasPoints } from "./has-points.js";
 
 interface Data {
   readonly experiences: readonly Experience[];
@@ -21,8 +22,8 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const { address, now } = page;
   const id = address.id as string;
   const experiences = await findExperiences(page, ({ group }) => group === id);
-  const { recent, fetched, hasValues } = await fetchWithRecent(wantedReach("experiencegroup", id), page);
-  const isKnown = experiences.length > 0 || hasValues;
+  const { recent, fetched } = await fetchWithRecent(wantedReach("experiencegroup", id), page);
+  const isKnown = experiences.length > 0 || (await hasPoints(page, "experiencegroup", id));
   return {
     data: { experiences, recent, fetched },
     nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,

@@ -3,8 +3,8 @@ import type { ListedSegment, SeriesRequest } from "../../client/client.js";
 import { Chart } from "../chart/chart.js";
 import { HOUR } from "../duration.js";
 import { type Fetched, newestOf, type WantedSeries } from "../fetch-series.js";
-import { sampledWindow } from "../figures.js";
 import { Card } from "../page/card.js";
+import { datesOf, windowOf } from "../time-window.js";
 import type { Page } from "../view.js";
 
 const SLOT_MS = 2 * HOUR;
@@ -27,12 +27,12 @@ export interface Moves {
 
 /** Returns the moves that explain the change of a row in the window; undefined where none are recorded. */
 export async function findMoves({ id, since }: ListedSegment, page: Page): Promise<Moves | undefined> {
-  const { startdate: from, enddate: to } = sampledWindow("segment", page);
+  const { from, to } = windowOf(page.address, "segment", page.now);
   const open = Math.floor(page.now / SLOT_MS) * SLOT_MS;
   // The newest size is taken at the start of its slot, so the moves of that slot are not part of the change.
-  const window = { startdate: since === undefined ? from : Date.parse(since), enddate: Math.min(to - SLOT_MS, open) };
-  if (window.enddate <= window.startdate) return undefined;
-  const requests = movesOf(id).map(({ label: _, ...series }) => ({ ...series, ...window, interval: "1w" }));
+  const window = { from: since === undefined ? from : Date.parse(since), to: Math.min(to - SLOT_MS, open) };
+  if (window.to <= window.from) return undefined;
+  const requests = movesOf(id).map(({ label: _, ...series }) => ({ ...series, ...datesOf(window), interval: "1w" }));
   const answers = await page.client.metrics(requests as SeriesRequest[], { signal: page.signal });
   const [joined, left] = answers.map(({ values = [] }) => values.map(({ value }) => value));
   if (joined === undefined || left === undefined || joined.length + left.length === 0) return undefined;

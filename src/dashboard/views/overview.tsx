@@ -100,8 +100,9 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
         <Changed<ListedSegment>
           title="Segments that changed most"
           list={segments}
-          columns={["Segment", "Members"]}
+          columns={["Segment", "Members now"]}
           unit="members"
+          valueIn={({ size }) => size}
           trendOf={(row) => seriesOf(fetched, sizeOf(row))}
           linkOf={({ id, name }) => (
             <Link to={{ view: "segment", id }} page={page}>
@@ -115,6 +116,7 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
           list={experiences}
           columns={["Experience", "Conversion"]}
           unit="rate"
+          valueIn={({ now }) => now}
           trendOf={(row) => seriesOf(fetched, rateOf(row))}
           linkOf={({ id, name }) => (
             <Link to={{ view: "experience", id }} page={page}>
@@ -219,6 +221,7 @@ interface ChangedProps<R extends Moved & { readonly id: string }> {
   readonly list: Optional<ListPage<R>>;
   readonly columns: readonly [string, string];
   readonly unit: Unit;
+  readonly valueIn: (row: R) => number | null | undefined;
   readonly trendOf: (row: R) => Fetched["series"][number] | undefined;
   readonly linkOf: (row: R) => VNode;
   readonly page: Page;
@@ -230,6 +233,7 @@ function Changed<R extends Moved & { readonly id: string }>({
   list,
   columns,
   unit,
+  valueIn,
   trendOf,
   linkOf,
   page,
@@ -241,7 +245,10 @@ function Changed<R extends Moved & { readonly id: string }>({
     {
       head: columns[1],
       isNumber: true,
-      cell: ({ now }) => (now == null ? "–" : <data value={now}>{amount(now, unit)}</data>),
+      cell: (row) => {
+        const value = valueIn(row);
+        return value == null ? "–" : <data value={value}>{amount(value, unit)}</data>;
+      },
     },
     {
       head: `Change, ${rangeOf(page.address)}`,

@@ -12,6 +12,7 @@ import { rangeOf } from "../range.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
 import { findExperiences } from "./find-experiences.js";
+import { hasPoints } from "./has-points.js";
 import { findMoves, JoinedAndLeft, type Moves, movesOf } from "./joined-and-left.js";
 import { Members } from "./members.js";
 
@@ -33,12 +34,12 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const id = address.id as string;
   const listed = await client.page("segment", { id, ...sampledWindow("segment", page) }, { signal });
   const segment = listed.data[0];
-  const [users, { recent, fetched, hasValues }, moves] = await Promise.all([
+  const [users, { recent, fetched }, moves] = await Promise.all([
     segment === undefined ? [] : findExperiences(page, ({ audience, goal }) => audience === id || goal === id),
     fetchWithRecent([sizeOf({ id, name: segment?.name ?? id }), ...movesOf(id)], page),
     segment === undefined ? undefined : findMoves(segment, page),
   ]);
-  const isKnown = segment !== undefined || hasValues;
+  const isKnown = segment !== undefined || (await hasPoints(page, "segment", id));
   return {
     data: { segment, users, recent, fetched, moves },
     title: segment?.name,
@@ -71,7 +72,9 @@ export function Show({
           {segment === undefined ? " is not in the catalogue" : `, table ${segment.table}`}
         </p>
         <dl class="facts">
-          <Fact name="Members now">{members === null ? "–" : <data value={members}>{count(members)}</data>}</Fact>
+          <Fact name={segment === undefined ? "Newest saved size" : "Members now"}>
+            {members === null ? "–" : <data value={members}>{count(members)}</data>}
+          </Fact>
           {segment !== undefined && (
             <Fact name={`Change, ${rangeOf(page.address)}`}>{changeOf(segment, "members", page.zone)}</Fact>
           )}

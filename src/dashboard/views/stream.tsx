@@ -33,12 +33,11 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const id = address.id as string;
   const stream = await findStream(page, id);
   const window = hourlyWindow(now - HEAT_MAP_DAYS * DAY, now);
-  const { recent: weeks, fetched, hasValues } = await fetchWithRecent([messageSeries(id)], page, window);
-  const isKnown = stream !== undefined || hasValues;
+  const { recent: weeks, fetched } = await fetchWithRecent([messageSeries(id)], page, window);
   return {
     data: { stream, fetched, weeks },
     nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
-    problems: isKnown ? [] : [`The service has no stream with the name “${id}”.`],
+    problems: stream !== undefined ? [] : [`The service has no stream with the name “${id}”.`],
   };
 }
 
