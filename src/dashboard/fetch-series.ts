@@ -54,9 +54,6 @@ interface FetchOptions {
 /** Maximum series per request of the service. */
 const SERIES_PER_REQUEST = 100;
 
-/** An older value does not count as current. */
-const RECENT_DAYS = 28;
-
 /**
  * Fetches series of one dimension in the window of the address, and in hours whose newest value is that of the window,
  * in one request.
@@ -64,7 +61,7 @@ const RECENT_DAYS = 28;
 export async function fetchWithRecent(
   wanted: readonly WantedSeries[],
   options: FetchOptions,
-  window: TimeWindow = newestWindow(options.address, wanted[0]?.dimension ?? "", options.now, RECENT_DAYS),
+  window: TimeWindow = newestWindow(options.address, wanted[0]?.dimension ?? "", options.now),
 ): Promise<{ readonly recent: Fetched; readonly fetched: Fetched }> {
   const both = [...wanted.map((one) => ({ ...one, window, compare: false })), ...wanted];
   const { series, refused } = await fetchSeries(both, options);

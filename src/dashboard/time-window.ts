@@ -71,13 +71,13 @@ function bucketsOf(from: number, to: number, step: number): number[] {
   return Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step);
 }
 
-/**
- * The hours of the days before the end of the window of an address, as far as there can be values: its newest value is
- * that of the window.
- */
-export function newestWindow(address: Address, dimension: string, now: number, days: number): TimeWindow {
+/** A value that was saved earlier than this before the end of a window is not the value of the window, days. */
+const RECENT_DAYS = 28;
+
+/** The hours before the end of the window of an address, as far as there can be values: the newest is its value. */
+export function newestWindow(address: Address, dimension: string, now: number): TimeWindow {
   const end = Math.min(windowOf(address, dimension, now).to, Math.ceil(now / HOUR) * HOUR);
-  return hourlyWindow(end - days * DAY, end);
+  return hourlyWindow(end - RECENT_DAYS * DAY, end);
 }
 
 /** Start and end of a window as the service takes them, RFC 3339. */

@@ -48,12 +48,12 @@ export function Legend({ series, refused, colours, hidden, onChange }: LegendPro
   );
 }
 
-/** `12,345 against 11,000: +1,345, +12 %`, in complete buckets of both windows. */
+/** `12,345 against 11,000 before in complete buckets: +1,345, +12 %`. */
 function compared(series: Series): string {
   const pair = comparisonOf(series);
   if (pair === undefined) return "no value in the window before";
   const { now, before } = pair;
-  return `${amount(now, series.unit)} against ${amount(before, series.unit)} before: ${change(now, before, series.unit)}`;
+  return `${amount(now, series.unit)} against ${amount(before, series.unit)} before in complete buckets: ${change(now, before, series.unit)}`;
 }
 
 function newest(series: Series): string {

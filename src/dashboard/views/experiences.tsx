@@ -18,13 +18,12 @@ interface Data {
 }
 
 const REFRESH_MS = 60_000;
-const RECENT_DAYS = 2;
 
 /** All experiences: a page of the list, then reach and trend of its rows. */
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
   const list = await client.page("experience", listQuery("experience", page), { signal });
-  const recent = newestWindow(address, "experience", now, RECENT_DAYS);
+  const recent = newestWindow(address, "experience", now);
   const wanted = list.data.flatMap((row): WantedSeries[] => [
     { ...rateOf(row), compare: false },
     { ...rateOf(row, "potentialreach"), window: recent, compare: false },
