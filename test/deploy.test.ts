@@ -15,6 +15,7 @@ import {
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect } from "node:tls";
 import { expect } from "chai";
 import { freePort } from "./support/free-port.js";
 import { adminKey, startService } from "./support/service.js";
@@ -91,86 +92,127 @@ describe("the files in deploy", () => {
     });
   });
 
-  describe("caddy", () => {
-    if (!has("caddy")) {
-      it("not run: caddy was not found");
-      return;
-    }
+  describe("proxies", () => {
+    /** Writes the file of a proxy in front of `upstream`, with a port and a certificate of this machine. */
+    const proxies = {
+      caddy(port: number, upstream: string) {
+        const text = read("caddy/Caddyfile")
+          .replace(/^\{$/m, "{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects")
+          .replace(/^metrics\.example\.com \{$/m, `localhost:${port} {\n\ttls internal`)
+          .replace("127.0.0.1:8080 {", `${upstream} {`);
+        writeFileSync(join(dir, "Caddyfile"), text);
+        const args = ["--config", join(dir, "Caddyfile")];
+        return {
+          check: ["validate", ...args],
+          start: ["run", ...args],
+          authority: "caddy/pki/authorities/local/root.crt",
+        };
+      },
+      nginx(port: number, upstream: string) {
+        const certificate = "-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost";
+        const files = ["-keyout", join(dir, "privkey.pem"), "-out", join(dir, "fullchain.pem")];
+        run("openssl", ["req", ...certificate.split(" "), "-addext", "subjectAltName=DNS:localhost", ...files]);
+        const text = read("nginx/entity-metrics.conf")
+          .replace("listen 443 ssl", `listen 127.0.0.1:${port} ssl`)
+          .replaceAll(/\/etc\/letsencrypt\/live\/[^/]+|\/var\/log\/nginx/g, dir)
+          .replaceAll("127.0.0.1:8080", upstream);
+        const temporary = ["client_body", "proxy", "fastcgi", "scgi", "uwsgi"].map(
+          (name) => `${name}_temp_path ${dir};`,
+        );
+        const main = `daemon off; pid ${dir}/nginx.pid; error_log stderr; events {}\nhttp { ${temporary.join(" ")}\n${text} }`;
+        writeFileSync(join(dir, "nginx.conf"), main);
+        const args = ["-e", "stderr", "-c", join(dir, "nginx.conf")];
+        return { check: ["-t", ...args], start: args, authority: "fullchain.pem" };
+      },
+    };
 
-    /** Starts Caddy before `upstream`, with the file of this repository and a certificate of this machine. */
-    async function startCaddy(upstream: string) {
+    async function startProxy(name: keyof typeof proxies, upstream: string) {
       const port = await freePort();
-      const text = read("caddy/Caddyfile")
-        .replace(/^\{$/m, "{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects")
-        .replace(/^metrics\.example\.com \{$/m, `localhost:${port} {\n\ttls internal`)
-        .replace("127.0.0.1:8080 {", `${upstream} {`);
-      writeFileSync(join(dir, "Caddyfile"), text);
-      const environment = { ...process.env, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir, HOME: dir };
-      run("caddy", ["validate", "--config", join(dir, "Caddyfile")], environment as Record<string, string>);
-      const caddy: ChildProcess = spawn("caddy", ["run", "--config", join(dir, "Caddyfile")], {
-        env: environment,
+      const { check, start, authority } = proxies[name](port, upstream);
+      const environment = { XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir, HOME: dir };
+      run(name, check, environment);
+      const proxy: ChildProcess = spawn(name, start, {
+        env: { ...process.env, ...environment },
         stdio: ["ignore", "ignore", "pipe"],
       });
-      let log = "";
-      caddy.stderr?.on("data", (chunk) => {
-        log += chunk;
+      let errors = "";
+      proxy.stderr?.on("data", (chunk) => {
+        errors += chunk;
       });
+      const logFiles = ["entity-metrics.log", "entity-metrics-error.log"].map((file) => join(dir, file));
+      const log = () => [errors, ...logFiles.filter(existsSync).map((file) => readFileSync(file, "utf8"))].join("\n");
       const stop = async () => {
-        const closed = once(caddy, "close");
-        caddy.kill();
+        const closed = once(proxy, "close");
+        proxy.kill();
         await closed;
       };
-      const authority = join(dir, "caddy/pki/authorities/local/root.crt");
+      const ca = () => readFileSync(join(dir, authority));
+      const acceptsTls = () =>
+        new Promise<boolean>((resolve) => {
+          const socket = connect({ port, host: "localhost", ca: ca(), servername: "localhost" }, () => {
+            socket.destroy();
+            resolve(true);
+          }).on("error", () => resolve(false));
+        });
       try {
-        await until("Caddy listens, with a certificate", () => existsSync(authority) && /serving initial/.test(log));
+        await until("it has a certificate", async () => existsSync(join(dir, authority)) && (await acceptsTls()));
       } catch (error) {
         await stop();
-        throw new Error(`${error}\n${log}`);
+        throw new Error(`${error}\n${log()}`);
       }
-      return { port, ca: readFileSync(authority), log: () => log, stop };
+      return { port, ca: ca(), log, stop };
     }
 
-    it("hands requests and lines on over TLS, and writes no identity into its log", async () => {
-      const service = await startService();
-      const caddy = await startCaddy(new URL(service.url).host);
-      try {
-        const ask = (method: string, path: string, type: string) =>
-          request({
-            port: caddy.port,
-            ca: caddy.ca,
-            servername: "localhost",
-            host: "localhost",
-            method,
-            path,
-            headers: { authorization: adminKey, "content-type": type },
-          });
-        const body = async (sent: ReturnType<typeof ask>) => {
-          const [response] = await once(sent, "response");
-          let text = "";
-          for await (const chunk of response) text += chunk;
-          return { status: response.statusCode as number, text };
-        };
-        const lines = ask("POST", "/collect/json/web", "application/x-ndjson");
-        lines.write('{"_uid":"ada-in-a-path","city":"London"}\n');
-        lines.end('{"_uid":"u-2","city":"Oslo"}\n');
-        const { status, text } = await body(lines);
-        expect(status, text).to.equal(200);
-        expect(JSON.parse(text).data).to.deep.include({ message_count: 2, rejected_count: 0 });
-        const seen = ask("GET", "/api/entity/user/_uid/ada-in-a-path", "application/json");
-        seen.end();
-        expect(JSON.parse((await body(seen)).text).data).to.deep.include({ _uid: "ada-in-a-path", city: "London" });
-        await service.stop();
-        const failed = ask("GET", "/api/entity/user/_uid/ada-in-a-path", "application/json");
-        failed.end();
-        expect((await body(failed)).status).to.be.within(502, 503);
-        await until("the requests are in the log", () => /"status":50[23]/.test(caddy.log()));
-        expect(caddy.log()).to.match(/"level":"error"/);
-        expect(caddy.log()).to.not.contain("ada-in-a-path");
-        expect(caddy.log()).to.not.contain(adminKey);
-      } finally {
-        await caddy.stop();
-      }
-    });
+    for (const name of Object.keys(proxies) as (keyof typeof proxies)[]) {
+      it(`${name} forwards requests and lines over TLS, and its log contains no identity and no key`, async function () {
+        if (!has(name)) {
+          process.stderr.write(`${name} was not found: its file is not tried\n`);
+          this.skip();
+        }
+        const service = await startService();
+        const proxy = await startProxy(name, new URL(service.url).host);
+        try {
+          const ask = (method: string, path: string, type: string) =>
+            request({
+              port: proxy.port,
+              ca: proxy.ca,
+              servername: "localhost",
+              host: "localhost",
+              method,
+              path,
+              headers: { authorization: adminKey, "content-type": type },
+            });
+          const body = async (sent: ReturnType<typeof ask>) => {
+            const [response] = await once(sent, "response");
+            let text = "";
+            for await (const chunk of response) text += chunk;
+            return { status: response.statusCode as number, text };
+          };
+          const lines = ask("POST", "/collect/json/web", "application/x-ndjson");
+          lines.write('{"_uid":"ada-in-a-path","city":"London"}\n');
+          lines.end('{"_uid":"u-2","city":"Oslo"}\n');
+          const { status, text } = await body(lines);
+          expect(status, text).to.equal(200);
+          expect(JSON.parse(text).data).to.deep.include({ message_count: 2, rejected_count: 0 });
+          const seen = ask("GET", "/api/entity/user/_uid/ada-in-a-path", "application/json");
+          seen.end();
+          expect(JSON.parse((await body(seen)).text).data).to.deep.include({ _uid: "ada-in-a-path", city: "London" });
+          // More lines than the service reads before it answers.
+          const deletions = ask("POST", "/api/deletion", "application/x-ndjson");
+          deletions.end('{"field":"_uid","value":"ada-in-a-path"}\n'.repeat(2_500));
+          expect((await body(deletions)).text).to.contain('"accepted":2500,"rejected":0');
+          await service.stop();
+          const failed = ask("GET", "/api/entity/user/_uid/ada-in-a-path", "application/json");
+          failed.end();
+          expect((await body(failed)).status).to.be.within(502, 503);
+          await until("the requests are in the log", () => /"status":50[23]| 50[23] /.test(proxy.log()));
+          expect(proxy.log()).to.not.contain("ada-in-a-path");
+          expect(proxy.log()).to.not.contain(adminKey);
+        } finally {
+          await proxy.stop();
+        }
+      });
+    }
   });
 
   describe("prometheus", () => {
