@@ -31,6 +31,15 @@ describe("docs/operations.md and docs/service-metrics.md", () => {
     expect([...namesIn(rules)].sort()).to.deep.equal([...served].sort());
   });
 
+  it("docs/prometheus.md lists every alert of rules.yml with its severity, in the same order", () => {
+    const prometheus = readFileSync(join(root, "docs/prometheus.md"), "utf8");
+    const listed = [...prometheus.matchAll(/^\| (`.*?) \| (page|ticket) \|/gm)].flatMap(([, names = "", severity]) =>
+      [...names.matchAll(/`(\w+)`/g)].map(([, name]) => `${name} ${severity}`),
+    );
+    const alerts = [...rules.matchAll(/alert: (\w+)[\s\S]*?severity: (\w+)/g)];
+    expect(listed).to.deep.equal(alerts.map(([, name, severity]) => `${name} ${severity}`));
+  });
+
   it("name every collection of both databases, and no other", () => {
     const [, ofData = "", ofLedger = ""] = page.split(/^\| collection of .*\n/m);
     const namesIn = (text: string) => {
