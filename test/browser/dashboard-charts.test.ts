@@ -112,7 +112,9 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(values).to.deep.equal([String(day), String(day)]);
     // The 24 complete hours of a day and of the day before contain the same numbers.
     const other = await explore("series=stream.web.size&range=24h&interval=1h&compare=true");
-    expect(await other.page.locator(".legend li").innerText()).to.include("516 against 516 before in complete buckets: 0, 0 %");
+    expect(await other.page.locator(".legend li").innerText()).to.include(
+      "516 against 516 before in complete buckets: 0, 0 %",
+    );
   });
 
   it("Series that are too much for one response are requested in more than one", async () => {
