@@ -53,7 +53,7 @@ async function backUp(dir: string, ledgerDir: string): Promise<void> {
 
 ledger.db holds the key of every profile: keep its newest copy only, and start restored data beside the newest ledger,
 or erased people become readable again. The pepper is not copied: keep ${join(data, "pepper")} (or your PEPPER) in a
-safe place of its own. Without pepper and ledger no profile can be read.
+safe place of its own. No profile can be read without the ledger. Servers also need the pepper.
 `);
 }
 
