@@ -1,13 +1,12 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
 import { type SettingSchema, settingList } from "../src/config/schema.js";
-import { readSettings, roles, similarNames } from "../src/config/settings.js";
+import { readSettings, similarNames } from "../src/config/settings.js";
 import { StartError } from "../src/errors.js";
 import { retentionMs } from "../src/formats/duration.js";
 import { dataFolder } from "./support/data-folder.js";
-import { root } from "./support/source-tree.js";
 
 type Environment = Record<string, string>;
 
@@ -116,28 +115,6 @@ describe("settings", () => {
       "ADMIN_KEY",
     ]);
     expect(names).to.include.members(["LIMITS_BODY_BYTES", "HTTP_CORS_ORIGINS", "METRICS_RETENTION"]);
-  });
-
-  it("have schemas that give their types: words of roles, bounds of numbers, null only with text and numbers", () => {
-    expect(settingList.find(({ name }) => name === "roles")?.schema.items?.enum).to.deep.equal(roles);
-    for (const { name, schema } of settingList) {
-      const types = [schema.type ?? "string"].flat();
-      if (types.includes("integer")) expect(schema, name).to.include.keys("minimum", "maximum");
-      else expect(schema, name).to.not.have.any.keys("minimum", "maximum");
-      if (types.length > 1) expect(types, name).to.have.length(2).and.to.include("null").and.not.include("boolean");
-    }
-  });
-
-  it("are listed in docs/settings.md", () => {
-    const page = readFileSync(join(root, "docs/settings.md"), "utf8");
-    for (const { name, environment } of settingList) expect(page).to.contain(`| \`${environment}\` | \`${name}\` |`);
-  });
-
-  it("each have a default and a sentence", () => {
-    for (const { name, schema } of settingList) {
-      expect(schema.default, name).to.not.equal(undefined);
-      expect(schema.description, name).to.match(/^[A-Za-z].*\.$/);
-    }
   });
 
   it("take no duration that is not understood where one is kept", () => {

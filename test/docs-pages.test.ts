@@ -51,18 +51,6 @@ describe("the pages of docs", () => {
     expect(listed.sort()).to.deep.equal([...new Set(inSource)].sort());
   });
 
-  it("list a test of every failpoint, which names it", () => {
-    const [, section = ""] = read("docs/promises.md").split("## Failpoints");
-    const rows = [...rowsOf(section)].filter(([name]) => name !== "name" && !name.startsWith("-"));
-    expect(rows).to.have.length.above(15);
-    for (const [name, rest] of rows) {
-      const tests = pathsIn(rest).filter((path) => path.startsWith("test/"));
-      // `test/faults/failpoints` reads the names of all failpoints of deletions from this table.
-      if (!/^(deletion|profile|target|all-targets|keys)-/.test(name)) expect(tests, name).to.not.deep.equal([]);
-      for (const path of tests) expect(read(path), `${path} names ${name}`).to.contain(`"${name}"`);
-    }
-  });
-
   it("list every promise that a test or a source names, with the tests whose titles name it", () => {
     const named = [...testFiles, ...sources.map(({ file }) => file)].flatMap((path) =>
       [...new Set(read(path).match(/\bP\d{1,2}\b/g))].map((number) => ({ number, path })),

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { paste } from "./support/paste.js";
-import { commandBlocks, pages, pageText } from "./support/readme.js";
+import { commandBlocks, pages } from "./support/readme.js";
 import { remoteSystem } from "./support/remote-system.js";
 import { adminKey } from "./support/service.js";
 import { hasTerminals, type ShellService, startInShell } from "./support/shell-service.js";
@@ -14,7 +14,6 @@ import { webhookReceiver } from "./support/webhook-receiver.js";
 
 const blocks = pages.flatMap(commandBlocks);
 const pastedOf = (page: string) => blocks.filter((block) => block.page === page && block.run === undefined);
-const linesOf = (page: string) => pageText(page).trimEnd().split("\n").length;
 const otherPages = pages.filter((page) => page !== "README.md" && pastedOf(page).length > 0);
 
 describe("The commands of README and docs", function () {
@@ -74,11 +73,6 @@ describe("The commands of README and docs", function () {
     ).to.deep.equal([]);
   });
 
-  it("README has at most 200 lines, PERFORMANCE at most 150", () => {
-    expect(linesOf("README.md")).to.be.at.most(200);
-    expect(linesOf("PERFORMANCE.md")).to.be.at.most(150);
-  });
-
   for (const terminal of [true, false]) {
     it(`README: commands work as they are pasted, the service started ${terminal ? "at" : "without"} a terminal, with the answers that the page shows`, async function () {
       const missing = spawnSync("curl", ["--version"]).error !== undefined ? "curl" : "script of util-linux";
@@ -110,17 +104,6 @@ describe("The commands of README and docs", function () {
       paste(pastedOf(page), dir, address, { ...environment(), KEY: adminKey });
     });
   }
-
-  // The benchmark itself runs in bench-script.test.ts.
-  it("README: the benchmark has the parts that the command and the table name", () => {
-    const help = spawnSync("sh", ["-ec", `${blockOf("bench").trim()} --help`], { cwd: dir, encoding: "utf8" }).stdout;
-    const parts = /--only (\S+)/.exec(blockOf("bench"))?.[1]?.split(",") ?? [];
-    expect(parts).to.deep.equal(["reads", "writes", "entities"]);
-    for (const part of parts) {
-      expect(pageText("README.md")).to.contain(`| \`${part}\` |`);
-      expect(help).to.match(new RegExp(`[(,]${part}[,)]`));
-    }
-  });
 
   it("docs/delete-a-person.md: a target is called with its token, and a deletion waits for it", async () => {
     const crm = await remoteSystem();

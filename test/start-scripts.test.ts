@@ -84,17 +84,6 @@ describe("the scripts", function () {
           .and.match(/^ {2}-h, --help +display help for command$/m);
       }
     });
-
-    it(`end quietly when the reader of their help closes the pipe: ${name}`, async () => {
-      const child = spawn(process.execPath, [join(root, `scripts/${name}.mjs`), "--help"]);
-      child.stdout.destroy();
-      let err = "";
-      child.stderr.on("data", (chunk) => {
-        err += chunk;
-      });
-      const code = await new Promise((resolve) => child.once("close", resolve));
-      expect([code, err]).to.deep.equal([0, ""]);
-    });
   }
 
   it("refuse an older Node in one line", () => {
@@ -104,31 +93,6 @@ describe("the scripts", function () {
     const { status, stderr } = run("scripts/start.mjs");
     expect(status).to.equal(1);
     expect(stderr).to.equal(`entity-metrics needs Node 99.1.0 or newer; this is Node ${process.versions.node}\n`);
-  });
-
-  it("run the tests on each version of Node that is named, and name those on which they failed", () => {
-    // A npm that runs the program with this Node, and fails for Node 26.
-    const npm = join(dir, "npm.js");
-    writeFileSync(
-      npm,
-      `const { spawnSync } = require("node:child_process");
-      const [, , , , name, , , ...test] = process.argv;
-      console.log(name);
-      process.exit(name.endsWith("@26") ? 1 : spawnSync(process.execPath, test, { stdio: "inherit" }).status);`,
-    );
-    const run = (...versions: string[]) =>
-      spawnSync(process.execPath, [join(root, "scripts/test-node.mjs"), ...versions, "test/keys/verify-key.test.ts"], {
-        env: { ...process.env, npm_execpath: npm },
-        encoding: "utf8",
-      });
-    const passed = run("24");
-    expect(passed.status, passed.stderr).to.equal(0);
-    expect(passed.stdout).to.match(
-      /^== Node 24\n--package=node-\S+@24\n[\s\S]*[1-9]\d* passed, 0 failed\npassed on each/,
-    );
-    const failed = run("26");
-    expect(failed.status).to.equal(1);
-    expect(failed.stdout).to.match(/\nfailed on Node 26\n$/);
   });
 
   it("fill no folder of a service that is no demo", () => {

@@ -58,16 +58,6 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(await page.locator("section.card").nth(1).innerText()).to.include("no value from 20 Nov 2026, 13:00 UTC");
   });
 
-  it("A range of a year with days of data keeps its axis of a year", async () => {
-    const { page } = await explore("series=stream.web.size&range=52w");
-    const count = await rows(page).count();
-    const times = await rows(page)
-      .locator("time")
-      .evaluateAll((all) => all.map((one) => one.getAttribute("datetime") ?? ""));
-    expect(count).to.be.within(60, 200);
-    expect(Date.parse(times[0] ?? "") - Date.parse(times.at(-1) ?? "")).to.be.above(350 * 24 * HOUR);
-  });
-
   it("A single point is drawn as a dot", async () => {
     const { page } = await explore("series=stream.single.size&range=24h");
     const marked = await page.evaluate<number>(`(() => {
@@ -132,62 +122,6 @@ describe("Charts of the dashboard in Chromium", function () {
     }
   });
 
-  it("Compare has the values that the API has for the range before, bucket for bucket", async () => {
-    for (const [name, search, interval, days] of [
-      ["stream.web.size", "range=24h", "1h", 1],
-      ["stream.web.size", "range=7d", "1h", 7],
-      ["segment.buyers.size", "range=7d", "12h", 7],
-      ["segment.buyers.size", "range=7d&smooth=true", "2h", 7],
-      ["segment.buyers.size", "range=7d&aggregation=min", "2d", 8],
-      ["segment.buyers.size", "from=2026-11-14&to=2026-11-18", "1d", 4],
-      ["stream.web.size", "from=2026-11-12&to=2026-11-20&aggregation=max", "1w", 14],
-    ] as const) {
-      const { page } = await explore(`series=${name}&${search}&interval=${interval}&compare=true`);
-      const shown = await rows(page).evaluateAll((all) =>
-        all.map((row) => ({
-          ts: row.querySelector("time")?.getAttribute("datetime") ?? "",
-          before: row.querySelector("td:last-child data")?.getAttribute("value") ?? undefined,
-        })),
-      );
-      const earlier = ({ ts }: { ts: string }) => Date.parse(ts) - days * 24 * HOUR;
-      const starts = shown.map(earlier).reverse();
-      const [first = 0, second = 0] = starts;
-      const [dimension, dimension_id, dimension_type] = name.split(".");
-      const { smooth, ...others } = Object.fromEntries(new URLSearchParams(search)) as Record<string, string>;
-      const asked = {
-        dimension,
-        dimension_id,
-        dimension_type,
-        interval,
-        startdate: first,
-        enddate: first + starts.length * (second - first),
-        ...(others.aggregation === undefined ? {} : { aggregation: others.aggregation }),
-        ...(smooth === undefined ? {} : { smooth: true }),
-      };
-      const answer = await on.service.fetch("/api/metric", { method: "POST", json: [asked] });
-      const { data } = (await answer.json()) as { data: { values: { ts: string; value: number }[] }[] };
-      const values = new Map(data[0]?.values.map(({ ts, value }) => [Number(ts), String(value)]));
-      const what = `${name}, ${search}, ${interval}`;
-      expect(
-        shown.map((row) => row.before),
-        what,
-      ).to.deep.equal(shown.map((row) => values.get(earlier(row))));
-      expect(values.size, what).to.be.above(0);
-    }
-  });
-
-  it("The title names unit and bucket", async () => {
-    const { page } = await explore(
-      "series=stream.web.size&series=segment.buyers.size&series=experience.welcome.conversionrate",
-    );
-    const titles = await page.locator("figcaption").allInnerTexts();
-    expect(titles).to.deep.equal([
-      "Members, largest of each 2 hours",
-      "Messages per hour",
-      "Conversion rate of each hour",
-    ]);
-  });
-
   it("The tooltip names the bucket and each value with its change, at the pointer and at the keyboard's point", async () => {
     const { page } = await explore("series=stream.web.size&series=stream.mobile.size&range=24h&interval=1h");
     const tooltip = page.getByRole("tooltip");
@@ -242,28 +176,6 @@ describe("Charts of the dashboard in Chromium", function () {
       .click({ modifiers: ["Shift"] });
     expect(await mobile.getAttribute("aria-pressed")).to.equal("false");
     expect(await page.locator(".legend button").first().getAttribute("aria-pressed")).to.equal("true");
-  });
-
-  it("A series has the same colour in every view, with comparison and after a refresh", async () => {
-    const { page } = await on.open("?view=overview", { prepare: unseen });
-    const colour = async () => {
-      await state(page, "ready");
-      return page
-        .locator(".legend li", { hasText: "web" })
-        .locator(".key")
-        .evaluate<string, unknown>("(one) => getComputedStyle(one).backgroundColor" as never);
-    };
-    const first = await colour();
-    await page.keyboard.press("r");
-    expect(await colour()).to.equal(first);
-    for (const search of [
-      "?view=overview&compare=true",
-      "?view=stream&id=web",
-      "?view=explore&series=stream.mobile.size&series=stream.web.size",
-    ]) {
-      await page.goto(`${on.service.url}/dashboard${search}`);
-      expect(await colour(), search).to.equal(first);
-    }
   });
 
   it("A tap on a phone shows the tooltip", async () => {

@@ -195,16 +195,6 @@ describe("The dashboard at real size in Chromium", function () {
     expect(await page.locator("dl.facts").innerText()).to.match(/newest saved size\s*–/i);
   });
 
-  it("A link with an unknown range, interval or aggregation names them", async () => {
-    const { page } = await on.open(
-      `?view=explore&series=stream.${streamName(1)}.size&range=3y&interval=5h&aggregation=avg`,
-    );
-    await state(page, "ready");
-    const notices = await page.getByRole("status").first().innerText();
-    for (const part of ["unknown range, “3y”", "unknown interval, “5h”", "unknown aggregation, “avg”"])
-      expect(notices).to.include(part);
-  });
-
   it("Explore finds a series by a part of its id and of its name, in any case", async () => {
     const { page } = await on.open("?view=explore");
     await state(page, "ready");

@@ -129,16 +129,6 @@ describe("People and deletions on the dashboard in Chromium", function () {
     expect(fields).to.include("account_id");
   });
 
-  it("Buttons without their scope name it", async () => {
-    await collect({ email: "dan@example.org" });
-    const { key } = await on.newKey(["entity:read"]);
-    const { page } = await on.open("?view=people", { key });
-    await state(page, "ready");
-    await lookUp(page, "email", "dan@example.org");
-    await page.getByText("needs entity:export").waitFor();
-    expect(await page.getByRole("button", { name: "Delete" }).isDisabled()).to.equal(true);
-  });
-
   it("A stuck deletion names target and reason; Try now completes it once the target works", async () => {
     const id = await stuckDeletion("bob@example.org");
     const { page, errors } = await on.open("?view=deletions", { prepare: unseen });

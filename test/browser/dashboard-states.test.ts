@@ -198,24 +198,6 @@ describe("States of the dashboard in Chromium", function () {
     });
   }
 
-  it("A long notice moves nothing on a phone", async () => {
-    const { page } = await on.open("?view=streams&range=3y");
-    await state(page, "ready");
-    await page.setViewportSize({ width: 390, height: 900 });
-    const top = () => page.locator("table").boundingBox();
-    const before = await top();
-    const body = JSON.stringify({
-      status: 503,
-      message: "A store is unreachable, and this sentence is long. ".repeat(4),
-    });
-    await page.route(/\/api\/stream/, (route) =>
-      route.fulfill({ status: 503, headers: { "retry-after": "30" }, body }),
-    );
-    await page.keyboard.press("r");
-    await state(page, "stale");
-    expect(await top()).to.deep.equal(before);
-  });
-
   it("The state is loading from a change of the range until its figures are drawn, and the last ones stay", async () => {
     const { page } = await on.open("?view=segment&id=newsletter");
     await state(page, "ready");

@@ -45,42 +45,4 @@ describe("The example of the client in docs/write-metrics.md", function () {
       await service.stop();
     }
   });
-
-  it("is held to the types of the service's own schemas", () => {
-    mkdirSync(join(dir, "node_modules"), { recursive: true });
-    symlinkSync(root, join(dir, "node_modules/entity-metrics"));
-    writeFileSync(join(dir, "package.json"), '{ "type": "module" }');
-    const compilerOptions = {
-      strict: true,
-      module: "NodeNext",
-      target: "ES2023",
-      lib: ["ES2023", "DOM"],
-      types: [],
-      skipLibCheck: true,
-    };
-    writeFileSync(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["wrong.ts"] }));
-    const wrong = [
-      'import { createClient } from "entity-metrics/client";',
-      'const client = createClient({ url: "" });',
-      "client.metrics([{ dimension: 7 }]);",
-      'client.metrics([{ no_such_field: "x" }]);',
-      'client.putExperience("id", { audience: "a" });',
-      "client.requestDeletion('user', '_uid', 'x').then(({ completed }) => completed.length);",
-      'client.metrics([{ dimension: "segment", dimension_id: "x", dimension_type: "conversionrate" }]);',
-      'client.metrics([{ dimension: "experience", dimension_id: "x", dimension_type: "conversionrate" }]);',
-      'client.metrics([{ dimension: "stream", dimension_id: "x", dimension_type: "converted", range: "2d" }]);',
-      'client.metrics([{ dimension: "segsize", dimension_id: "x", dimension_type: "size", range: "2d" }]);',
-      'client.metrics([{ dimension: "segments", dimension_id: "x", dimension_type: "size" }]);',
-      'client.writePoints([{ dimension: "experience", dimension_id: "x", dimension_type: "conversionrate", value: 1, ts: 1 }]);',
-      'client.writePoints([{ dimension: "experiencegroup", dimension_id: "x", dimension_type: "converted", value: 1, ts: "1" }]);',
-      'client.writePoints({ series: [{ dimension: "stream", dimension_id: "x", dimension_type: "converted" }], ts: [1], values: [[1]] });',
-      'client.writePoints({ series: [{ dimension: "stream", dimension_id: "x", dimension_type: "size" }], ts: [1], values: [[null]] });',
-    ];
-    writeFileSync(join(dir, "wrong.ts"), wrong.join("\n"));
-    const { status, stdout } = run(join(root, "node_modules/typescript/bin/tsc"), "-p", dir);
-    expect(status).to.not.equal(0);
-    expect([...stdout.matchAll(/wrong\.ts\((\d+),/g)].map(([, line]) => Number(line))).to.deep.equal([
-      3, 4, 5, 6, 7, 9, 11, 12, 14,
-    ]);
-  });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
@@ -9,7 +9,6 @@ import { serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
 const fixture = fileURLToPath(new URL("../fixtures/taxi.csv", import.meta.url));
-const wholeYear = fileURLToPath(new URL("../../../shared/data/nyc_taxi.csv", import.meta.url));
 
 describe("ingest", function () {
   this.timeout(60_000);
@@ -40,11 +39,6 @@ describe("ingest", function () {
     const shuffled = lines.map((line, i) => ({ line, at: (i * 7919) % lines.length })).sort((a, b) => a.at - b.at);
     await daysEqual(file("shuffled.csv", [header, ...shuffled.map(({ line }) => line)].join("\r\n")), "shuffled");
   });
-
-  const whenThere = existsSync(wholeYear) ? it : it.skip;
-  whenThere("writes seven months (nyc_taxi.csv, where that file is) so that their daily sums come out", () =>
-    daysEqual(wholeYear, "nyc_taxi"),
-  );
 
   it("keeps the last value by time of a slot of a size, whatever the order of lines", async () => {
     const lines = ["time,value", "2024-06-01T00:50:00Z,3", "2024-06-01 00:10:00,1", "2024-06-01T00:20:00+00:00,2"];
@@ -157,7 +151,6 @@ describe("ingest", function () {
     ["a dimension that there is not", () => [fixture, "--dimension", "planet"], 2, /Allowed choices/],
     ["a CSV file that names no id", () => [fixture, "--dimension", "stream"], 2, /--dimension-id/],
     ["a file that is not there", () => [at("none.csv"), "--dimension", "stream"], 1, /none\.csv/],
-    ["an address that is none", () => [fixture, "--url", "nonsense"], 2, /--url/],
     ["a folder", () => [at(), "--dimension", "stream"], 1, /is a folder, not a file/],
   ];
 

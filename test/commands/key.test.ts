@@ -48,13 +48,6 @@ describe("the key command", () => {
     expect((await run("list")).out).to.include("revoked");
   });
 
-  it("ends with 1 and a message when stdout is closed", async () => {
-    const { child, ended, err } = startCommand("key", ["list"], { DATA_DIR: service.dir });
-    child.stdout?.destroy();
-    expect(await ended, err()).to.equal(1);
-    expect(err()).to.match(/^stdout cannot be written \([A-Z]+\)\n$/);
-  });
-
   it("lists the day on which each key was last used", async () => {
     const ids = ["used", "unused"].map(async (name) => {
       const { out } = await run("create", "--scopes", "metric:read", "--name", name);

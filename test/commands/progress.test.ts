@@ -44,38 +44,12 @@ describe("progress", () => {
     expect(written).to.match(/1,000 of 1,000 points, 500 points\/s\n$/);
   });
 
-  it("draws no more often than can be seen", () => {
-    const progress = start(true, 1000);
-    for (now = 1; now < 1000; now += 1) progress.update(now);
-    expect(written.split("\r")).to.have.length.below(12);
-  });
-
   it("does without a total", () => {
     const progress = start(false);
     now = 4_000;
     progress.update(8000);
     progress.finish();
     expect(written).to.equal("reading: 8,000 points, 2,000 points/s\n");
-  });
-
-  it("counts one thing in the singular", () => {
-    const progress = start(false, 1);
-    now = 1000;
-    progress.update(1);
-    progress.finish();
-    expect(written).to.equal("reading: 1 of 1 point, 1 point/s\n");
-  });
-
-  it("writes the symbol of a unit in one form", () => {
-    const write = (text: string | Uint8Array) => {
-      written += text;
-      return true;
-    };
-    const progress = new Progress("reading", { unit: "MB", now: () => now, out: { write, isTTY: false } });
-    now = 1000;
-    progress.update(2);
-    progress.finish();
-    expect(written).to.equal("reading: 2 MB, 2 MB/s\n");
   });
 
   it("writes a line in the place of the bar", () => {

@@ -53,34 +53,18 @@ describe("the receipt command", () => {
     });
   });
 
-  const wrong: [string, () => string[], Record<string, string>, number, RegExp][] = [
-    ["no action", () => [], {}, 2, /missing required argument/],
-    ["public keys to get with", () => ["get", completed, "--keys", "x"], {}, 2, /^--keys is only for verify$/m],
-    ["an address that is none", () => ["get", completed, "--url", "x"], {}, 2, /^--url is not an http address$/m],
-    ["no key", () => ["get", completed], { ENTITY_METRICS_KEY: "" }, 1, /^ENTITY_METRICS_KEY is not set/],
-    ["a wrong key", () => ["get", completed], { ENTITY_METRICS_KEY: "em_a_b" }, 1, /The API key is not valid/],
-    [
-      "an unknown request",
-      () => ["get", "0123456789abcdef0123-1"],
-      {},
-      1,
-      /^There is no deletion with this request id$/m,
-    ],
-    ["no service", () => ["get", completed, "--url", "http://127.0.0.1:9"], {}, 1, /^There is no service at/],
-    ["no file", () => ["verify", at("none")], {}, 1, /cannot be read \(ENOENT\)$/m],
-    ["a file that is no receipt", () => ["verify", file("x", "x")], {}, 1, /not valid: it is not a JWS$/m],
-    ["keys that are not JSON", () => ["verify", file("x", "x"), "--keys", file("y", "y")], {}, 1, /is not JSON$/m],
-    [
-      "a file without keys",
-      () => ["verify", file("x", "x"), "--keys", file("y", "[]")],
-      {},
-      1,
-      /contains no public keys/,
-    ],
+  const wrong: [string, () => string[], number, RegExp][] = [
+    ["no action", () => [], 2, /missing required argument/],
+    ["public keys to get with", () => ["get", completed, "--keys", "x"], 2, /^--keys is only for verify$/m],
+    ["an unknown request", () => ["get", "0123456789abcdef0123-1"], 1, /^There is no deletion with this request id$/m],
+    ["no file", () => ["verify", at("none")], 1, /cannot be read \(ENOENT\)$/m],
+    ["a file that is no receipt", () => ["verify", file("x", "x")], 1, /not valid: it is not a JWS$/m],
+    ["keys that are not JSON", () => ["verify", file("x", "x"), "--keys", file("y", "y")], 1, /is not JSON$/m],
+    ["a file without keys", () => ["verify", file("x", "x"), "--keys", file("y", "[]")], 1, /contains no public keys/],
   ];
-  for (const [name, args, environment, code, words] of wrong) {
+  for (const [name, args, code, words] of wrong) {
     it(`ends with ${code} for ${name}, with a message on stderr`, async () => {
-      const result = await run(args(), environment);
+      const result = await run(args());
       expect({ code: result.code, out: result.out }, result.err).to.deep.equal({ code, out: "" });
       expect(result.err).to.match(words).and.not.include("    at ");
     });

@@ -54,16 +54,6 @@ describe("The catalogue", () => {
     expect(await data("PUT", "/api/segment/gone", {})).to.include({ size: 0 });
   });
 
-  it("A segment that a message names first is registered, with its size", async () => {
-    await collect([{ user_id: "first", segments: ["met first"] }]);
-    expect(await data("GET", "/api/segment/met%20first")).to.deep.equal({
-      id: "met first",
-      name: "met first",
-      table: "user",
-      size: 1,
-    });
-  });
-
   const body = { name: "Banner", group: "spring", audience: "seen", goal: "bought" };
 
   it("keeps experiences with their group, or none", async () => {

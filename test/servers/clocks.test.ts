@@ -58,32 +58,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "two processes whose clocks differ"
         expect(await statusOf(right, PATH)).to.equal(404);
       });
 
-      it("drops no message without a time that comes after a DELETE, through either", async () => {
-        for (const [deleting, taking] of [
-          [wrong, right],
-          [right, wrong],
-        ] as const) {
-          await collect(right, { email: "ann@example.org", plan: "gold" });
-          await remove(deleting, PATH);
-          expect(await statusOf(taking, PATH)).to.equal(404);
-          await collect(taking, { email: "ann@example.org", plan: "silver" });
-          expect(await statusOf(taking, PATH)).to.equal(200);
-        }
-      });
-
-      it("deletes the members that a segment has, and none that is named later", async () => {
-        for (const [first, second] of [
-          [wrong, right],
-          [right, wrong],
-        ] as const) {
-          await collect(first, { email: "ann@example.org", segments: { add: ["buyers"] } });
-          await remove(second, "/api/segment/buyers");
-          await collect(first, { email: "bob@example.org", segments: { add: ["buyers"] } });
-          const answer = await right.fetch("/api/segment/buyers");
-          expect(((await answer.json()) as { data: { size: number } }).data.size).to.equal(1);
-        }
-      });
-
       it("is not ready, and tells why, until its clock is right", async () => {
         const message = `The clock of this process is 300 s ${words} the clock of the server: run NTP`;
         const error = { code: "not_ready", path: "clock", message };
