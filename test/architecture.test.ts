@@ -105,8 +105,8 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   },
 ];
 
-describe("the architecture", () => {
-  it("lets each part import only what it may", () => {
+describe("the source code", () => {
+  it("imports in each part only what the rule of that part allows", () => {
     const wrong = imports.filter((line) => line.ours && !allowed(line));
     expect(
       wrong.map(
@@ -116,17 +116,17 @@ describe("the architecture", () => {
     ).to.deep.equal([]);
   });
 
-  it("has no cycle of imports, type imports counted", () => {
+  it("has no cycle of imports, including type imports", () => {
     expect(findCycle(files)).to.equal(undefined);
   });
 
-  it("never imports a test or a file outside src, but the schema of the settings", () => {
+  it("imports no test and no file outside src, except the schema of the settings", () => {
     expect(imports.filter((line) => line.ours && line.to.startsWith("..") && line.to !== settingsSchema)).to.deep.equal(
       [],
     );
   });
 
-  it("leaves nothing of the server in what a browser loads: the client imports no package, the dashboard two", () => {
+  it("imports no package in the client and two in the dashboard, so that a browser loads no server code", () => {
     const packagesOf = (folder: string) =>
       new Set(imports.filter(({ from, ours }) => from.startsWith(folder) && !ours).map(({ to }) => to));
     expect([...packagesOf("client/")]).to.deep.equal([]);
@@ -142,7 +142,7 @@ describe("the architecture", () => {
     expect(inDomain.filter(({ code }) => code.includes("process.env")).map(({ path }) => path)).to.deep.equal([]);
   });
 
-  it("asks the machine for the time in one place, but in a browser", () => {
+  it("reads the machine's clock in one place, except in commands and in a browser", () => {
     const asking = files.filter(
       ({ path, code }) => /Date\.now\(|new Date\(\)/.test(code) && !/^(clock$|commands\/|dashboard\/)/.test(path),
     );
@@ -153,14 +153,14 @@ describe("the architecture", () => {
     expect(holding.map(({ path }) => path)).to.deep.equal([]);
   });
 
-  it("names an engine only in stores, config and compose", () => {
+  it("names an engine only in stores, config, compose and commands", () => {
     const elsewhere = files.filter(({ path }) => !/^(stores|config|compose|commands)(\/|$)/.test(path));
     expect(
       elsewhere.filter(({ code }) => /sqlite|mongo|bullmq|redis|@influxdata/i.test(code)).map(({ path }) => path),
     ).to.deep.equal([]);
   });
 
-  it("imports engines lazily, and each engine's driver only in its own folder", () => {
+  it("imports drivers only in stores, and engines lazily", () => {
     const drivers = /^(@photostructure\/sqlite|node:sqlite|mongodb|@influxdata\/influxdb-client|bullmq|ioredis)$/;
     expect(imports.filter(({ from, to }) => drivers.test(to) && !from.startsWith("stores/"))).to.deep.equal([]);
     const describing = files.filter(({ code }) => /: EngineDescription = /.test(code));
@@ -168,13 +168,13 @@ describe("the architecture", () => {
     expect(eager.map(({ path }) => path)).to.deep.equal([]);
   });
 
-  it("describes the wire in http alone", () => {
+  it("uses the packages for schemas and bodies of requests only in http", () => {
     const schemas = imports.filter(({ to }) => /^(@sinclair\/typebox|koa-bodyparser)$/.test(to));
     expect(schemas).to.have.length.above(10);
     expect(schemas.filter(({ from }) => !from.startsWith("http/"))).to.deep.equal([]);
   });
 
-  it("ships with every package that it imports; those of the dashboard are bundled", () => {
+  it("imports only packages that are dependencies, except in the dashboard, which is bundled", () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     const packages = imports.filter(
       ({ from, ours, to }) => !ours && !to.startsWith("node:") && !from.startsWith("dashboard/"),

@@ -19,7 +19,7 @@ describe("npm run bench", function () {
       env: { ...process.env, TMPDIR: dir, TEMP: dir, TMP: dir },
     });
 
-  it("checks the answers, prints a line for each comparison, and leaves nothing behind", () => {
+  it("checks the responses, prints a row for each part, and leaves no file behind", () => {
     const sizes = ["--series", "5", "--days", "3", "--secs", "0.03", "--people", "200", "--overload-secs", "0.3"];
     const { status, stdout, stderr } = bench(...sizes);
     expect(status, stderr).to.equal(0);

@@ -4,8 +4,8 @@ import { CacheMemory, SharedCache } from "../src/cache-memory.js";
 
 const MOST = 100_000;
 
-describe("caches that share a memory", () => {
-  it("serve most of what fits to requests in turn, also when one entry does not fit", () => {
+describe("caches that share memory", () => {
+  it("still serve most entries that fit when the last one does not", () => {
     const entry = 10_000;
     const asked = (count: number) => Array.from({ length: count }, (_, i) => `${i}`);
     const partServed = (count: number, most: number) => {
@@ -26,7 +26,7 @@ describe("caches that share a memory", () => {
     expect(partServed(200, 100 * entry)).to.be.above(0.2);
   });
 
-  it("return the last value of a key or nothing, never exceed the bytes, and forget what is no longer used", () => {
+  it("return the last value of a key or nothing, never exceed their bytes, and drop unused entries", () => {
     const key = fc.integer({ min: 0, max: 40 }).map(String);
     const size = fc.oneof(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 90_000, max: 110_000 }));
     const which = fc.boolean();

@@ -23,7 +23,7 @@ describe("settings", () => {
     return path;
   };
 
-  it("are the shipped ones by default", () => {
+  it("have the values of the shipped file by default", () => {
     const settings = readSettings({});
     expect(settings.http).to.include({ host: "127.0.0.1", port: 8080 });
     expect(settings.entities.url).to.equal("sqlite:");
@@ -35,7 +35,7 @@ describe("settings", () => {
     });
   });
 
-  it("are distinguished from names in the environment that are nearly theirs", () => {
+  it("are suggested for unknown names in the environment that resemble theirs", () => {
     const environment = {
       METRIC_RETENTION: "1d",
       LIMIT_BODY_BYTES: "1",
@@ -78,17 +78,17 @@ describe("settings", () => {
     ]);
   });
 
-  it("come from a file with a byte order mark, too", () => {
+  it("are read from a file with a byte order mark", () => {
     expect(readSettings({ CONFIG: fileWith('\ufeff{"http":{"port":9000}}') }).http.port).to.equal(9000);
   });
 
-  it("come from the file that CONFIG names, laid over the shipped ones", () => {
+  it("in the file that CONFIG names replace the shipped values", () => {
     const settings = readSettings({ CONFIG: fileWith({ http: { port: 9000 }, limits: { nesting: 8 } }) });
     expect(settings.http).to.include({ host: "127.0.0.1", port: 9000 });
     expect(settings.limits).to.include({ nesting: 8, batch_series: 100 });
   });
 
-  it("come from the environment before the file", () => {
+  it("in the environment replace the values of the file", () => {
     const settings = readSettings({
       CONFIG: fileWith({ http: { port: 9000 } }),
       PORT: "9001",
@@ -99,7 +99,7 @@ describe("settings", () => {
     expect(settings.data_dir).to.equal("/x");
   });
 
-  it("each have a name in the environment, none of them twice", () => {
+  it("each have a unique name in the environment", () => {
     const names = settingList.map(({ environment }) => environment);
     expect(new Set(names).size).to.equal(names.length);
     expect(names).to.include.members([
@@ -117,7 +117,7 @@ describe("settings", () => {
     expect(names).to.include.members(["LIMITS_BODY_BYTES", "HTTP_CORS_ORIGINS", "METRICS_RETENTION"]);
   });
 
-  it("take no duration that is not understood where one is kept", () => {
+  it("accept a retention only if it can be parsed as a duration", () => {
     const kept = settingList.filter(({ name }) => /\.(retention|due)$/.test(name));
     expect(kept).to.have.length(4);
     for (const { schema, name } of kept) {
@@ -130,7 +130,7 @@ describe("settings", () => {
   });
 
   for (const { name, environment, schema } of settingList) {
-    it(`take a good value of ${name}, and refuse a bad one`, () => {
+    it(`accept valid values of ${name}, and refuse invalid ones`, () => {
       const { good, bad } = examplesOf(name, schema);
       for (const value of good) expect(() => readSettings({ [environment]: value }), value).to.not.throw();
       for (const value of bad) expect(refusal({ [environment]: value }), value).to.contain(environment);
@@ -171,7 +171,7 @@ describe("settings", () => {
     ],
   ];
   for (const [what, environment, read, expected] of good) {
-    it(`take ${what} from the environment`, () => expect(read(readSettings(environment))).to.deep.equal(expected));
+    it(`accept ${what} in the environment`, () => expect(read(readSettings(environment))).to.deep.equal(expected));
   }
 
   const bad: [string, Environment, RegExp][] = [
@@ -226,7 +226,7 @@ describe("settings", () => {
   for (const { environment, name, schema } of settingList) {
     const values = schema.enum ?? schema.items?.enum;
     if (values === undefined) continue;
-    it(`refuse a value that ${environment} does not have, with the list of allowed values`, () => {
+    it(`refuse an unknown value of ${environment} with the list of allowed values`, () => {
       const subject = schema.enum === undefined ? "entry 1 of it" : "it";
       const list = schema.enum === undefined ? "a list of one or more of" : "one of";
       expect(refusal({ [environment]: "web" })).to.equal(
@@ -235,7 +235,7 @@ describe("settings", () => {
     });
   }
 
-  it("refuse an empty list of roles, and a role given twice, with a sentence", () => {
+  it("refuse an empty list of roles and a repeated role, with a message", () => {
     expect(refusal({ ROLES: "" })).to.contain(" is wrong: it is empty. Allowed: a list of one or more of api, worker.");
     expect(refusal({ ROLES: "api,api" })).to.contain(" is wrong: it contains a value twice. Allowed: ");
   });
@@ -249,7 +249,7 @@ describe("settings", () => {
     );
   });
 
-  it("refuse the name __proto__ like any other that they do not know", () => {
+  it("refuse the name __proto__ like any unknown name", () => {
     for (const [text, name] of [
       ['{"__proto__":{"http":{"port":1}}}', "__proto__"],
       ['{"http":{"__proto__":{"port":1}}}', "http.__proto__"],
@@ -261,7 +261,7 @@ describe("settings", () => {
     }
   });
 
-  it("refuse a file that is not an object, without quoting it", () => {
+  it("refuse a file that is not a JSON object, without quoting it", () => {
     for (const [text, reason] of [
       ["", "JSON: line 1, column 1"],
       ["[]", "a JSON object"],
@@ -276,7 +276,7 @@ describe("settings", () => {
     }
   });
 
-  it("refuse a file in which a group of settings is something else, and name the group", () => {
+  it("refuse a file in which a group of settings is not an object, and name the group", () => {
     for (const group of ["http", "limits"]) {
       for (const value of [null, [], 1]) {
         expect(refusal({ CONFIG: fileWith({ [group]: value }) })).to.equal(
@@ -286,7 +286,7 @@ describe("settings", () => {
     }
   });
 
-  it("never show a secret that is wrong", () => {
+  it("refuse an invalid secret without showing it", () => {
     for (const environment of [
       { PEPPER: "hush-hush" },
       { ADMIN_KEY: "em_a_hush-hush" },

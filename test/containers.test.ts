@@ -46,7 +46,7 @@ describe("the files for containers", () => {
   });
 
   for (const missing of secrets) {
-    it(`name ${missing} when it is not set`, () => {
+    it(`report that ${missing} is not set`, () => {
       const { status, stderr } = read(
         "docker-compose.yml",
         secrets.filter((name) => name !== missing),

@@ -45,7 +45,7 @@ describe("the files in deploy", () => {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  it("let a start in Kubernetes take an hour, as one that brings a layout up may", () => {
+  it("allow a start in Kubernetes to take an hour, as a migration of the layout may", () => {
     for (const name of ["embedded", "servers"]) {
       const probes = read(`kubernetes/${name}.yaml`).match(/startupProbe:\n(?: {12}.*\n)+/g) ?? [];
       const containers = read(`kubernetes/${name}.yaml`).match(/containers:/g);
@@ -57,7 +57,7 @@ describe("the files in deploy", () => {
     }
   });
 
-  it("send requests to a process as long as it is alive: without MongoDB every process is unready, and still serves reads", () => {
+  it("send requests to every process that is alive, also if it is not ready, as it still serves reads", () => {
     for (const name of ["caddy/Caddyfile", "kubernetes/embedded.yaml", "kubernetes/servers.yaml"]) {
       const paths = [...read(name).matchAll(/(?:health_uri|path:) (\/\w+)/g)].map(([, path]) => path);
       expect([...new Set(paths)], name).to.deep.equal(["/health"]);
@@ -82,11 +82,11 @@ describe("the files in deploy", () => {
       });
     };
 
-    it("reads every unit without a remark", () => {
+    it("reads every unit without a warning", () => {
       expect(run("systemd-analyze", ["verify", "--man=no", ...prepared()]).trim()).to.equal("");
     });
 
-    it("rates what the service may reach as OK or better", () => {
+    it("rates the exposure of the service as OK or better", () => {
       const service = prepared().find((path) => path.endsWith("entity-metrics.service")) ?? "";
       run("systemd-analyze", ["security", "--offline=true", "--threshold=20", service]);
     });
@@ -221,7 +221,7 @@ describe("the files in deploy", () => {
       return;
     }
 
-    it("accepts the configuration and every rule and /metrics, which the key of the documented step reads", async function () {
+    it("accepts the configuration, the rules, and /metrics as read with the key of the documented step", async function () {
       this.timeout(120_000);
       const documented = /^```sh run=prometheus\n([\s\S]*?)^```$/m;
       const step = documented.exec(readFileSync(join(root, "docs/prometheus.md"), "utf8"))?.[1] ?? "";
@@ -251,7 +251,7 @@ describe("the files in deploy", () => {
       }
     });
 
-    it("fires the rules as their tests expect", () => {
+    it("fires the alerts that the tests of the rules expect", () => {
       run("promtool", ["test", "rules", join(deploy, "prometheus/rules.test.yml")]);
     });
   });
@@ -273,7 +273,7 @@ describe("the files in deploy", () => {
       ...templating.list.flatMap(({ query: { infinityQuery } }) => infinityQuery ?? []),
     ];
 
-    it("asks for series that the service answers, and finds its columns in the answers", async () => {
+    it("requests series that the service returns, with all columns of the panels", async () => {
       const now = Date.UTC(2026, 0, 2, 12);
       const service = await startService({}, { clock: () => now });
       try {
@@ -319,7 +319,7 @@ describe("the files in deploy", () => {
       }
     });
 
-    it("asks Prometheus for metrics that a process has", async () => {
+    it("requests only metrics that a process has", async () => {
       const service = await startService();
       const text = await (await service.fetch("/metrics")).text();
       await service.stop();

@@ -23,7 +23,7 @@ const testFiles = (readdirSync(join(root, "test"), { recursive: true }) as strin
 
 describe("the pages of docs", () => {
   for (const page of ["docs/architecture.md", "docs/glossary.md", "docs/promises.md", "CONTRIBUTING.md"]) {
-    it(`name files and folders that exist: ${page}`, () => {
+    it(`name only files and folders that exist: ${page}`, () => {
       const paths = pathsIn(read(page));
       expect(paths).to.have.length.above(20);
       expect(paths.filter((path) => !existsSync(join(root, path)))).to.deep.equal([]);
@@ -51,7 +51,7 @@ describe("the pages of docs", () => {
     expect(listed.sort()).to.deep.equal([...new Set(inSource)].sort());
   });
 
-  it("list every promise that a test or a source names, with the tests whose titles name it", () => {
+  it("list every promise that a test or source names, with the tests that name it", () => {
     const named = [...testFiles, ...sources.map(({ file }) => file)].flatMap((path) =>
       [...new Set(read(path).match(/\bP\d{1,2}\b/g))].map((number) => ({ number, path })),
     );

@@ -10,7 +10,7 @@ const script = `
 `;
 
 describe("the log", () => {
-  it("has of an error its words, its code and its place, those of its causes, and nothing else that hangs on it", async () => {
+  it("contains the message, code and stack of an error and of its causes, and no other property", async () => {
     const { ended, err } = startChild({}, ["--import", "tsx", "--input-type=module", "-e", script]);
     expect(await ended, err()).to.equal(0);
     expect(err()).not.to.contain("a-secret");
@@ -25,7 +25,7 @@ describe("the log", () => {
     expect(second.err).to.have.all.keys("type", "message", "code", "stack");
   });
 
-  it("loses lines that cannot be written, and does not end the process", async () => {
+  it("drops lines that cannot be written, and does not end the process", async () => {
     const script = `
       import fs from "node:fs";
       import { openLog } from "./src/log.ts";

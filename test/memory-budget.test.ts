@@ -12,7 +12,7 @@ describe("the memory budget of requests", () => {
     return Object.assign(reservation, { end: () => end() });
   };
 
-  it("is reserved up to its limit by several requests; one byte more is refused as unavailable, with a time to retry", () => {
+  it("refuses the first byte beyond its limit as unavailable, with a time to retry", () => {
     for (const [bytes, isRefused] of [
       [5, false],
       [6, false],
@@ -30,7 +30,7 @@ describe("the memory budget of requests", () => {
     }
   });
 
-  it("may be exceeded by a request that is the only one", () => {
+  it("may be exceeded by a single request", () => {
     const budget = new MemoryBudget(10);
     const alone = open(budget);
     alone.reserve(8);
@@ -39,7 +39,7 @@ describe("the memory budget of requests", () => {
     expect(() => open(budget).reserve(1)).to.throw(ServiceError);
   });
 
-  it("gets back what is released, and everything when the request ends", () => {
+  it("gets memory back when it is released, and the rest when the request ends", () => {
     const budget = new MemoryBudget(10);
     const one = open(budget);
     one.reserve(9);
@@ -54,7 +54,7 @@ describe("the memory budget of requests", () => {
   });
 });
 
-describe("the memory that a JSON text is estimated to be parsed to", () => {
+describe("the estimated memory of a parsed JSON text", () => {
   it("counts objects, arrays, names and commas outside strings, and the text", () => {
     expect(parsedBytes('{"a":[1,2]}')).to.equal(11 + 3 * 64 + 16);
     expect(parsedBytes('"{[:,\\"]}"')).to.equal(10);
@@ -66,8 +66,8 @@ describe("the memory that a JSON text is estimated to be parsed to", () => {
   });
 });
 
-describe("the error for bad input", () => {
-  it("captures no stack, and one for a defect does", () => {
+describe("an error for invalid input", () => {
+  it("captures no stack, while an error for a defect does", () => {
     expect(new ServiceError("invalid", "bad").stack).not.to.match(/\n +at /);
     expect(new ServiceError("internal", "bad").stack).to.match(/\n +at /);
     expect(new Error("other").stack).to.match(/\n +at /);

@@ -9,7 +9,7 @@ import { influxdbToken, influxdbUrl, mongodbUrl, onServers, ownName, redisUrl } 
 import { startInShell } from "./support/shell-service.js";
 import { root } from "./support/source-tree.js";
 
-onServers(["mongodb", "influxdb", "bullmq"], "README, on servers", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "README", function () {
   this.timeout(120_000);
   let dir: string;
   let filled: FilledFolder;
@@ -27,7 +27,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "README, on servers", function () {
     await dropFromServers(name);
   });
 
-  it("has commands that bring a folder to servers and start the service there", async () => {
+  it("has commands that migrate a folder to servers and start the service there", async () => {
     const [block] = commandBlocks("README.md").filter(({ run }) => run === "servers");
     expect(block?.script).to.match(/mongodb:[^']*[?&]replicaSet=/);
     const script = [

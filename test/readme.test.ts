@@ -16,7 +16,7 @@ const blocks = pages.flatMap(commandBlocks);
 const pastedOf = (page: string) => blocks.filter((block) => block.page === page && block.run === undefined);
 const otherPages = pages.filter((page) => page !== "README.md" && pastedOf(page).length > 0);
 
-describe("The commands of README and docs", function () {
+describe("the commands of README and docs", function () {
   this.timeout(120_000);
   let dir: string;
   let running: ShellService | undefined;
@@ -39,7 +39,7 @@ describe("The commands of README and docs", function () {
   };
   const blockOf = (run: string) => blocks.find((block) => block.run === run)?.script ?? "";
 
-  it("are all tried, except commands for containers, systemd and Grafana, and the tests themselves", () => {
+  it("are all run by tests, except those for containers, systemd and Grafana", () => {
     const untried = blocks.filter(({ run }) => run === "never");
     const pagesOf = new Set(untried.map(({ page }) => page));
     expect([...pagesOf].sort()).to.deep.equal([
@@ -66,7 +66,7 @@ describe("The commands of README and docs", function () {
     ]);
   });
 
-  it("have no comments: zsh, when commands are pasted into it, takes `#` for an argument", () => {
+  it("contain no comments, as zsh takes a pasted `#` for an argument", () => {
     expect(blocks).to.have.length.above(60);
     expect(
       blocks.filter(({ script }) => /(^|\s)#/m.test(script)).map(({ page, line }) => `${page} ${line}`),
@@ -74,7 +74,7 @@ describe("The commands of README and docs", function () {
   });
 
   for (const terminal of [true, false]) {
-    it(`README: commands work as they are pasted, the service started ${terminal ? "at" : "without"} a terminal, with the answers that the page shows`, async function () {
+    it(`work as pasted from README, with the service ${terminal ? "at" : "without"} a terminal, and print what the page shows`, async function () {
       const missing = spawnSync("curl", ["--version"]).error !== undefined ? "curl" : "script of util-linux";
       if (missing === "curl" || (terminal && !hasTerminals)) {
         process.stderr.write(`${missing} was not found: the commands of README.md are not tried\n`);
@@ -95,7 +95,7 @@ describe("The commands of README and docs", function () {
   }
 
   for (const page of otherPages) {
-    it(`${page}: commands work as they are pasted, with the answers that the page shows`, async function () {
+    it(`work as pasted from ${page}, and print what the page shows`, async function () {
       if (spawnSync("curl", ["--version"]).error !== undefined) {
         process.stderr.write(`curl was not found: the commands of ${page} are not tried\n`);
         this.skip();
@@ -105,7 +105,7 @@ describe("The commands of README and docs", function () {
     });
   }
 
-  it("docs/delete-a-person.md: a target is called with its token, and a deletion waits for it", async () => {
+  it("of docs/delete-a-person.md call a target with its token, and the deletion waits for it", async () => {
     const crm = await remoteSystem();
     try {
       crm.holds.add("ada@example.com");
@@ -132,7 +132,7 @@ describe("The commands of README and docs", function () {
     }
   });
 
-  it("docs/delete-a-person.md: a webhook is called with its token when a deletion is completed", async () => {
+  it("of docs/delete-a-person.md call a webhook with its token when a deletion is completed", async () => {
     const shop = await webhookReceiver();
     try {
       const { address } = await started(blockOf("webhook").replace(/https:\/\/shop[^"]*/, shop.url), false, {

@@ -55,24 +55,24 @@ const linksOf = (page: string) =>
     return { link, target: path === "" ? page : normalize(join(dirname(page), path)), anchor };
   });
 
-describe("The reference pages", function () {
+describe("the reference pages", function () {
   this.timeout(60_000);
 
   for (const name of ["settings", "routes", "commands", "architecture"]) {
-    it(`docs/${name}.md is as node scripts/generate-reference.mjs writes it`, () => {
+    it(`contain docs/${name}.md exactly as scripts/generate-reference.mjs writes it`, () => {
       const script = join(root, "scripts/generate-reference.mjs");
       const { stdout, stderr } = spawnSync(process.execPath, [script, "--print", name], { encoding: "utf8" });
       expect(stdout, stderr).to.equal(readFileSync(join(root, `docs/${name}.md`), "utf8"));
     });
   }
 
-  it("the pages install in a clone with a level at which npm prints its errors, which .npmrc hides", () => {
+  it("install in a clone with a log level at which npm prints its errors", () => {
     const installs = pages.flatMap((page) => pageText(page).match(/npm (?:ci|prune)\b[^`\n&]*/g) ?? []);
     expect(installs).to.have.length.above(1);
     expect(installs.filter((command) => !command.includes("--loglevel=error"))).to.deep.equal([]);
   });
 
-  it("docs/errors.md lists every code of a response, and no code that the service does not have", () => {
+  it("list in docs/errors.md exactly the codes of the service", () => {
     const listed = [...pageText("docs/errors.md").matchAll(/^\| (`\w+`(?:, `\w+`)*) \|/gm)]
       .flatMap(([, names = ""]) => names.match(/\w+/g) ?? [])
       .filter((code, index, all) => all.indexOf(code) === index);
@@ -85,7 +85,7 @@ describe("The reference pages", function () {
   });
 });
 
-describe("Links between pages", () => {
+describe("links between pages", () => {
   /** Files of the npm package, which contains these pages too. */
   let packed: string[];
   before(function () {
@@ -97,7 +97,7 @@ describe("Links between pages", () => {
   });
 
   for (const page of [...pages, ...outside]) {
-    it(`${page}: every link leads to a file of the package and a heading that exist`, () => {
+    it(`lead from ${page} to files of the package and headings that exist`, () => {
       for (const { link, target, anchor } of linksOf(page)) {
         const folder = `${target}/`.replace("//", "/");
         expect(
@@ -109,7 +109,7 @@ describe("Links between pages", () => {
     });
   }
 
-  it("the index leads to every page", () => {
+  it("lead from the index to every page", () => {
     const linked = new Set(linksOf("docs/README.md").map(({ target }) => target));
     expect(pages.filter((page) => page !== "docs/README.md" && !linked.has(page))).to.deep.equal([]);
   });

@@ -82,7 +82,7 @@ describe("a change of the setting", function () {
   });
 
   for (const { name, environment } of settingList.filter(({ name }) => !(name in shownElsewhere))) {
-    it(`${name} (${environment}) changes what the service does`, async () => {
+    it(`${name} (${environment}) changes the behaviour of the service`, async () => {
       const effect = effects[name];
       if (effect === undefined) throw new Error(`This test has no effect of ${name}: add one`);
       await effect({
@@ -107,7 +107,7 @@ describe("a change of the setting", function () {
     });
   }
 
-  it("is shown here or in a test of what the setting bounds, for every setting and for no other", () => {
+  it("is tested here or in a named file, for exactly the existing settings", () => {
     const shown = [...Object.keys(effects), ...Object.keys(shownElsewhere)];
     expect(shown.sort()).to.deep.equal(settingList.map(({ name }) => name).sort());
   });

@@ -4,7 +4,7 @@ import { sharedClock } from "../src/shared-clock.js";
 
 const SERVER = 1_800_000_000_000;
 
-describe("the clock that processes share", () => {
+describe("the shared clock of processes", () => {
   /** A machine whose clock is `aheadMs` ahead of the server's; each call to the server takes `callMs`. */
   const clockAhead = (aheadMs: number, callMs = 0) => {
     let passed = 0;
@@ -31,13 +31,13 @@ describe("the clock that processes share", () => {
     { aheadMs: -300_000, corrected: 0 },
     { aheadMs: 1_500, callMs: 2_000, corrected: 1_500 },
   ]) {
-    it(`leaves ${corrected} ms of ${aheadMs} ms after a call of ${callMs} ms`, async () => {
+    it(`differs by ${corrected} instead of ${aheadMs} ms after a call of ${callMs} ms`, async () => {
       const shared = await measured(clockAhead(aheadMs, callMs));
       expect(shared.now() - (SERVER + callMs)).to.equal(corrected);
     });
   }
 
-  it("is the own clock again once that is right, and where no other process uses the stores", async () => {
+  it("equals the machine's clock once that is right, and if no other process uses the stores", async () => {
     let offset = 300_000;
     const machine = () => SERVER + offset;
     const shared = await measured(sharedClock(machine, machine, async () => SERVER));
@@ -48,7 +48,7 @@ describe("the clock that processes share", () => {
     expect(alone.now()).to.equal(SERVER);
   });
 
-  it("is ready up to a minute of difference, and beyond it reports how far the clock is off", async () => {
+  it("is ready up to a difference of a minute, and beyond it reports the difference", async () => {
     for (const aheadMs of [0, 60_000, -60_000]) expect(await clockAhead(aheadMs).probe.check()).to.equal(undefined);
     for (const [aheadMs, words] of [
       [300_000, "The clock of this process is 300 s ahead of the clock of the server: run NTP"],
@@ -62,12 +62,12 @@ describe("the clock that processes share", () => {
     }
   });
 
-  it("leaves a server that is unreachable to other probes", async () => {
+  it("is ready if the server is unreachable, which other probes report", async () => {
     const shared = sharedClock(Date.now, Date.now, () => Promise.reject(new Error("unreachable")));
     expect(await shared.probe.check()).to.equal(undefined);
   });
 
-  it("is logged at the start when it differs by more than a second", async () => {
+  it("is logged at the start if it differs by more than a second", async () => {
     const lines: unknown[] = [];
     const log = { warn: (...line: unknown[]) => void lines.push(line) };
     await (await clockAhead(1_000).watch(log)).stop();

@@ -3,7 +3,7 @@ import { readSettings } from "../src/config/settings.js";
 import { startErrorText } from "../src/config/start-output.js";
 import { StartError } from "../src/errors.js";
 
-describe("why a start failed", () => {
+describe("the message of a failed start", () => {
   const { http } = readSettings({ HOST: "h", PORT: "81" });
   const failed = (code: string, syscall = "listen") => Object.assign(new Error("boom"), { code, syscall });
   const rows: [string, unknown, string][] = [

@@ -32,7 +32,7 @@ describe("the scripts", function () {
   };
   const run = (...args: string[]) => spawnSync(process.execPath, args, { cwd: dir, encoding: "utf8" });
 
-  it("build what is not built, and again only when a source has changed", () => {
+  it("build missing output, and rebuild only when a source has changed", () => {
     copyProject();
     const command = ["scripts/command.mjs", "key", "--help"];
     const first = run(...command);
@@ -47,7 +47,7 @@ describe("the scripts", function () {
     expect(existsSync(join(dir, "dist", "left-over.js"))).to.equal(false);
   });
 
-  it("show the compiler's words and leave the last build alone when a source is wrong", () => {
+  it("print the compiler's error and keep the last build if a source does not compile", () => {
     copyProject();
     writeFileSync(join(dir, "src", "clock.ts"), "export const wrong: number = 'text';\n");
     const { status, stderr } = run("scripts/start.mjs");
@@ -56,7 +56,7 @@ describe("the scripts", function () {
   });
 
   for (const name of ["start", "demo"]) {
-    it(`refuse an argument that ${name} does not know in one line`, () => {
+    it(`refuse an unknown argument of ${name} in one line`, () => {
       const { status, stderr, stdout } = run(join(root, `scripts/${name}.mjs`), "--bogus");
       expect([status, stdout]).to.deep.equal([2, ""]);
       expect(stderr).to.match(/^npm .* takes no argument but --help.*\n$/);
@@ -95,7 +95,7 @@ describe("the scripts", function () {
     expect(stderr).to.equal(`entity-metrics needs Node 99.1.0 or newer; this is Node ${process.versions.node}\n`);
   });
 
-  it("fill no folder of a service that is no demo", () => {
+  it("do not fill the folder of a service that is no demo", () => {
     writeFileSync(join(dir, "ledger.db"), "");
     const env = { ...process.env, DATA_DIR: dir, PORT: "0" };
     const { status, stderr } = spawnSync(process.execPath, [join(root, "scripts/demo.mjs")], { env, encoding: "utf8" });
@@ -104,7 +104,7 @@ describe("the scripts", function () {
     expect(existsSync(join(dir, "demo-key"))).to.equal(false);
   });
 
-  it("fill a demo up to now on every start, and print requests that it answers, wherever a service has its stores", async () => {
+  it("fill the demo up to now on each start, with its own stores, and print requests that it answers", async () => {
     const elsewhere = {
       ENTITIES_URL: "mongodb://127.0.0.1:1/entities",
       METRICS_URL: "influxdb://127.0.0.1:1/?org=o&bucket=b",
@@ -155,7 +155,7 @@ describe("the scripts", function () {
     }
   });
 
-  it("leave no service behind when the demo is killed", async () => {
+  it("leave no service running when the demo is killed", async () => {
     const script = spawn(process.execPath, [join(root, "scripts/demo.mjs")], {
       env: { ...process.env, DATA_DIR: join(dir, "data"), PORT: "0" },
       stdio: ["ignore", "pipe", "ignore"],

@@ -13,7 +13,7 @@ import { until } from "./support/until.js";
 
 const adminKey = "em_bench_0123456789abcdef0123456789abcdef";
 
-describe("starting the service", () => {
+describe("a start of the service", () => {
   let dir: string;
   let running: ChildService[];
   beforeEach(() => {
@@ -60,7 +60,7 @@ describe("starting the service", () => {
     expect(await ended).to.deep.equal([0, null]);
   });
 
-  it("makes a first key with every scope, in a file for its owner alone without a terminal, and never shows it", async () => {
+  it("stores a first key with every scope in a file of its owner if there is no terminal, and never prints it", async () => {
     const service = start({ LOG_LEVEL: "trace" });
     const address = await service.listening;
     const file = join(dir, "data", "first-key");
@@ -73,7 +73,7 @@ describe("starting the service", () => {
     expect(await stop(service)).to.equal(0);
   });
 
-  it("warns of a name in the environment that is nearly one of its own, and never of its value", async () => {
+  it("warns of an unknown name in the environment that resembles a setting, without its value", async () => {
     const service = start({ LOG_LEVEL: "warn", METRIC_RETENTION: "zqcanaryqz" });
     await service.listening;
     const [line = "{}"] = service.err().split("\n");
@@ -87,7 +87,7 @@ describe("starting the service", () => {
     expect(await stop(service)).to.equal(0);
   });
 
-  it("makes a key at the very first start only, and none where ADMIN_KEY is one", async () => {
+  it("creates a key only if it is the first one, and none if ADMIN_KEY is set", async () => {
     const withAdmin = start({ ADMIN_KEY: adminKey });
     await withAdmin.listening;
     await stop(withAdmin);
@@ -104,21 +104,21 @@ describe("starting the service", () => {
     expect(readFileSync(join(dir, "data", "first-key"), "utf8")).to.equal(key);
   });
 
-  it("shows a key on a terminal in the lines to paste", () => {
+  it("prints a key on a terminal in lines to paste", () => {
     const lines = firstLines("http://h:1", { shown: "em_a_b" }, (key) => (key === "em_a_b" ? "c0de" : "none"));
     expect(lines.match(/em_a_b/g)).to.have.length(3);
     expect(lines).to.include("  http://h:1/dashboard#code=c0de\n");
     expect(lines.match(/^ {2}curl /gm)).to.have.length(3);
   });
 
-  it("names an address that can be reached where it listens on every one", () => {
+  it("prints an address that can be reached if the service listens on every one", () => {
     for (const listens of ["http://0.0.0.0:1", "http://[::]:1"]) {
       expect(firstLines(listens, { file: "/f" }, () => "none").match(/'http:\/\/127\.0\.0\.1:1\//g)).to.have.length(3);
     }
   });
 
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    it(`ends with exit code 0 on ${signal}, its journals empty`, async () => {
+    it(`ends with exit code 0 on ${signal}, with empty journals`, async () => {
       const service = start();
       await service.listening;
       expect(await stop(service, signal)).to.equal(0);
@@ -129,7 +129,7 @@ describe("starting the service", () => {
     });
   }
 
-  it("ends with exit code 0 when it is asked to while it waits for a server", async function () {
+  it("ends with exit code 0 on SIGTERM while it waits for a server", async function () {
     this.timeout(100_000);
     const service = start({
       LIMITS_STORE_DEADLINE_MS: "1000",
@@ -222,7 +222,7 @@ describe("starting the service", () => {
     });
   }
 
-  it("falls back to the SQLite inside Node where the native build does not load, or reports that there is none", async () => {
+  it("falls back to the SQLite of Node if the native build does not load, or reports that Node has none", async () => {
     const hooks =
       'export async function resolve(name, context, next) { if (name === "@photostructure/sqlite") throw new Error("no build"); return next(name, context); }';
     const preload = `import { register } from "node:module"; register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(hooks)}`)});`;
@@ -243,14 +243,14 @@ describe("starting the service", () => {
   });
 
   for (const name of ["ENTITIES_URL", "METRICS_URL", "JOBS_URL"]) {
-    it(`refuses an engine that there is not in ${name}, without showing the address`, async () => {
+    it(`refuses an unknown engine in ${name}, without printing the URL`, async () => {
       const message = await failure(start({ [name]: "postgres://user:hush@host/db" }));
       expect(message).to.match(new RegExp(`^${name} has an unknown engine. Allowed: sqlite:, `));
       expect(message).to.not.contain("hush");
     });
   }
 
-  it("keeps each engine's files in the folder that its URL names", async () => {
+  it("stores the files of each engine in the folder of its URL", async () => {
     const service = start({ ENTITIES_URL: `sqlite:${join(dir, "e")}`, METRICS_URL: `sqlite:${join(dir, "m")}` });
     await service.listening;
     await stop(service);

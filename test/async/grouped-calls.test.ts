@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import { groupedCalls, groupedReads, pagedReads } from "../../src/async/grouped-calls.js";
 
-describe("calls that are done together", () => {
+describe("grouped calls", () => {
   const deadline = (ms: number) => ({ ms, error: () => new Error("late") });
   const outcome = (work: Promise<unknown>) =>
     work.then(
@@ -33,7 +33,7 @@ describe("calls that are done together", () => {
     expect(done).to.deep.equal(["first", "aa,bbbb", "c", "heavier than all", "d,e"]);
   });
 
-  it("are refused at their deadline when they have not begun, and never done; one that has begun is not", async () => {
+  it("are refused at their deadline and never run if they have not begun by then", async () => {
     const { work, done, end } = heldWork();
     const grouped = groupedCalls(work, { most: 1, atOnce: 1, deadline: deadline(30) });
     const calls = ["begun", "late", "late too"].map((item) => grouped([item]));
@@ -46,7 +46,7 @@ describe("calls that are done together", () => {
     expect(done).to.deep.equal(["begun", "next"]);
   });
 
-  it("do not fail with one that brings what cannot be read", async () => {
+  it("do not fail because of one with a key that cannot be read", async () => {
     const read = async (keys: readonly string[]) => {
       if (keys.includes("bad")) throw new Error("bad key");
       return new Map(keys.map((key) => [key, key.toUpperCase()]));
@@ -57,7 +57,7 @@ describe("calls that are done together", () => {
     expect(await calls[3]).to.deep.equal(new Map([["c", "C"]]));
   });
 
-  it("run one at a time when their group failed and is retried call by call", async () => {
+  it("run one by one when their group has failed", async () => {
     let running = 0;
     let most = 0;
     const work = async (items: readonly string[]) => {
@@ -73,7 +73,7 @@ describe("calls that are done together", () => {
     expect(most).to.equal(1);
   });
 
-  it("are one read when they begin in one round of the event loop, the first one too", async () => {
+  it("are one read if they begin in the same round of the event loop, including the first", async () => {
     const reads: string[] = [];
     const read = async (keys: readonly string[]) => {
       reads.push(keys.join());
@@ -85,7 +85,7 @@ describe("calls that are done together", () => {
     expect(reads).to.deep.equal(["a,b,c"]);
   });
 
-  it("are read in pages that hold some of their values, and each call resolves with its page", async () => {
+  it("are read in pages, and each call resolves when its page is read", async () => {
     const events: string[] = [];
     const read = async (keys: readonly string[]) => {
       events.push(`read ${keys.join()}`);

@@ -17,7 +17,7 @@ describe("a keyed mutex", () => {
   }
   const soon = () => new Promise((resolve) => setImmediate(resolve));
 
-  it("lets work that shares a key in one after the other, in order, and the rest at once", async () => {
+  it("runs work with a common key one after another, in order, and other work at once", async () => {
     const mutex = new KeyedMutex();
     const log: string[] = [];
     const [a, b, c] = [work(log, "a"), work(log, "b"), work(log, "c")];

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { backoff, inBackground, jittered, repeat, retry } from "../../src/async/retry.js";
 
 describe("work that can be repeated", () => {
-  it("is repeated while it fails and a pause is left, and rejects with its last error", async () => {
+  it("is repeated until no pause is left, and rejects with its last error", async () => {
     const seen: [unknown, number][] = [];
     let done = 0;
     const failing = retry(
@@ -37,14 +37,14 @@ describe("work that can be repeated", () => {
     expect(await reasonOf(other)).to.equal("another");
   });
 
-  it("is repeated while its result asks for it, and an error ends it", async () => {
+  it("is repeated while its result requests it, and ends with an error", async () => {
     let done = 0;
     const work = async () => (++done === 4 ? Promise.reject("error") : done);
     expect(await repeat(work, (result) => (result < 3 ? 0 : undefined))).to.equal(3);
     expect(await reasonOf(repeat(work, () => 0))).to.equal("error");
   });
 
-  it("ends in its pause when its signal aborts", async () => {
+  it("ends during a pause when its signal aborts", async () => {
     const stop = new AbortController();
     const { signal } = stop;
     const pausing = [retry(() => Promise.reject("error"), pause, { signal }), repeat(async () => 1, pause, { signal })];
@@ -80,7 +80,7 @@ describe("work that can be repeated", () => {
     expect(done).to.equal(3);
   });
 
-  it("ends in its pause in the background when it is stopped", async () => {
+  it("ends during a pause in the background when it is stopped", async () => {
     let done = 0;
     const background = inBackground(async () => {
       done += 1;
@@ -91,7 +91,7 @@ describe("work that can be repeated", () => {
     expect(done).to.equal(1);
   });
 
-  it("waits twice as long each time, up to a longest pause, and a random part of it", () => {
+  it("doubles its pauses up to a maximum, and waits a random part of each", () => {
     expect([1, 2, 3, 4, 5, 1e9].map((attempt) => backoff(attempt, 250, 1_500))).to.deep.equal([
       250, 500, 1_000, 1_500, 1_500, 1_500,
     ]);

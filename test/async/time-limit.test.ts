@@ -10,14 +10,14 @@ describe("a time limit", () => {
     expect(await reasonOf(withTimeLimit(60_000, [], async () => Promise.reject("no")))).to.equal("no");
   });
 
-  it("rejects work that never ends, and tells it to stop", async () => {
+  it("rejects if the work does not end in time, and aborts it", async () => {
     let given: AbortSignal | undefined;
     const reason = await reasonOf(withTimeLimit(1, [], (signal) => never(() => (given = signal))));
     expect(reason).to.have.property("name", "TimeoutError");
     expect(given?.reason).to.equal(reason);
   });
 
-  it("ends with the first signal that aborts, and for its reason, before the work begins too", async () => {
+  it("rejects with the reason of the first signal that aborts, also before the work begins", async () => {
     const [one, other] = [new AbortController(), new AbortController()];
     const limited = withTimeLimit(60_000, [one.signal, other.signal], () => never(() => {}));
     other.abort("stopped");
@@ -26,7 +26,7 @@ describe("a time limit", () => {
     expect(await reasonOf(late)).to.equal("stopped");
   });
 
-  it("lets any number of calls share a signal, without a warning", async () => {
+  it("lets any number of calls share a signal without a warning", async () => {
     const { signal } = new AbortController();
     const warnings: Error[] = [];
     const warned = (warning: Error) => warnings.push(warning);
@@ -39,13 +39,13 @@ describe("a time limit", () => {
     }
   });
 
-  it("leaves the warning about listeners as it is for everything else", async () => {
+  it("keeps the warning about listeners for all other emitters", async () => {
     await withTimeLimit(60_000, [], async () => {});
     await withTimeLimit(60_000, [new AbortController().signal], async () => {});
     expect(EventEmitter.defaultMaxListeners).to.equal(10);
   });
 
-  it("counts a response that came while this process was too busy to read it", async () => {
+  it("accepts a response that arrived in time but was read late, as the process was busy", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     let client: Socket | undefined;
     try {
@@ -66,8 +66,8 @@ describe("a time limit", () => {
   });
 });
 
-describe("A deadline", () => {
-  it("aborts its signal when it passes, whether the signal is used before or only afterwards", async () => {
+describe("a deadline", () => {
+  it("aborts its signal when it passes, also if the signal is first used afterwards", async () => {
     for (const isUsedBefore of [true, false]) {
       const deadline = new Deadline(1, (cause) => cause);
       const before = isUsedBefore ? deadline.signal : undefined;

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { YieldBudget } from "../../src/async/yielding.js";
 
 describe("a yield budget for long work", () => {
-  it("runs one part in each round of the event loop, however many wait, in the order of arrival", async () => {
+  it("runs one part of waiting work in each round of the event loop, in the order of arrival", async () => {
     const budget = new YieldBudget();
     const log: (number | "round")[] = [];
     let isDone = false;
@@ -27,7 +27,7 @@ describe("a yield budget for long work", () => {
     expect(log.some((entry, i) => entry !== "round" && log[i + 1] !== "round" && i + 1 < log.length)).to.equal(false);
   });
 
-  it("continues a part before all others after its pause, and runs others between two parts", async () => {
+  it("continues a paused part before all others, and runs others between two parts", async () => {
     const budget = new YieldBudget();
     const log: string[] = [];
     const work = async (name: string) => {
@@ -44,7 +44,7 @@ describe("a yield budget for long work", () => {
     expect(log.join(" ")).to.equal("a0 a0 a0 b0 b0 b0 a1 a1 a1 b1 b1 b1");
   });
 
-  it("continues after a part that ended in an error, and after idle time", async () => {
+  it("continues after a failed part, and after idle time", async () => {
     const budget = new YieldBudget();
     const failed = budget.next().then(() => Promise.reject(new Error("failed")));
     const next = budget.next();
@@ -55,7 +55,7 @@ describe("a yield budget for long work", () => {
 });
 
 describe("long work while connections arrive", () => {
-  it("waits for the rounds that accept one, so that none of many connections waits for a part of it", async () => {
+  it("waits while connections are accepted, so that none of them waits for a part of it", async () => {
     const budget = new YieldBudget();
     const log: string[] = [];
     const accept = (left: number) => {
@@ -70,7 +70,7 @@ describe("long work while connections arrive", () => {
     expect(log).to.deep.equal([...Array(20).fill("accepted"), "round", "part"]);
   });
 
-  it("continues after a while, however many connections arrive", async () => {
+  it("continues after a bounded time, however many connections arrive", async () => {
     const budget = new YieldBudget();
     let isOver = false;
     const accept = () => {

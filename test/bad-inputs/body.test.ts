@@ -9,7 +9,7 @@ const good = JSON.stringify(series);
 const json = { "content-type": "application/json" };
 const gzip = { ...json, "content-encoding": "gzip" };
 
-describe("bad bodies", () => {
+describe("an invalid body", () => {
   const service = serviceOfSuite();
   afterEach(async () => {
     expect(({} as { polluted?: unknown }).polluted).to.equal(undefined);
@@ -58,7 +58,8 @@ describe("bad bodies", () => {
     ["__proto__ with an escape", { headers: json, body: `{"\\u005f_proto__": {"polluted": 1}, ${good.slice(1)}` }, 400],
   ];
   for (const [name, options, status] of bodies) {
-    it(`${name} is ${status}`, () => refused(service, "/api/metric", { method: "POST", ...options }, status));
+    it(`(${name}) is refused with ${status}`, () =>
+      refused(service, "/api/metric", { method: "POST", ...options }, status));
   }
 
   const writers: [string, string][] = [
@@ -75,7 +76,7 @@ describe("bad bodies", () => {
     ),
   );
   for (const [method, path] of writers) {
-    it(`of ${method} ${path} are refused alike`, async () => {
+    it(`is refused by ${method} ${path} with the same status`, async () => {
       for (const [name, options, status] of everywhere) {
         // A list of one bad message: reported by position.
         if (path.startsWith("/collect") && name === "100,000 levels") continue;
@@ -84,7 +85,7 @@ describe("bad bodies", () => {
     });
   }
 
-  it("good ones are taken: plain, gzip, with a charset, of a mebibyte, of a hundred items", async () => {
+  it("is not one that is plain, in gzip, with a charset, of 1 MiB or of 100 items", async () => {
     const goods: FetchOptions[] = [
       { headers: json, body: good },
       { headers: { "content-type": "application/json; charset=UTF-8" }, body: good },

@@ -4,7 +4,7 @@ import { rawRequest } from "../support/raw-request.js";
 import { valuesOf } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
-describe("bad framing", () => {
+describe("in invalid HTTP framing,", () => {
   const service = serviceOfSuite();
   afterEach(() => expectAlive(service));
 
@@ -59,7 +59,7 @@ describe("bad framing", () => {
     ["TRACE", () => head("TRACE", "/api/metric", service, [`X-A: ${canary}`]), [405, 501]],
     ["CONNECT", () => head("CONNECT", "a:80", service), [405]],
   ];
-  it("1,000 headers are taken, the last one too; one more is 431", async () => {
+  it("1,000 headers are accepted, and one more is refused with 431", async () => {
     const request = (others: number) =>
       `GET /api/segment HTTP/1.1\r\nHost: a\r\n${"a: b\r\n".repeat(others)}Authorization: ${service.key}\r\n\r\n`;
     for (const [others, status] of [
@@ -74,7 +74,7 @@ describe("bad framing", () => {
   });
 
   for (const [name, bytes, statuses] of refusals) {
-    it(`${name} is ${statuses.join(" or ")}`, async () => {
+    it(`${name} is answered ${statuses.join(" or ")}`, async () => {
       const answer = await refusedRaw(service, bytes(), ...statuses);
       if (answer.status === 405) expect(answer.headers.get("allow")).to.match(/GET/);
       if (answer.status === 400 || answer.status === 431) {
@@ -84,11 +84,11 @@ describe("bad framing", () => {
     });
   }
 
-  it("nothing of a body in another transfer encoding is kept", async () => {
+  it("no part of a body in another transfer encoding is stored", async () => {
     expect(await valuesOf(service, { ...series, startdate: 1767225600000, enddate: 1767232800000 })).to.deep.equal([]);
   });
 
-  it("a body that ends too early is 400, or nothing", async () => {
+  it("a body that ends too early is refused with 400 or not answered", async () => {
     const answer = await rawRequest(service.port, post("Content-Length: 5"), 300).catch(() => undefined);
     expect(answer?.status ?? 0).to.be.oneOf([0, 400]);
   });
@@ -99,12 +99,12 @@ describe("bad framing", () => {
     expect(answer.text.match(/HTTP\/1\.1/g)).to.equal(null);
   });
 
-  it("an unknown Expect does no harm", async () => {
+  it("an unknown Expect header has no effect on other requests", async () => {
     const answer = await rawRequest(service.port, head("GET", "/health", service, [`Expect: ${canary}`]));
     expect(answer.status).to.equal(200);
   });
 
-  it("an upgrade that is not offered is answered as if it had not been asked for", async () => {
+  it("an unsupported upgrade is ignored", async () => {
     const answer = await rawRequest(
       service.port,
       head("GET", "/health", service, ["Connection: Upgrade", "Upgrade: websocket"]),

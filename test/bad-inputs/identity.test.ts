@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
 import { serviceOfSuite } from "../support/service.js";
 
-describe("bad identities", () => {
+describe("an invalid identity", () => {
   const service = serviceOfSuite();
   before(async () => {
     const response = await service.fetch("/collect/json/web", {
@@ -36,7 +36,7 @@ describe("bad identities", () => {
     "' OR 1=1--",
   ];
   for (const field of fields) {
-    it(`the field ${field} is 400, and nothing is touched`, async () => {
+    it(`with the field ${field} is refused with 400, and no data changes`, async () => {
       const at = encodeURIComponent(field);
       await refused(service, `/api/entity/user/${at}/${canary}`, {}, 400);
       await refused(service, `/api/me/${at}/kept@example.com`, {}, 400);
@@ -63,7 +63,7 @@ describe("bad identities", () => {
     "kept@example.com,other",
   ];
   for (const value of values) {
-    it(`the value ${value} is a plain value`, async () => {
+    it(`is not one with the value ${value}, which is plain text`, async () => {
       const at = encodeURIComponent(value);
       await refused(service, `/api/entity/user/email/${at}`, {}, 404);
       await refused(service, `/api/entity/user/${at}`, {}, 404);
@@ -73,7 +73,7 @@ describe("bad identities", () => {
   }
 
   for (const value of ["anonymous", "null", "undefined", "none", "unknown", "n/a", "NULL", " null ", " ", "%20"]) {
-    it(`the value ${JSON.stringify(value)}, which stands for no person, is refused`, async () => {
+    it(`with the placeholder value ${JSON.stringify(value)} is refused`, async () => {
       const at = value === "%20" ? value : encodeURIComponent(value);
       await refused(service, `/api/entity/user/user_id/${at}`, {}, 400);
       await refused(service, `/api/entity/user/user_id/${at}`, { method: "DELETE" }, 400);

@@ -4,7 +4,7 @@ import { serviceOfSuite } from "../support/service.js";
 
 const series = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
 
-describe("bad metric requests", () => {
+describe("an invalid metric request", () => {
   const service = serviceOfSuite();
   before(async () => {
     const point = { ...series, value: 7, ts: Date.now() };
@@ -17,7 +17,7 @@ describe("bad metric requests", () => {
   const bodyIssues = async (json: unknown) => refused(service, "/api/metric", { method: "POST", json }, 400);
 
   for (const name of Object.keys(series)) {
-    it(`a request without ${name} is 400, by query and by body`, async () => {
+    it(`without ${name} is refused with 400, by query and by body`, async () => {
       const { [name as "dimension"]: _, ...rest } = series;
       const missing = { code: "required", path: name };
       expect((await refused(service, query(rest), {}, 400))[0]).to.include(missing);
@@ -56,14 +56,14 @@ describe("bad metric requests", () => {
     ["a range with a start", { range: "2d", startdate: "now-1d" }, "range_with_date", "range"],
   ];
   for (const [name, fields, code, path] of bad) {
-    it(`a request with ${name} is 400, by query and by body`, async () => {
+    it(`with ${name} is refused with 400, by query and by body`, async () => {
       expect((await refused(service, query({ ...series, ...fields }), {}, 400))[0]).to.include({ code, path });
       expect((await bodyIssues({ ...series, ...fields }))[0]).to.include({ code, path });
     });
   }
 
   for (const name of ["dimension", "dimension_id", "dimension_type", "aggregation", "name"]) {
-    it(`a body whose ${name} is not a text is 400`, async () => {
+    it(`whose ${name} is not a string is refused with 400`, async () => {
       for (const value of [{ $ne: "" }, ["a"], 123, true, { toString: "a" }]) {
         const [issue] = await bodyIssues({ ...series, [name]: value });
         expect(issue, JSON.stringify(value)).to.include({ code: "invalid_type", path: name });
@@ -79,7 +79,7 @@ describe("bad metric requests", () => {
     [[{ ...series, start: "now" }], "unknown_field", "[0]"],
     [[{ ...series, interval: "2x" }, 7], "invalid_interval", "[0].interval"],
   ] as const) {
-    it(`the body ${JSON.stringify(json)} is 400 with the code ${code}`, async () => {
+    it(`with the body ${JSON.stringify(json)} is refused with the code ${code}`, async () => {
       expect((await bodyIssues(json))[0]).to.include({ code, path });
     });
   }
@@ -97,7 +97,7 @@ describe("bad metric requests", () => {
     { smooth: 1 },
     { include_empty_rows: "false" },
   ]) {
-    it(`a body with ${JSON.stringify(fields)} is 400`, () => bodyIssues({ ...series, ...fields }));
+    it(`with ${JSON.stringify(fields)} in its body is refused with 400`, () => bodyIssues({ ...series, ...fields }));
   }
 
   const literal = [
@@ -113,7 +113,7 @@ describe("bad metric requests", () => {
     "ａ",
   ];
   for (const dimension_id of literal) {
-    it(`the id ${JSON.stringify(dimension_id)} is never another series`, async () => {
+    it(`with the id ${JSON.stringify(dimension_id)} never returns another series`, async () => {
       const response = await service.fetch("/api/metric", { method: "POST", json: { ...series, dimension_id } });
       if (response.status === 400) return;
       const { data } = (await response.json()) as { data: { values: unknown[]; dimension_id: string }[] };
@@ -123,7 +123,7 @@ describe("bad metric requests", () => {
     });
   }
 
-  it("an unknown field names the nearest known one", async () => {
+  it("with an unknown field is refused with the most similar name", async () => {
     const response = await service.fetch("/api/metric", { method: "POST", json: { ...series, agregation: "max" } });
     expect(response.status).to.equal(400);
     expect(await response.text())
@@ -131,7 +131,7 @@ describe("bad metric requests", () => {
       .and.not.include("agregation");
   });
 
-  it("a bad item does not spoil its batch", async () => {
+  it("does not fail the other items of its batch", async () => {
     const items = [series, { ...series, aggregation: canary }, 5, null, [], { ...series, [canary]: 1 }, series];
     const response = await service.fetch("/api/metric", { method: "POST", json: items });
     const text = await response.text();

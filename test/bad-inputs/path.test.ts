@@ -3,7 +3,7 @@ import { canary, expectAlive, head, refusedRaw } from "../support/bad-input.js";
 import { rawRequest } from "../support/raw-request.js";
 import { serviceOfSuite } from "../support/service.js";
 
-describe("bad paths", () => {
+describe("an invalid path", () => {
   const service = serviceOfSuite();
   before(async () => {
     for (const id of ["a/b", "../x/..", "a%2Fb", "a+b", "ü"]) {
@@ -39,13 +39,13 @@ describe("bad paths", () => {
     "%1b",
   ];
   for (const [place, path, method] of places) {
-    it(`what is no text is 400 in ${place}`, async () => {
+    it(`with malformed text is refused with 400 in ${place}`, async () => {
       for (const value of malformed) await refusedRaw(service, head(method, path(`${canary}${value}`), service), 400);
     });
   }
 
   for (const name of ["table", "fieldname"]) {
-    it(`what is no text is 400 as a ${name}`, async () => {
+    it(`with malformed text as ${name} is refused with 400`, async () => {
       for (const value of malformed) {
         const path = name === "table" ? `/api/entity/${value}/user_id/a` : `/api/entity/user/${value}/a`;
         await refusedRaw(service, head("GET", path, service), 400);
@@ -64,14 +64,14 @@ describe("bad paths", () => {
     ["%75%CC%88", "ü"],
   ];
   for (const [written, value] of literal) {
-    it(`${written} is the value ${value}`, async () => {
+    it(`is not one with ${written}, which is the value ${value}`, async () => {
       const answer = await rawRequest(service.port, head("GET", `/api/entity/user/user_id/${written}`, service));
       expect(answer.status, answer.text).to.equal(200);
       expect(answer.body?.data).to.include({ mark: value });
     });
   }
 
-  it("bytes that should have been escaped are 400", async () => {
+  it("with unescaped bytes is refused with 400", async () => {
     const bytes = Buffer.from(head("GET", "/api/entity/user/user_id/ü", service), "utf8");
     await refusedRaw(service, bytes, 400);
   });
@@ -92,14 +92,14 @@ describe("bad paths", () => {
     "/collect/json/",
   ];
   for (const path of empty) {
-    it(`${path} is 404, whatever the method`, async () => {
+    it(`(${path}) is answered 404 for every method`, async () => {
       for (const method of ["GET", "DELETE", "PUT"]) await refusedRaw(service, head(method, path, service), 404);
     });
   }
 
   const tables = ["deletestatus", "%64eletestatus", "deletestat%75s", "%64%65%6c%65%74%65%73%74%61%74%75%73"];
   for (const table of tables) {
-    it(`${table} is no table`, async () => {
+    it(`with ${table} in place of a table is answered 404 or 405`, async () => {
       for (const path of [`/api/entity/${table}/a`, `/api/entity/${table}/user_id/a`, `/api/entity/${table}/_uid/a`]) {
         await refusedRaw(service, head("GET", path, service), 404);
         await refusedRaw(service, head("DELETE", path, service), 404, 405);
@@ -116,14 +116,14 @@ describe("bad paths", () => {
     "%20user",
     "user%20",
   ]) {
-    it(`${table} is no table either`, async () => {
+    it(`with the unknown table ${table} is answered 404`, async () => {
       await refusedRaw(service, head("GET", `/api/entity/${table}/a`, service), 404);
       await refusedRaw(service, head("GET", `/api/entity/${table}/user_id/a`, service), 404);
       await refusedRaw(service, head("DELETE", `/api/entity/${table}/user_id/a`, service), 404);
     });
   }
 
-  it("a value of 1,024 bytes is looked up, one of 1,025 is refused", async () => {
+  it("has a value of 1,025 bytes or more, while a value of 1,024 bytes is looked up", async () => {
     for (const unit of ["a", "%C3%BC"]) {
       const bytes = unit === "a" ? 1 : 2;
       const value = unit.repeat(1024 / bytes);
@@ -136,7 +136,7 @@ describe("bad paths", () => {
     }
   });
 
-  it("a path of a thousand segments is 404", async () => {
+  it("of a thousand segments is answered 404", async () => {
     await refusedRaw(service, head("GET", "/a".repeat(1000), service), 404);
   });
 });

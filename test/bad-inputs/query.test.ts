@@ -3,7 +3,7 @@ import type { Route } from "../../src/http/core/route.js";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
 import { serviceOfSuite, startService } from "../support/service.js";
 
-describe("bad queries", () => {
+describe("an invalid query", () => {
   const service = serviceOfSuite();
   afterEach(() => expectAlive(service));
 
@@ -16,7 +16,7 @@ describe("bad queries", () => {
     return (JSON.parse(text) as { errors: { code: string }[] }).errors.map(({ code }) => code);
   };
 
-  it("on every route but a page with a query of its own 33 parameters are 400, and so is one that is given twice, known or not, the key too", async () => {
+  it("of 33 parameters or with a repeated one is refused with 400 on every route except /dashboard", async () => {
     const many = Array.from({ length: 33 }, (_, i) => `p${i}=${canary}`).join("&");
     for (const route of service.service.routes.filter(({ path }) => path !== "/dashboard")) {
       const name = `${route.method} ${route.path}`;
@@ -55,7 +55,7 @@ describe("bad queries", () => {
     "GET /ready",
   ];
 
-  it("a parameter that is not known is 400 where a default in its place would change what is answered or stored", async () => {
+  it("with an unknown parameter is refused with 400 on routes whose parameters change the response or data", async () => {
     const ignoring: string[] = [];
     for (const route of service.service.routes) {
       const codes = await codesOf(route, `${canary}=1`);
@@ -80,7 +80,7 @@ describe("bad queries", () => {
     ...misspelt.map(([method, path, name]) => [method, path, `the nearest known one is ${name}`] as const),
     ...far.map(([method, path, names]) => [method, path, `the known ones are ${names}`] as const),
   ]) {
-    it(`the error of ${path}: ${hint}`, async () => {
+    it(`(${path}) is refused with a hint: ${hint}`, async () => {
       const response = await service.fetch(path, { method });
       const { errors } = (await response.json()) as { errors: { code: string; message: string }[] };
       expect(response.status).to.equal(400);
@@ -89,7 +89,7 @@ describe("bad queries", () => {
     });
   }
 
-  it("what InfluxDB's clients add to a write is known", async () => {
+  it("is not one with the parameters that clients of InfluxDB add to a write", async () => {
     for (const query of ["org=a&bucket=b&precision=s", "orgID=1&bucket=b&precision=ns&consistency=all"]) {
       const body = "stream,dimension_id=web value=1 1767225600";
       const response = await service.fetch(`/api/v2/write?${query}`, { method: "POST", body });
@@ -98,7 +98,7 @@ describe("bad queries", () => {
     }
   });
 
-  it("A key is taken from the query once, with the setting key_in_query", async () => {
+  it("is one with a repeated key, also if key_in_query allows a key in the query", async () => {
     const other = await startService({ http: { key_in_query: true }, limits: { query_parameters: 3 } });
     try {
       const get = (query: string) => other.fetch(`/api/segment?${query}`, { key: null });

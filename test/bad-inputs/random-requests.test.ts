@@ -19,7 +19,7 @@ const CHECK_MS = 500;
 /** Maximum CPU time of concurrent requests, ms: above it they delay all others. */
 const LONGEST_CPU_MS = 5_000;
 
-describe("P20: no input makes a 5xx, a hang or a crash", () => {
+describe("P20: no input causes a 5xx, a hang or a crash:", () => {
   const limits = { wrong_keys_per_minute: 1_000_000, requests: 1000, requests_per_key: 1000 };
   const service = serviceOfSuite({ limits });
   let document: OpenApi;
@@ -34,7 +34,7 @@ describe("P20: no input makes a 5xx, a hang or a crash", () => {
   });
   after(() => agent.destroy());
 
-  it(`${REQUESTS} requests made from the OpenAPI document`, async function () {
+  it(`${REQUESTS} random requests made from the OpenAPI document`, async function () {
     this.timeout(REQUESTS * 20 + 20_000);
     const requests = randomRequests(document, [service.key, service.key, service.key, reader]);
     await fc.assert(

@@ -17,14 +17,14 @@ const spellings: [string, string, string, unknown, string[]][] = [
   ["a number", "user_id", "42", 42, ["42"]],
 ];
 
-describe("text that means the same", () => {
+describe("an identity that is written in equivalent forms", () => {
   const service = serviceOfSuite();
 
   const read = async (field: string, value: string) =>
     (await service.fetch(`/api/entity/user/${field}/${encodeURIComponent(value)}`)).status;
 
   for (const [name, field, , written, found] of spellings) {
-    it(`${name}: one entity at write, read and delete`, async () => {
+    it(`names one entity at write, read and delete: ${name}`, async () => {
       const collected = await service.fetch("/collect/json/web", { method: "POST", json: { [field]: written, a: 1 } });
       expect(collected.status).to.equal(200);
       for (const value of found) expect(await read(field, value), value).to.equal(200);

@@ -10,7 +10,7 @@ import { stage } from "./stage.js";
 const OPEN_HOUR = Math.floor(NOW / HOUR) * HOUR;
 const iso = (ms: number) => new Date(ms).toISOString();
 
-describe("Charts of the dashboard in Chromium", function () {
+describe("in a chart of the dashboard,", function () {
   this.timeout(60_000);
   const on = stage(async () => {
     const service = await startService({}, { clock: () => NOW });
@@ -46,7 +46,7 @@ describe("Charts of the dashboard in Chromium", function () {
     await page.mouse.move(box.x + (box.width * index) / of, box.y + box.height / 2);
   }
 
-  it("The axis is the window: a row for every bucket, the newest first, and an absent value is an empty cell", async () => {
+  it("the table has a row for every bucket of the window, newest first, and an empty cell for a gap", async () => {
     const { page } = await explore("series=stream.gap.size&range=24h");
     const times = await rows(page)
       .locator("time")
@@ -58,7 +58,7 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(await page.locator("section.card").nth(1).innerText()).to.include("no value from 20 Nov 2026, 13:00 UTC");
   });
 
-  it("A single point is drawn as a dot", async () => {
+  it("a single point is drawn as a dot", async () => {
     const { page } = await explore("series=stream.single.size&range=24h");
     const marked = await page.evaluate<number>(`(() => {
       const canvas = document.querySelector("figure canvas");
@@ -71,7 +71,7 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(marked).to.be.within(5, 200);
   });
 
-  it("An unfinished bucket is marked, and only that one; the sentence about it appears only when there is one", async () => {
+  it("only the unfinished bucket is marked, and a sentence explains it only if there is one", async () => {
     const { page } = await explore("series=stream.web.size&range=24h&interval=1h");
     const marked = page.locator("tr", { has: page.locator("td[data-unfinished]") });
     const times = await marked.locator("time").evaluateAll((all) => all.map((one) => one.getAttribute("datetime")));
@@ -107,7 +107,7 @@ describe("Charts of the dashboard in Chromium", function () {
     );
   });
 
-  it("Series that are too much for one response are requested in more than one", async () => {
+  it("series too large for one response are requested in several", async () => {
     const small = await startService({ limits: { response_slots: 250 } }, { clock: () => NOW });
     try {
       await fillService(small);
@@ -122,7 +122,7 @@ describe("Charts of the dashboard in Chromium", function () {
     }
   });
 
-  it("The tooltip names the bucket and each value with its change, at the pointer and at the keyboard's point", async () => {
+  it("the tooltip names the bucket and each value with its change, at the pointer and at the keyboard's point", async () => {
     const { page } = await explore("series=stream.web.size&series=stream.mobile.size&range=24h&interval=1h");
     const tooltip = page.getByRole("tooltip");
     await page.getByRole("img").focus();
@@ -141,7 +141,7 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(await tooltip.innerText()).to.include("Fri 20 Nov, 02:00–03:00 UTC");
   });
 
-  it("Dragging selects the window of the page, a double click returns to the range", async () => {
+  it("dragging selects the window of the page, and a double click returns to the range", async () => {
     const { page } = await explore("series=stream.web.size&range=24h&interval=1h");
     await pointAt(page, 5, 25);
     await page.mouse.down();
@@ -158,7 +158,7 @@ describe("Charts of the dashboard in Chromium", function () {
     await page.waitForURL((url) => !url.search.includes("from="));
   });
 
-  it("A click in the legend hides a series, which keeps its column in the table; with Shift it shows that one alone", async () => {
+  it("a click in the legend hides a series but not its table column, and with Shift shows only that series", async () => {
     const { page } = await explore("series=stream.web.size&series=stream.mobile.size");
     const [web, mobile] = [
       page.getByRole("button", { name: /^web/, pressed: true }),
@@ -178,7 +178,7 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(await page.locator(".legend button").first().getAttribute("aria-pressed")).to.equal("true");
   });
 
-  it("A tap on a phone shows the tooltip", async () => {
+  it("a tap on a phone shows the tooltip", async () => {
     const { page } = await on.open("?view=explore&series=stream.web.size&range=24h&interval=1h", {
       prepare: async (opened) => {
         await unseen(opened);
@@ -200,21 +200,21 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(new URL(page.url()).searchParams.has("from")).to.equal(false);
   });
 
-  it("An unfinished bucket without a value is named in the table and in the sentence, and has no figure", async () => {
+  it("an unfinished bucket without a value is named in the table and in the sentence, and has no figure", async () => {
     const { page } = await explore("series=stream.gap.size&range=24h&interval=1h");
     expect(await cellOf(page, OPEN_HOUR).textContent()).to.include("not complete");
     expect(await cellOf(page, OPEN_HOUR).locator("data").count()).to.equal(0);
     expect(await page.innerText("figure")).to.include("later buckets have no value yet");
   });
 
-  it("An interval of the link that does not fit is named next to the interval shown", async () => {
+  it("an interval of the link that does not fit is named next to the interval shown", async () => {
     const { page } = await explore("series=segment.buyers.size&range=7d&interval=1h");
     expect(await page.innerText("figure"))
       .to.include("Buckets of 1h do not fit")
       .and.include("buckets of 2h are shown");
   });
 
-  it("members are those of now and reach is that of the window's end, whatever the aggregation and smoothing of the link", async () => {
+  it("members are of now and reach is of the window's end, whatever the aggregation and smoothing of the link", async () => {
     const search = "from=2026-11-06&to=2026-11-08&aggregation=min&smooth=true&interval=1d";
     for (const [view, newest] of [
       ["segment&id=newsletter", 9],
@@ -229,7 +229,7 @@ describe("Charts of the dashboard in Chromium", function () {
     }
   });
 
-  it("Marks of the window are drawn, in the tooltip and listed; m and Shift with a click add one, and the list deletes it", async () => {
+  it("marks of the window are drawn, listed and in the tooltip; m or Shift with a click adds one, the list deletes it", async () => {
     const put = async (id: string, ago: number, rest = {}) => {
       const json = { ts: String(OPEN_HOUR - ago * HOUR), text: `Mark ${id}`, ...rest };
       expect((await on.service.fetch(`/api/mark/${id}`, { method: "PUT", json })).status).to.equal(200);
@@ -295,7 +295,7 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(await reader.page.getByRole("button", { name: /mark/i }).count()).to.equal(0);
   });
 
-  it("Chips, legend and heads have the names of the catalogue, streams and groups their id, and others the name of the series", async () => {
+  it("chips, legend and heads show catalogue names, ids of streams and groups, or else the series name", async () => {
     const names = ["segment.buyers.size", "experience.welcome.actualreach", "stream.web.size", "segment.absent.size"];
     const { page } = await explore(names.map((name) => `series=${name}`).join("&"));
     const labels = ["The buyers", "Welcome, actual reach", "web", "segment.absent.size"];
@@ -306,7 +306,7 @@ describe("Charts of the dashboard in Chromium", function () {
     }
   });
 
-  it("One refused series has its error in the legend, and the others are drawn", async () => {
+  it("a refused series has its error in the legend, and the others are drawn", async () => {
     const { page } = await explore("series=stream.web.size&series=stream.web.nothing");
     expect(await page.locator(".legend").innerText()).to.match(/web [\s\S]*web, nothing: ./);
     expect(await page.locator("th[data-series]").count()).to.equal(1);
@@ -314,7 +314,7 @@ describe("Charts of the dashboard in Chromium", function () {
     expect(await all.page.locator(".legend li.bad").count()).to.equal(2);
   });
 
-  it("Copies and downloads contain the series that are drawn", async () => {
+  it("copies and downloads contain the series that are drawn", async () => {
     const { page } = await explore("series=stream.web.size&range=24h&interval=1h");
     const copy = async (name: string) => {
       await page.getByRole("button", { name }).click();

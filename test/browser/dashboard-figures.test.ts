@@ -23,7 +23,7 @@ import { stage } from "./stage.js";
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
 const each = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-describe("The dashboard at real size in Chromium", function () {
+describe("in the dashboard at real size,", function () {
   this.timeout(240_000);
   const on = stage(async () => {
     const service = await startService({}, { clock: () => NOW });
@@ -33,7 +33,7 @@ describe("The dashboard at real size in Chromium", function () {
 
   const figure = (name: string) => `[data-figure=${name}] data`;
 
-  it("The overview counts everything: all segments, and the messages of all streams in the last 24 whole hours", async () => {
+  it("the overview counts all segments, and the messages of all streams in the last 24 whole hours", async () => {
     const { page } = await on.open("?view=overview");
     await state(page, "ready");
     expect(await page.getAttribute(figure("segments"), "value")).to.equal(String(SEGMENTS));
@@ -43,7 +43,7 @@ describe("The dashboard at real size in Chromium", function () {
     expect(await page.getAttribute(figure("deletions"), "value")).to.equal("0");
   });
 
-  it("The series of the chart add up to the sum over all streams in every bucket", async () => {
+  it("the series of the chart add up to the sum over all streams in every bucket", async () => {
     const { page } = await on.open("?view=overview");
     await state(page, "ready");
     const row = page.locator("figure tbody tr").nth(5);
@@ -54,7 +54,7 @@ describe("The dashboard at real size in Chromium", function () {
     expect(sumOf(values)).to.equal(sumOf(each(STREAMS).map((index) => messagesAt(index, hour))));
   });
 
-  it("A refresh of the overview takes at most five requests", async () => {
+  it("a refresh of the overview takes at most five requests", async () => {
     const { page, requests } = await on.open("?view=overview");
     await state(page, "ready");
     requests.length = 0;
@@ -65,7 +65,7 @@ describe("The dashboard at real size in Chromium", function () {
     expect(requests.filter((one) => one !== "GET /api/mark").length).to.be.at.most(5);
   });
 
-  it("A list names its whole size, sorts and searches all of it, and Next and Previous walk it", async () => {
+  it("a list shows its whole size, is sorted and searched as a whole, and has Next and Previous", async () => {
     const { page } = await on.open("?view=segments");
     await state(page, "ready");
     const size = page.locator(".pager [role=status]");
@@ -91,7 +91,7 @@ describe("The dashboard at real size in Chromium", function () {
     await page.getByText(`of ${matches.length}`, { exact: false }).first().waitFor();
   });
 
-  it("A link to a segment that no first page contains shows that segment, and its figures", async () => {
+  it("a link to a segment beyond the first page shows that segment and its figures", async () => {
     const index = 4_321;
     const { page } = await on.open(`?view=segment&id=${segmentId(index)}&range=7d`);
     await state(page, "ready");
@@ -100,7 +100,7 @@ describe("The dashboard at real size in Chromium", function () {
     expect(newest).to.equal(String(sizeAt(index, slots.length - 1)));
   });
 
-  it("A segment's page shows how many people joined and left between the two sizes of its change", async () => {
+  it("a segment's page shows how many people joined and left between the two sizes of its change", async () => {
     const id = segmentId(4_000);
     const { startdate } = sampledWindow("segment", {
       address: readAddress(`?view=segment&id=${id}&range=24h`),
@@ -122,7 +122,7 @@ describe("The dashboard at real size in Chromium", function () {
     ...["range=24h", "range=7d", "range=52w"],
     ...["from=2026-11-14T10:00:00Z&to=2026-11-19T10:00:00Z", "from=2026-12-01&to=2026-12-02"],
   ]) {
-    it(`List, own page and API have the same figures for ${window}`, async () => {
+    it(`list, own page and API have the same figures for ${window}`, async () => {
       for (const [kind, id, unit, heads] of [
         ["segment", segmentId(77), "members", ["Members now", "Change"]],
         ["stream", streamName(77), "messages", ["Last 24 h", "Messages", "Change"]],
@@ -156,7 +156,7 @@ describe("The dashboard at real size in Chromium", function () {
     });
   }
 
-  it("What changed most has moved, falls included, and is in the order of the API", async () => {
+  it("the table of what changed most includes falls, has no unchanged segment, and is in the order of the API", async () => {
     const { page } = await on.open("?view=overview&range=7d");
     await state(page, "ready");
     const viewed = { address: readAddress("?view=overview&range=7d"), now: NOW };
@@ -179,14 +179,14 @@ describe("The dashboard at real size in Chromium", function () {
     ["group", "unknown", "no experience in a group with the id “unknown”"],
     ["stream", "unknown", "no stream with the name “unknown”"],
   ] as const) {
-    it(`A link to an unknown ${view} names the id that is unknown`, async () => {
+    it(`a link to an unknown ${view} names the unknown id`, async () => {
       const { page } = await on.open(`?view=${view}&id=${id}`);
       await state(page, "ready");
       expect(await page.getByRole("status").first().innerText()).to.include(problem);
     });
   }
 
-  it("A segment that only has old points is known", async () => {
+  it("a segment that has only old points is not reported as unknown", async () => {
     const json = [{ dimension: "segment", dimension_id: "old", dimension_type: "size", value: 4, ts: hours[0] }];
     expect((await on.service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
     const { page } = await on.open("?view=segment&id=old&from=2026-10-01&to=2026-10-02");
@@ -195,7 +195,7 @@ describe("The dashboard at real size in Chromium", function () {
     expect(await page.locator("dl.facts").innerText()).to.match(/newest saved size\s*–/i);
   });
 
-  it("Explore finds a series by a part of its id and of its name, in any case", async () => {
+  it("Explore finds a series by a part of its id or of its name, in any case", async () => {
     const { page } = await on.open("?view=explore");
     await state(page, "ready");
     for (const [text, name] of [

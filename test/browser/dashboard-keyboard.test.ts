@@ -10,7 +10,7 @@ import { stage } from "./stage.js";
 const inBar = ["overview", "segments", "experiences", "streams", "people", "explore", "deletions", "health"];
 const pages = [...inBar, "segment&id=newsletter", "experience&id=welcome", "group&id=onboarding", "stream&id=web"];
 
-describe("Keyboard, address and display of the dashboard in Chromium", function () {
+describe("in the dashboard,", function () {
   this.timeout(60_000);
   const on = stage(async () => {
     const service = await startService({}, { clock: () => NOW });
@@ -27,7 +27,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     }
   }
 
-  it("The first stop skips to the content, ? lists the keys, / focuses the search, digits open the views", async () => {
+  it("the first stop of Tab skips to the content, ? lists the keys, / focuses the search, digits open the views", async () => {
     const { page } = await on.open("", { prepare: unseen });
     await state(page, "ready");
     await page.keyboard.press("Tab");
@@ -48,7 +48,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     expect(await page.evaluate("document.activeElement.getAttribute('role')")).to.equal("searchbox");
   });
 
-  it("Tab reaches every control of every view in the order of the page, and shows which one has the focus", async () => {
+  it("Tab reaches every control of every view in the order of the page, and shows the focus", async () => {
     const { page } = await on.open("", { prepare: unseen });
     for await (const view of eachPage(page)) {
       const all = await page.evaluate<string[]>(numberControls);
@@ -62,7 +62,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     }
   });
 
-  it("A link shows the same thing; back and forward work", async () => {
+  it("a link shows the same page, and back and forward work", async () => {
     const { page } = await on.open("?view=explore&series=stream.web.size&range=24h", { prepare: unseen });
     await state(page, "ready");
     await page.getByLabel("Range").selectOption("7d");
@@ -87,7 +87,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     );
   });
 
-  it("Ctrl-K leads to a view, a segment by a part of its name, and a request by its id", async () => {
+  it("Ctrl-K leads to a view, to a segment by a part of its name, and to a request by its id", async () => {
     const { page, errors } = await on.open("?view=health", { prepare: unseen });
     await state(page, "ready");
     const go = async (text: string) => {
@@ -120,7 +120,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     expect(errors).to.deep.equal([]);
   });
 
-  it("Back returns to the page of a list and the place on it", async () => {
+  it("Back returns to the page of a list and to the position on it", async () => {
     const segments = Array.from({ length: 120 }, (_, index) => `s-${String(index).padStart(3, "0")}`);
     const service = await startService({}, { clock: () => NOW });
     try {
@@ -153,7 +153,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     }
   });
 
-  it("Presets and arrows set the window; a link with fixed dates contains it", async () => {
+  it("presets and arrows set the window, and a link with fixed dates contains it", async () => {
     const { page } = await on.open("?view=explore&series=stream.web.size&range=24h", { prepare: unseen });
     await state(page, "ready");
     const query = (name: string) => new URL(page.url()).searchParams.get(name);
@@ -193,7 +193,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     expect(await page.locator("figure tbody tr").count()).to.equal(36);
   });
 
-  it("A list that arrives while somebody types leaves the text and the focus of the search", async () => {
+  it("a list that arrives while somebody types leaves the text and the focus of the search", async () => {
     const { page, requests } = await on.open("?view=segments", { prepare: unseen });
     await state(page, "ready");
     const release = await holdRequests(page, /\/api\/segment\?.*q=/);
@@ -217,7 +217,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
   });
 
   for (const id of ["a.b", "a/b", "100%", "%2F", "a b+c&d"]) {
-    it(`A segment with the id ${id} has a page and a chart`, async () => {
+    it(`a segment with the id ${id} has a page and a chart`, async () => {
       const put = await on.service.fetch(`/api/segment/${encodeURIComponent(id)}`, {
         method: "PUT",
         json: { name: id },
@@ -236,7 +236,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     });
   }
 
-  it("Local time changes every time of day; machine-readable times stay in UTC", async () => {
+  it("Local time changes every time of day, while machine-readable times stay in UTC", async () => {
     const { page, errors } = await on.open("?view=explore&series=stream.web.size&range=24h&interval=1h", {
       timezone: "America/New_York",
     });
@@ -250,7 +250,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     expect(errors).to.deep.equal([]);
   });
 
-  it("A hidden tab makes no request, and catches up once when it is shown again", async () => {
+  it("a hidden tab makes no request, and catches up once when it is shown again", async () => {
     const { page, requests } = await on.open("?view=streams");
     await state(page, "ready");
     const turn = (hidden: boolean) =>
@@ -266,7 +266,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     expect(requests).to.deep.equal(["GET /api/stream", "POST /api/metric"]);
   });
 
-  it("A refresh keeps the focus, an open table, its scroll position and the text of a field", async () => {
+  it("a refresh keeps the focus, an open table, its scroll position and the text of a field", async () => {
     const { page, requests } = await on.open("?view=explore&series=stream.web.size&range=24h&interval=1h");
     await state(page, "ready");
     await page.getByText("Values as a table").click();
@@ -284,7 +284,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     expect(await page.evaluate("document.querySelector('.values').scrollTop")).to.be.at.least(120);
   });
 
-  it("The live tail counts the open hour as it grows, and stops in a hidden tab", async () => {
+  it("the live tail counts the open hour as it grows, and stops in a hidden tab", async () => {
     const { page, requests } = await on.open("?view=stream&id=web");
     await state(page, "ready");
     const live = page.locator("section.card", { hasText: "messages in the open hour" }).locator(".value data");
@@ -300,7 +300,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     expect(requests).to.deep.equal([]);
   });
 
-  it("Each view fits at 200 % zoom, and with letters of twice the size", async () => {
+  it("each view fits at 200 % zoom, and with letters of twice the size", async () => {
     const { page } = await on.open("", { prepare: unseen });
     for await (const view of eachPage(page)) {
       // At 200 % a window of 1280 × 900 px contains half the pixels.
@@ -312,7 +312,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     }
   });
 
-  it("The skeleton does not move for people who prefer reduced motion", async () => {
+  it("the skeleton does not move for people who prefer reduced motion", async () => {
     let release = () => {};
     const { page } = await on.open("?view=segment&id=newsletter", {
       prepare: async (page) => {
@@ -329,7 +329,7 @@ describe("Keyboard, address and display of the dashboard in Chromium", function 
     await state(page, "ready");
   });
 
-  it("A link of a table opens in another tab with Ctrl, and keeps range and comparison", async () => {
+  it("a link of a table opens in another tab with Ctrl, and keeps range and comparison", async () => {
     const { page } = await on.open("?range=4w&compare=true", { prepare: unseen });
     await state(page, "ready");
     const another = page.context().waitForEvent("page");

@@ -14,7 +14,7 @@ interface Deletion {
   readonly completed_at: string | null;
 }
 
-describe("People and deletions on the dashboard in Chromium", function () {
+describe("on the dashboard's pages of people and deletions,", function () {
   this.timeout(60_000);
   let crm: RemoteSystem;
   const on = stage(async () => {
@@ -59,7 +59,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     await page.getByRole("button", { name: "Look up" }).click();
   }
 
-  it("A person is shown as far as the bounds of the key allow", async () => {
+  it("a person is shown within the bounds of the key", async () => {
     await collect({ _uid: "bea", email: "bea@example.org", name: "Bea Example", city: "Oslo", segments: ["buyers"] });
     const { key } = await on.newKey(["entity:read"], on.service, { fields: ["name"], by: "_uid" });
     const { page } = await on.open("?view=people", { key });
@@ -73,7 +73,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     expect(await page.getByLabel("Field").locator("option").allInnerTexts()).to.deep.equal(["_uid"]);
   });
 
-  it("A person is followed from look-up to receipt, and nothing of it is in the address, the history or a storage", async () => {
+  it("a person is followed from look-up to receipt, and no address, history or storage contains personal data", async () => {
     await collect({ email: "ann@example.org", name: "Ann Example", segments: ["buyers"] });
     const { page, errors } = await on.open("?view=people");
     await state(page, "ready");
@@ -119,7 +119,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("An identity without a profile is named as such, and another table has fields of its own", async () => {
+  it("an identity without a profile is reported, and another table has its own fields", async () => {
     const { page } = await on.open("?view=people");
     await state(page, "ready");
     await lookUp(page, "email", "nobody@example.org");
@@ -129,7 +129,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     expect(fields).to.include("account_id");
   });
 
-  it("A stuck deletion names target and reason; Try now completes it once the target works", async () => {
+  it("a stuck deletion names target and reason, and Try now completes it once the target works", async () => {
     const id = await stuckDeletion("bob@example.org");
     const { page, errors } = await on.open("?view=deletions", { prepare: unseen });
     await state(page, "ready");
@@ -146,7 +146,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("Open deletions are filtered and sorted; the oldest has its due date, and all of a target are tried at once", async () => {
+  it("open deletions are filtered and sorted, the oldest has its due date, and all of a target are retried at once", async () => {
     const stuck = [await stuckDeletion("kim@example.org"), await stuckDeletion("lea@example.org")];
     const { request_id } = await call("DELETE", "/api/entity/user/email/mia@example.org");
     await tried(request_id, 1);
@@ -178,7 +178,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("Try now of a deletion that was completed since shows the error of the service", async () => {
+  it("Try now of a deletion that has been completed shows the error of the service", async () => {
     const id = await stuckDeletion("eve@example.org");
     const { page } = await on.open("?view=deletions", { prepare: unseen });
     await state(page, "ready");
@@ -190,7 +190,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     await open.getByRole("alert").waitFor();
   });
 
-  it("A request is opened by its row or its id; an unknown id has no request", async () => {
+  it("a request is opened by its row or its id, and an unknown id is reported", async () => {
     const id = await stuckDeletion("ivy@example.org");
     const { page } = await on.open("?view=deletions");
     await state(page, "ready");
@@ -206,7 +206,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     await isDone(id);
   });
 
-  it("Members have pages and a column for each identity field; a value opens the profile, and no address contains it", async () => {
+  it("members have pages and a column for each identity field; a value opens the profile and is in no address", async () => {
     const people = Array.from({ length: 120 }, (_, index) => ({
       _uid: `m-${index}`,
       ...(index % 2 === 0 ? { email: `m-${index}@example.org` } : {}),
@@ -239,7 +239,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("The people of a file are counted, with the field that is chosen, before they are deleted", async () => {
+  it("the people of a file are counted by the chosen field before they are deleted", async () => {
     for (const name of ["kim", "lea"]) await collect({ _uid: name, email: `${name}@example.org` });
     const { page, errors } = await on.open("?view=deletions");
     await state(page, "ready");
@@ -270,7 +270,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     expect(errors.filter((error) => !refused.test(error))).to.deep.equal([]);
   });
 
-  it("Overview counts open and stuck deletions", async () => {
+  it("the overview counts open and stuck deletions", async () => {
     await collect({ email: "cy@example.org" });
     const id = await stuckDeletion("cy@example.org");
     const { page } = await on.open("?view=overview");
@@ -283,7 +283,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     await isDone(id);
   });
 
-  it("Both lists of deletions have pages", async () => {
+  it("both lists of deletions have pages", async () => {
     for (let index = 0; index < 25; index += 1) await call("DELETE", `/api/entity/user/email/p-${index}%40example.org`);
     await until("all are completed", async () => {
       const answer = await on.service.fetch("/api/deletion?state=open");
@@ -303,7 +303,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     await until("the first page is shown", async () => (await card.locator("tbody tr").first().innerText()) === before);
   });
 
-  it("An officer with entity:delete alone deletes, follows and takes the receipt, by the keyboard alone", async () => {
+  it("an officer with only entity:delete deletes, follows and downloads the receipt with the keyboard alone", async () => {
     const { key } = await on.newKey(["entity:delete"]);
     const { page, requests, errors } = await on.open("?view=deletions", { key });
     await state(page, "ready");
@@ -334,7 +334,7 @@ describe("People and deletions on the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("A preview that arrives for an identity typed before does not allow a deletion of the new one", async () => {
+  it("a preview of an identity typed before does not allow a deletion of the new one", async () => {
     await collect({ email: "fay@example.org" });
     const { page } = await on.open("?view=deletions", { prepare: unseen });
     await state(page, "ready");

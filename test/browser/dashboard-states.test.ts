@@ -8,7 +8,7 @@ import { stage } from "./stage.js";
 
 const MINUTE = 60_000;
 
-describe("States of the dashboard in Chromium", function () {
+describe("in the dashboard,", function () {
   this.timeout(60_000);
   let empty: TestService;
   let nowOfEmpty = NOW;
@@ -24,7 +24,7 @@ describe("States of the dashboard in Chromium", function () {
   /** No error was reported besides the requests that the test made fail. */
   const onlyRefusals = ({ errors }: Opened) => expect(errors.filter((text) => !isRefusal(text))).to.deep.equal([]);
 
-  it("Without a key the page explains keys and makes no request; a typed key works, and Forget it removes it", async () => {
+  it("a page without a key explains keys and makes no request; a typed key works, and Forget it removes it", async () => {
     const { page, requests, errors } = await on.open("", { key: null });
     await state(page, "no-key");
     expect(await page.innerText("main")).to.include("npx entity-metrics key create");
@@ -42,7 +42,7 @@ describe("States of the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("The key panel shows the bounds that the key has, and no others", async () => {
+  it("the key panel shows only the bounds that the key has", async () => {
     const bounds = { fields: ["plan", "segments"], by: "email", origins: [on.service.url], rate: 600 };
     const { key } = await on.newKey(["metric:read", "entity:read"], on.service, { ...bounds, expiresAt: NOW + HOUR });
     const { page, errors } = await on.open("?view=health", { key });
@@ -57,7 +57,7 @@ describe("States of the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("The key panel shows the scopes; Escape and Cancel close it without a change", async () => {
+  it("the key panel shows the scopes, and Escape and Cancel close it without a change", async () => {
     const { key } = await on.newKey(["metric:read"]);
     const { page } = await on.open("?view=health", { key });
     await state(page, "ready");
@@ -74,7 +74,7 @@ describe("States of the dashboard in Chromium", function () {
     expect(await page.evaluate("sessionStorage.getItem('api-key')")).to.equal(key);
   });
 
-  it("A key with a character that no key has is refused without a request", async () => {
+  it("a key with a character that no key has is refused without a request", async () => {
     const { page, requests, errors } = await on.open("", { key: null });
     await state(page, "no-key");
     await page.getByLabel("API key").fill("em_…");
@@ -86,7 +86,7 @@ describe("States of the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("A sign-in link opens the page signed in once; its code leaves the address at once", async () => {
+  it("a sign-in link signs in once, and its code leaves the address at once", async () => {
     const code = on.service.service.signInCodes.issue(on.service.key);
     const one = await on.open(`?view=health#code=${code}`, { key: null });
     await state(one.page, "ready");
@@ -99,7 +99,7 @@ describe("States of the dashboard in Chromium", function () {
     onlyRefusals(one);
   });
 
-  it("A wrong key is tried once, on GET /api/key alone, and never again", async () => {
+  it("a wrong key is sent once, to GET /api/key only", async () => {
     const one = await on.open("", { key: "em_unknown_0123456789abcdef0123456789abcdef" });
     await state(one.page, "wrong-key");
     await one.page.clock.fastForward(HOUR);
@@ -107,7 +107,7 @@ describe("States of the dashboard in Chromium", function () {
     onlyRefusals(one);
   });
 
-  it("A revoked key ends the polling with one request", async () => {
+  it("a revoked key ends the polling with one request", async () => {
     const { key, id } = await on.newKey(["metric:read"], empty);
     const one = await on.open("?view=health", { key }, empty);
     await state(one.page, "ready");
@@ -121,7 +121,7 @@ describe("States of the dashboard in Chromium", function () {
     onlyRefusals(one);
   });
 
-  it("A view without the scope keeps its place in the bar, with a lock that names the scope, as its page does", async () => {
+  it("a view without its scope stays in the bar, and its link and page name the scope", async () => {
     const { key } = await on.newKey(["metric:read"]);
     const { page, requests, errors } = await on.open("", { key });
     await state(page, "ready");
@@ -134,7 +134,7 @@ describe("States of the dashboard in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("A 403 concerns one card and leaves the others", async () => {
+  it("a 403 affects one card and leaves the others", async () => {
     const body = JSON.stringify({ status: 403, message: "Forbidden", errors: [{ message: "Needs scope x" }] });
     const one = await on.open("", {
       prepare: async (page) => {
@@ -149,7 +149,7 @@ describe("States of the dashboard in Chromium", function () {
   });
 
   for (const status of [429, 503]) {
-    it(`A ${status} leaves the last figures, greyed, moves nothing, and is followed by a request after Retry-After`, async () => {
+    it(`a ${status} leaves the last figures, greyed and in place, and is followed by a request after Retry-After`, async () => {
       const one = await on.open("?view=streams");
       const { page, requests } = one;
       await state(page, "ready");
@@ -174,7 +174,7 @@ describe("States of the dashboard in Chromium", function () {
   }
 
   for (const view of ["overview", "people", "health", "segment&id=newsletter"]) {
-    it(`${view} shows within 30 s that the service is gone or a store is down, and that it is back`, async () => {
+    it(`${view} shows within 30 s that the service is unreachable or a store is down, and that it is back`, async () => {
       const one = await on.open(`?view=${view}`);
       const { page } = one;
       const { ready, ...rest } = ((await (await on.service.fetch("/ready")).json()) as { data: { ready: boolean } })
@@ -198,7 +198,7 @@ describe("States of the dashboard in Chromium", function () {
     });
   }
 
-  it("The state is loading from a change of the range until its figures are drawn, and the last ones stay", async () => {
+  it("the state is loading from a change of the range until its figures are drawn, and the last ones stay", async () => {
     const { page } = await on.open("?view=segment&id=newsletter");
     await state(page, "ready");
     const release = await holdRequests(page, /\/api\/metric/);
@@ -208,7 +208,7 @@ describe("States of the dashboard in Chromium", function () {
     await state(page, "ready");
   });
 
-  it("The live tail ends with a revoked key, and waits for Retry-After", async () => {
+  it("the live tail ends with a revoked key, and waits for Retry-After", async () => {
     const { key } = await on.newKey(["metric:read"]);
     const one = await on.open("?view=stream&id=web", { key });
     const { page, requests } = one;
@@ -235,7 +235,7 @@ describe("States of the dashboard in Chromium", function () {
     onlyRefusals(one);
   });
 
-  it("A skeleton of the same width is shown while a view loads; a refresh replaces nothing by it", async () => {
+  it("a skeleton of the same width is shown while a view loads, but not during a refresh", async () => {
     let release = () => {};
     const { page } = await on.open("?view=segment&id=newsletter", {
       prepare: async (page) => {
@@ -267,7 +267,7 @@ describe("States of the dashboard in Chromium", function () {
     });
   }
 
-  it("The overview of a service whose first write was a point shows that point within 10 s", async () => {
+  it("the overview of a service whose first write was a point shows that point within 10 s", async () => {
     const service = await startService({}, { clock: () => NOW });
     try {
       const { page } = await on.open("?view=overview", {}, service);
@@ -296,7 +296,7 @@ describe("States of the dashboard in Chromium", function () {
     }
   });
 
-  it("A response that does not arrive within 30 s is abandoned, and requested again", async () => {
+  it("a response that does not arrive within 30 s is abandoned, and requested again", async () => {
     const { page } = await on.open("?view=segments", {
       prepare: async (page) => {
         await page.addInitScript(`AbortSignal.timeout = (ms) => {

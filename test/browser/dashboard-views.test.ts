@@ -67,7 +67,7 @@ const tooSmall = `[...document.querySelectorAll("a:not(.skip), button, select, s
   .filter(([, { width, height }]) => width < 44 || height < 44)
   .map(([text, { width, height }]) => text + " " + width + " x " + height)`;
 
-describe("Views of the dashboard in Chromium", function () {
+describe("in the dashboard,", function () {
   this.timeout(60_000);
   const on = stage(async () => {
     const service = await startService({}, { clock: () => NOW });
@@ -104,7 +104,7 @@ describe("Views of the dashboard in Chromium", function () {
       expect(errors).to.deep.equal([]);
     });
 
-    it(`${view} requests the key first and alone, then its data and nothing else, without a violation of the policy; its scripts take at most 160 kB, 60 kB compressed`, async () => {
+    it(`${view} requests the key, then only its data, within the policy and with scripts of at most 160 kB, 60 kB compressed`, async () => {
       const scripts: Promise<Buffer>[] = [];
       const prepare = async (page: Page) => {
         page.on("response", (response) => {
@@ -124,14 +124,14 @@ describe("Views of the dashboard in Chromium", function () {
     });
   }
 
-  it("A script that the page does not own is a violation of the policy, which these tests see", async () => {
+  it("a foreign script is a violation of the policy that these tests detect", async () => {
     const { page, errors } = await on.open();
     await state(page, "ready");
     await page.evaluate("document.body.append(Object.assign(document.createElement('script'), { textContent: '0' }))");
     expect(errors.join()).to.include("Content Security Policy");
   });
 
-  it("One timer loads a view again 2 to 5 s after the next save, without the key", async () => {
+  it("one timer reloads a view 2 to 5 s after the next save, without another request for the key", async () => {
     const { page, requests } = await on.open("?view=segments");
     await state(page, "ready");
     requests.length = 0;
@@ -142,7 +142,7 @@ describe("Views of the dashboard in Chromium", function () {
     expect(requests).to.deep.equal(["GET /api/segment", "GET /api/series", "POST /api/metric"]);
   });
 
-  it("The segments that only have points are counted after each load of the overview by the timer", async () => {
+  it("segments that have only points are counted after each timed reload of the overview", async () => {
     const { page } = await on.open();
     await state(page, "ready");
     const note = page.locator("[data-figure=segments] .note");

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { startService, type TestService } from "../support/service.js";
 import { axeFindings, openBrowser, sideways } from "./browser.js";
 
-describe("/docs and / in Chromium", function () {
+describe("in a browser,", function () {
   this.timeout(120_000);
   let browser: Browser;
   let service: TestService;
@@ -38,7 +38,7 @@ describe("/docs and / in Chromium", function () {
   }
 
   // test/http/openapi-examples.test.ts sends every example; this test has the kinds of bodies that Swagger UI builds.
-  it("Try it out succeeds without a change: JSON, line protocol, parameters of the path and the query", async () => {
+  it("Try it out of /docs succeeds unchanged for JSON, line protocol, and parameters of path and query", async () => {
     for (const [operation, status] of [
       ["collecting-collectMessages", "200"],
       ["metrics-writeLineProtocol", "204"],
@@ -49,7 +49,7 @@ describe("/docs and / in Chromium", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("fits into 1280 and 390 px with an operation that was tried", async () => {
+  it("/docs fits into 1280 and 390 px with an operation that was tried", async () => {
     await tried("metrics-fetchMetrics");
     for (const width of [390, 1280]) {
       await docs.setViewportSize({ width, height: 900 });
@@ -59,7 +59,7 @@ describe("/docs and / in Chromium", function () {
   });
 
   for (const scheme of ["light", "dark"] as const) {
-    it(`has no text of too little contrast in ${scheme} mode, whatever the method of an operation that was tried is`, async () => {
+    it(`/docs has no text of too little contrast in ${scheme} mode, for a tried operation of each method`, async () => {
       await docs.emulateMedia({ colorScheme: scheme });
       for (const operation of ["metrics-fetchMetric", "metrics-writePoints", "catalogue-putSegment"])
         await tried(operation);

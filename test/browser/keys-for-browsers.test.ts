@@ -11,7 +11,7 @@ import { openBrowser } from "./browser.js";
 /** The page that the documentation shows. */
 const [, shownPage = ""] = /^```html\n([\s\S]*?)^```$/m.exec(pageText("docs/keys-for-browsers.md")) ?? [];
 
-describe("A page of another origin in Chromium", function () {
+describe("a page of another origin", function () {
   this.timeout(60_000);
   let browser: Browser | undefined;
   let service: TestService;
@@ -58,7 +58,7 @@ describe("A page of another origin in Chromium", function () {
     return text;
   }
 
-  it("P32: reads the attributes of its key, and the reason of a refusal; no other origin can", async () => {
+  it("reads the attributes that its key allows and the reason of a refusal, unlike other origins (P32)", async () => {
     expect(shownPage.trim().split("\n")).to.have.length(10);
     const [site, other] = [await openSite(), await openSite()];
     const bounds = { by: "_uid", fields: ["plan", "city"], origins: [site] };

@@ -7,7 +7,7 @@ import { join } from "../metrics/recorder-fixture.js";
 import { commitOf } from "../support/commits.js";
 import { temporaryStores } from "../support/stores.js";
 
-describe("what others ask of the catalogue", () => {
+describe("the catalogue", () => {
   let stores: Stores;
   let audiences: AudienceCounts;
   beforeEach(async () => {
@@ -20,7 +20,7 @@ describe("what others ask of the catalogue", () => {
   const register = (ids: readonly string[]) =>
     stores.entities.commit(commitOf([], { segments: ids.map((id) => ({ id, table: "user" })) }));
 
-  it("names the segments that the catalogue knows", async () => {
+  it("returns the names of its segments", async () => {
     await register(["a"]);
     await stores.catalogue.putSegment({ id: "b", name: "Bee", table: "company" });
     expect([...(await segmentNames(stores.catalogue).names(["b", "a", "c"]))].sort()).to.deep.equal([
@@ -29,12 +29,12 @@ describe("what others ask of the catalogue", () => {
     ]);
   });
 
-  it("returns the first ids in order", async () => {
+  it("returns the first ids of its segments in order", async () => {
     await register(["c", "a", "d", "b"]);
     expect(await firstSegmentIds(stores.catalogue, 3)).to.deep.equal(["a", "b", "c"]);
   });
 
-  it("counts the members of more segments than one page holds", async () => {
+  it("counts the members of more segments than one page contains", async () => {
     const ids = Array.from({ length: 2_345 }, (_, index) => `s${String(index).padStart(4, "0")}`);
     await register(ids);
     await join(stores, "s0007", ["a", "b"]);
@@ -50,7 +50,7 @@ describe("what others ask of the catalogue", () => {
     expect(await audiences.segmentSizes(new Set(["s0007"]))).to.deep.equal([{ id: "s0007", members: 2 }]);
   });
 
-  it("counts who could see an experience, and who of them did what it is for", async () => {
+  it("counts the audience of an experience, and its members who reached the goal", async () => {
     await register(["seen", "bought", "empty"]);
     await join(stores, "seen", ["a", "b", "c"]);
     await join(stores, "bought", ["c", "d"]);

@@ -4,8 +4,8 @@ import { listOrdersContract } from "../contracts/list-orders.contract.js";
 
 listOrdersContract("in memory", async () => ({ orders: listOrders(), close: async () => {} }));
 
-describe("orders of lists in memory", () => {
-  it("remove the oldest orders where there is no room for all of them", async () => {
+describe("the orders of lists in memory", () => {
+  it("are removed, oldest first, if there is no room for all of them", async () => {
     const orders = listOrders();
     const of = (n: number) => Array.from({ length: 10_000 }, (_, i) => `${n} ${"x".repeat(240)}${i}`);
     const first = await orders.keep(of(0));

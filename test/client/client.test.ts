@@ -28,7 +28,7 @@ describe("the client", () => {
     client = createClient({ url: `${service.url}/`, key: service.key });
   });
 
-  it("writes points and reads series back, all by one request, each in its place", async () => {
+  it("writes points, and reads several series with one request, each in its place", async () => {
     const at = (id: string, value: number) =>
       ({ dimension: "stream", dimension_id: id, dimension_type: "size", ts: now - 4 * hour, value }) as const;
     expect(await client.writePoints([at("web", 3), at("app", 4)])).to.deep.equal({ point_count: 2 });
@@ -146,7 +146,7 @@ describe("the client", () => {
   });
 });
 
-describe("the client and a service that cannot answer", () => {
+describe("the client of a service that fails", () => {
   let server: Server;
   let url: string;
   let asked: number;
@@ -176,7 +176,7 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(4);
   });
 
-  it("gives up after as many tries as it may, or when it would have to wait for longer than it may", async () => {
+  it("gives up after its maximum of tries, or if it would have to wait longer than its maximum", async () => {
     answer = busy;
     const error = await errorOf(createClient({ url, tries: 3 }).metrics([]));
     expect(error).to.be.instanceOf(ApiError).that.includes({ status: 503, retryAfterMs: 0 });
@@ -201,7 +201,7 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(3);
   });
 
-  it("A signal of thousands of calls collects no listeners, of which Node would warn", async () => {
+  it("leaves no listeners on a signal of thousands of calls", async () => {
     answer = ready;
     const warnings: string[] = [];
     const warn = ({ message }: Error) => warnings.push(message);
@@ -213,7 +213,7 @@ describe("the client and a service that cannot answer", () => {
     expect(warnings).to.deep.equal([]);
   }).timeout(60_000);
 
-  it("asks again when the response breaks off in the middle", async () => {
+  it("repeats a request whose response is cut off", async () => {
     answer = (request, response) => {
       if (asked > 1) return ready(request, response);
       response.writeHead(200, { "content-length": "100" }).write('{"status":200,', () => request.socket.destroy());
@@ -222,7 +222,7 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(2);
   });
 
-  it("rejects deletions whose last line does not come, and with the error in the last line", async () => {
+  it("rejects deletions without a last line, or with the error of the last line", async () => {
     answer = (_, response) => response.end('{"request_id":"a","completed":false}\n');
     expect(await errorOf(createClient({ url }).deleteLines("{}", "key"))).to.be.instanceOf(NotReached);
     answer = (_, response) =>
@@ -230,7 +230,7 @@ describe("the client and a service that cannot answer", () => {
     expect(await errorOf(createClient({ url }).deleteLines("{}", "key"))).to.include({ status: 422, message: "No" });
   });
 
-  it("rejects an export whose last line does not come", async () => {
+  it("rejects an export without a last line", async () => {
     for (const text of ['{"type":"profile"}\n', '{"type":"profile"}\n{"type":"message"}\n', ""]) {
       answer = (_, response) => response.end(text);
       const lines: unknown[] = [];
@@ -252,7 +252,7 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(1);
   });
 
-  it("does not ask again what was refused", async () => {
+  it("does not repeat a refused request", async () => {
     for (const status of [400, 409]) {
       asked = 0;
       answer = (_, response) =>
@@ -262,20 +262,20 @@ describe("the client and a service that cannot answer", () => {
     }
   });
 
-  it("names the request of an error by its X-Request-Id, and by undefined when a response has none", async () => {
+  it("has the X-Request-Id of the response in its errors, or undefined", async () => {
     answer = (_, response) => response.writeHead(400, { "x-request-id": "r-1" }).end("{}");
     expect(await errorOf(createClient({ url }).metrics([]))).to.include({ requestId: "r-1" });
     answer = (_, response) => response.writeHead(502).end("<html></html>");
     expect(await errorOf(createClient({ url }).metrics([]))).to.include({ status: 502, requestId: undefined });
   });
 
-  it("reports that the service was not reached, with the cause", async () => {
+  it("reports that the service is unreachable, with the cause", async () => {
     answer = (request) => request.socket.destroy();
     const error = await errorOf(createClient({ url, tries: 1 }).metrics([]));
     expect(error).to.be.instanceOf(NotReached).that.has.property("cause");
   });
 
-  it("rejects at once, and sends nothing, with a key that no header can carry; it does not repeat the key", async () => {
+  it("rejects a key that no header can carry, without sending or repeating it", async () => {
     answer = ready;
     for (const key of ["em_…", "em_a\nsecret"]) {
       const error = await errorOf(createClient({ url, key }).metrics([]));
@@ -285,7 +285,7 @@ describe("the client and a service that cannot answer", () => {
     expect(asked).to.equal(0);
   });
 
-  it("reports a truncated response of lines, also in the middle of a line, and repeats nothing of it", async () => {
+  it("reports a truncated response of lines without quoting it", async () => {
     answer = (_, response) => response.end('{"type":"profile"}\n{"type":"message","body":{"city":"Lon');
     const readAll = async () => {
       for await (const line of createClient({ url }).exportEntity("user", "_uid", "x"))
@@ -296,7 +296,7 @@ describe("the client and a service that cannot answer", () => {
     expect(String((error as Error).stack)).to.not.contain("Lon");
   });
 
-  it("returns a response of /ready that is 503 at once, and continues a list after the given id", async () => {
+  it("returns a 503 of /ready at once, and continues a list after the given id", async () => {
     const data = { ready: false, degraded: true, stores: [] };
     answer = (_, response) => response.writeHead(503, { "retry-after": "5" }).end(JSON.stringify({ data, errors: [] }));
     expect(await createClient({ url }).ready()).to.deep.equal(data);

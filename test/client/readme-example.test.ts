@@ -8,7 +8,7 @@ import { startReal } from "../support/real-service.js";
 import { adminKey } from "../support/service.js";
 import { root } from "../support/source-tree.js";
 
-describe("The example of the client in docs/write-metrics.md", function () {
+describe("the example of the client in docs/write-metrics.md", function () {
   this.timeout(120_000);
   let dir: string;
   beforeEach(() => {
@@ -19,7 +19,7 @@ describe("The example of the client in docs/write-metrics.md", function () {
   const run = (...args: string[]) =>
     spawnSync(process.execPath, args, { cwd: dir, encoding: "utf8", env: { ...process.env, KEY: adminKey } });
 
-  it("is checked by the compiler in a project of its own, and runs", async () => {
+  it("compiles in a project of its own, and runs", async () => {
     const [, example = ""] = /```ts client\n([\s\S]*?)```/.exec(pageText("docs/write-metrics.md")) ?? [];
     const service = await startReal(join(dir, "data"));
     try {

@@ -41,7 +41,7 @@ describe("npm run backup", function () {
       json: { email: `person-${index}@example.com`, city: "Oslo" },
     });
 
-  it("copies what was acknowledged before it began, while the service is written to, and the copy serves", async () => {
+  it("copies all writes acknowledged before it began, during other writes, to a folder that can be served", async () => {
     for (let index = 0; index < 20; index += 1) expect((await collect(index)).status).to.equal(200);
     await writePoints(service, [pointOf("segment", "s", 7, Date.now())]);
 
@@ -67,7 +67,7 @@ describe("npm run backup", function () {
     await restored.stop();
   });
 
-  it("puts the ledger into a folder of its own with --ledger, and replaces earlier copies", async () => {
+  it("copies the ledger to the folder of --ledger, and replaces earlier copies", async () => {
     for (let run = 0; run < 2; run += 1) {
       expect((await backUp(join(copies, "data"), "--ledger", join(copies, "ledger"))).code).to.equal(0);
     }
@@ -75,7 +75,7 @@ describe("npm run backup", function () {
     expect(readdirSync(join(copies, "ledger"))).to.deep.equal(["ledger.db"]);
   });
 
-  it("does not bring back an entity that was erased after the copy was made, restored as docs/backup.md describes", async () => {
+  it("does not bring back an entity erased after the copy, if it is restored as docs/backup.md describes", async () => {
     const folder = temporaryFolder();
     const { dir } = folder;
     let real = await startReal(dir);
@@ -102,7 +102,7 @@ describe("npm run backup", function () {
     }
   });
 
-  it("refuses folders that lead to the live files through links, and leaves the live files in their place", async () => {
+  it("refuses folders that are links to the live files, and leaves the live files unchanged", async () => {
     await collect(1);
     const data = service.dir;
     const files = ["entities.db", "ledger.db", "metrics.db"];
@@ -163,7 +163,7 @@ describe("npm run backup", function () {
     });
   }
 
-  it("replaces what a backup that was killed has left", async () => {
+  it("replaces the files of a killed backup", async () => {
     await stopWithLargeLedger();
     await runToEnd("backup", [copies], { DATA_DIR: service.dir, FAILPOINT: "copied-pages" });
     expect(readdirSync(copies)).to.include("ledger.db.partial");
@@ -182,7 +182,7 @@ describe("npm run backup", function () {
     );
   });
 
-  it("leaves no part of a copy that failed", async () => {
+  it("leaves no part of a failed copy", async () => {
     await service.stop({ keep: true });
     mkdirSync(join(copies, "ledger.db"));
     mkdirSync(join(copies, "ledger.db", "in-the-way"));

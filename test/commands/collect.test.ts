@@ -31,7 +31,7 @@ describe("collect", function () {
   const lines = (name: string, count: number) =>
     Array.from({ length: count }, (_, i) => `{"_uid":"${name}-${i % 70}","t":"2024-06-01","n":${i}}\n`).join("");
 
-  it("sends the lines of a file, and counts them once however often it is run", async () => {
+  it("sends the lines of a file, and counts them once however often it runs", async () => {
     const path = file("lines.ndjson", lines("l", 1234));
     for (let times = 0; times < 2; times += 1) {
       const result = await collect(path, "--stream", "lines", "--timestamp-field", "t");
@@ -47,7 +47,7 @@ describe("collect", function () {
     expect(await counted("equal")).to.equal(250);
   });
 
-  it("ends its work when stderr takes nothing any more", async () => {
+  it("completes its work when stderr is closed", async () => {
     const path = file("deaf.ndjson", `no JSON\n${lines("deaf", 10)}`);
     const { child, ended, out } = startCommand("collect", [path, "--stream", "deaf", "--url", service.url]);
     child.stderr?.destroy();
@@ -55,7 +55,7 @@ describe("collect", function () {
     expect(out()).to.equal("10 messages collected, 1 rejected\n");
   });
 
-  it("sends the elements of an array, from gzip too, to a table", async () => {
+  it("sends the elements of a JSON array, also from gzip, to a table", async () => {
     const messages = [
       { account_id: "a1", note: 'a,]}"\\' },
       { account_id: "a2", list: [1, [2]], o: { k: "[" } },
@@ -67,7 +67,7 @@ describe("collect", function () {
     expect(await read("a2", "account")).to.deep.include({ list: [1, [2]], o: { k: "[" } });
   });
 
-  it("names the first 20 rejections by their line, all of them in a file, sends the rest and ends with 3", async () => {
+  it("prints the first 20 rejections by line, stores all in a file, sends the other lines, and ends with 3", async () => {
     const bad = `${lines("g", 150)}\n{"x":1}\nnot json\n${"{}\n".repeat(120)}{"_uid":"last","email":7.5}\n{"_uid":"last"}`;
     const path = file("bad.ndjson", bad);
     const rejects = at("rejects.ndjson");
@@ -90,7 +90,7 @@ describe("collect", function () {
   const csv =
     '\ufeff_uid,"full name",note,t\r\nv1,"Ann ""A."" Lee",,2024-06-01\r\n\r\nv2,,"two\n\nlines, and more",2024-06-01\r\n';
 
-  it("sends the rows of CSV: a header of attribute names, strings, an empty cell absent", async () => {
+  it("sends rows of CSV with attribute names in the header, and no attribute for an empty cell", async () => {
     for (const [path, ...args] of [
       [file("people.csv", csv)],
       [file("people.CSV.gz", gzipSync(csv))],
@@ -105,13 +105,13 @@ describe("collect", function () {
     expect(await read("v2")).to.deep.equal({ _uid: "v2", note: "two\n\nlines, and more", ...common });
   });
 
-  it("keeps a cell a string, whatever it looks like", async () => {
+  it("sends every CSV cell as a string", async () => {
     const path = file("strings.csv", "_uid,n,flag\n007,1.50,true\n");
     expect(await collect(path, "--stream", "rows")).to.include({ code: 0 });
     expect(await read("007")).to.include({ _uid: "007", n: "1.50", flag: "true" });
   });
 
-  it("names the rejected rows of CSV by the line on which they begin", async () => {
+  it("reports rejected rows of CSV by their first line", async () => {
     const rows = '_uid,n\nw1,1\nw2\nw3,"a\nb"\n,5\nw4,1,2\nw5,6\nw6,"x\n';
     const rejects = at("rows.ndjson");
     const result = await collect(file("bad.csv", rows), "--stream", "bad", "--rejects", rejects);
@@ -132,14 +132,14 @@ describe("collect", function () {
     expect(result, result.err).to.include({ code: 0, out: "1 message collected\n" });
   });
 
-  it("names the rejections of an array by the line on which they begin", async () => {
+  it("reports rejected elements of an array by their first line", async () => {
     const path = file("bad.json", '[\n{"_uid":"z1"},\n\n{"a":\n1}, {"_uid":},\n{"_uid":"z2"}\n]\n');
     const result = await collect(path, "--stream", "bad");
     expect(result).to.include({ code: 3, out: "2 messages collected, 2 rejected\n" });
     expect([...result.err.matchAll(/json:(\d+): rejected/g)].map(([, line]) => line)).to.deep.equal(["4", "5"]);
   });
 
-  it("reports where it was stopped, and continues from there when it runs again", async () => {
+  it("reports where it was stopped, and counts each line once when it runs again", async () => {
     const path = file("long.ndjson", lines("s", 6_000));
     const args = [path, "--stream", "stopped", "--timestamp-field", "t"];
     const child = startCommand("collect", ["--url", service.url, ...args]);
@@ -187,13 +187,13 @@ describe("the elements of an array", () => {
     ["json", '[{"_uid":"c"}] {}', /is not one complete JSON array/],
     ["json", '[{"_uid":"c"},,{"_uid":"d"}]', /is not one complete JSON array/],
   ] as const) {
-    it(`The file ${JSON.stringify(content)} in ${format} is refused`, async () => {
+    it(`are refused in the file ${JSON.stringify(content)} as ${format}`, async () => {
       const reason = await elements(content, format).then(String, (error: Error) => error.message);
       expect(reason).to.match(message);
     });
   }
 
-  it("are lines of JSON with the values of the array, behind a byte order mark too", async () => {
+  it("become lines of JSON with the same values, also after a byte order mark", async () => {
     const values = [1, 'a\\"],[', { k: [1, { l: "}" }] }, [], "", null, "\u{1f600}", true];
     const text = `\ufeff\n[ ${values.map((value) => JSON.stringify(value, null, 1)).join(" ,\r\n")} ]\n`;
     const found = await elements(text);
@@ -201,13 +201,13 @@ describe("the elements of an array", () => {
     expect(found.map((element) => element.number)).to.deep.equal([2, 3, 4, 12, 13, 14, 15, 16]);
   });
 
-  it("with a line break in a string stay invalid, those with one next to a string stay valid", async () => {
+  it("stay invalid with a line break in a string, and valid with one next to a string", async () => {
     const [wrong, right] = await elements('[{"_uid":"a\nb"},{"_uid":\r\n"c"}]');
     expect(() => JSON.parse(wrong?.text ?? "")).to.throw();
     expect(JSON.parse(right?.text ?? "")).to.deep.equal({ _uid: "c" });
   });
 
-  it("are issues, and not kept, where they are longer than a line may be", async () => {
+  it("are rejected, and not buffered, if they are longer than a line may be", async () => {
     expect(await elements(`[1,\n{"a":"${"x".repeat(1_048_576)}"},\n2]`)).to.deep.equal([
       { number: 1, text: "1" },
       { number: 2, text: "", issue: "too_long" },
@@ -215,7 +215,7 @@ describe("the elements of an array", () => {
     ]);
   });
 
-  it("are refused with the words to write NDJSON where the array has more than 16 MiB", async () => {
+  it("are refused with the hint to write NDJSON if the array has more than 16 MiB", async () => {
     const most = 16 * 1024 * 1024;
     expect(await elements(`[1${" ".repeat(most - 3)}]`)).to.have.length(1);
     const failure = await elements(`[1${" ".repeat(most - 2)}]`).catch((error: Error) => error.message);

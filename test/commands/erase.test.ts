@@ -65,7 +65,7 @@ describe("erase", function () {
     ["array.json", `[\n${items[0]},\n${items[1]}, ${items[2]}\n]`, [], [2, 3, 3]],
   ];
   for (const [index, [name, content, args, lines]] of forms.entries()) {
-    it(`The persons of ${name} are erased, and their lines and request ids are on stdout`, async () => {
+    it(`erases the people of ${name}, and prints their lines and request ids`, async () => {
       // Equal files would be one request.
       const domain = `x${index}`;
       const people = ["a", "b", "c"].map((who) => `${who}@${domain}`);
@@ -81,7 +81,7 @@ describe("erase", function () {
     });
   }
 
-  it("A table of identities without one is an option", async () => {
+  it("has an option for the table of identities without one", async () => {
     const accounts = ["a-1", "a-2"].map((account_id) => ({ account_id }));
     const headers = { "content-type": "application/json" };
     const collected = await service.fetch("/collect/json/web?table=account", {
@@ -98,7 +98,7 @@ describe("erase", function () {
     expect(await Promise.all(statuses)).to.deep.equal([404, 200]);
   });
 
-  it("stdin is read as a file is", async () => {
+  it("reads stdin like a file", async () => {
     await collectThrough(service, [{ email: "stdin@x" }]);
     const args = [...runs("commands/erase"), "-", "--url", service.url, "--wait"];
     const env = { ...process.env, ENTITY_METRICS_KEY: adminKey };
@@ -110,7 +110,7 @@ describe("erase", function () {
     expect(await statusOfProfile(service, "email/stdin@x")).to.equal(404);
   });
 
-  it("A file with many chunks has the same request ids in each run, and equal lines have their own", async () => {
+  it("prints the same request ids for a large file in each run, and different ones for equal lines", async () => {
     const path = file("many.txt", `${linesOf("many", 2_500)}many-1\n`);
     const before = await deletions();
     const runs = [await erase(path, "--field", "_uid"), await erase(path, "--field", "_uid")];
@@ -122,7 +122,7 @@ describe("erase", function () {
     expect((await deletions()) - before).to.equal(2_501);
   });
 
-  it("A file that has changed, if only by a blank line, is a new request", async () => {
+  it("requests new deletions for a file that has changed, even by a blank line", async () => {
     const [first, second] = [
       await erase(file("one.csv", "email\nz@x\n")),
       await erase(file("one.csv", "\nemail\nz@x\n")),
@@ -131,7 +131,7 @@ describe("erase", function () {
     expect(id).to.match(REQUEST_ID).and.not.equal(other);
   });
 
-  it("Rejected lines are named on stderr, the first 20 of them, and all in a file; the others are accepted", async () => {
+  it("prints the first 20 rejections by line, stores all in a file, and requests the other deletions", async () => {
     const rows = `table,field,value\nuser,email,a@x\nuser,email\nuser,name,Ann\nno,email,b@x\n${",email,null\n".repeat(20)},_uid,b\n`;
     const rejects = at("rejects.ndjson");
     const { code, out, err } = await erase(file("bad.csv", rows), "--rejects", rejects);
@@ -151,7 +151,7 @@ describe("erase", function () {
     ]);
   });
 
-  it("A row without an identity and a line that is not JSON are rejected", async () => {
+  it("rejects a row without an identity and a line that is not JSON", async () => {
     const columns = await erase(file("empty-cells.csv", "email,_uid,name\n,,Ann\n,u,\n"));
     expect(columns.code, columns.err).to.equal(3);
     expect(acceptedIn(columns.out).map(([line]) => line)).to.deep.equal([3]);
@@ -163,7 +163,7 @@ describe("erase", function () {
     expect(json.err).to.match(/bad\.ndjson:1: rejected: The line is not JSON/);
   });
 
-  it("--wait ends when every deletion is completed, whether its person is known or not", async () => {
+  it("ends with --wait when every deletion is completed, for known and unknown people", async () => {
     await collectThrough(service, [{ email: "wait@x" }]);
     const { code, out, err } = await erase(file("wait.csv", "email\nwait@x\nunknown@x\n"), "--wait");
     expect(code, err).to.equal(0);
@@ -174,7 +174,7 @@ describe("erase", function () {
     }
   });
 
-  it("--receipts stores the receipt of each deletion in a new folder; the receipt command and others verify it", async () => {
+  it("stores with --receipts each receipt in a new folder, where the receipt command and others verify it", async () => {
     await collectThrough(service, [{ email: "receipt@x" }]);
     const folder = at("receipts", "of-today");
     const args = [file("receipts.csv", "email,_uid\nreceipt@x,\n,stranger\nbad\n"), "--receipts", folder];
@@ -194,7 +194,7 @@ describe("erase", function () {
     expect(await erase(...args)).to.deep.include({ code: 3, out });
   });
 
-  it("An interrupted run reports where it stopped, and another run returns the same request ids", async () => {
+  it("reports where it was interrupted, and prints the same request ids in another run", async () => {
     const args = [file("stopped.txt", linesOf("stopped", 6_000)), "--field", "_uid"];
     const { child, ended, out, err } = startCommand("erase", ["--url", service.url, ...args]);
     await until("some are accepted", () => out() !== "");
@@ -215,7 +215,7 @@ describe("erase", function () {
     ["collect", "--stream", "web"],
     ["ingest", "--dimension", "stream"],
   ] as const) {
-    it(`An interrupted ${name} does not wait for the rest of stdin`, async () => {
+    it(`ends like other commands at SIGINT without the rest of stdin: ${name}`, async () => {
       const env = { ...process.env, ENTITY_METRICS_KEY: adminKey, ENTITY_METRICS_URL: service.url };
       const child = spawn(process.execPath, [...runs(`commands/${name}`), "-", ...args], { cwd: root, env });
       const exit = once(child, "exit");
@@ -232,7 +232,7 @@ describe("erase", function () {
     });
   }
 
-  it("A run ends when stdout is closed, and reports where", async () => {
+  it("ends when stdout is closed, and reports where", async () => {
     const args = [file("closed.txt", linesOf("closed", 5_000)), "--field", "_uid"];
     const { child, ended, err } = startCommand("erase", ["--url", service.url, ...args]);
     child.stdout?.destroy();
@@ -259,7 +259,7 @@ describe("erase", function () {
     ["receipts in a file", () => [good(), "--receipts", good()], 1, /good\.csv cannot be made \(EEXIST\)$/m],
   ];
   for (const [name, args, code, message] of wrong) {
-    it(`A run with ${name} ends with ${code}, a message, and no output`, async () => {
+    it(`ends with ${code}, a message and no output for ${name}`, async () => {
       const result = await runToEnd("erase", ["--url", service.url, ...args()]);
       expect({ code: result.code, out: result.out }, result.err).to.deep.equal({ code, out: "" });
       expect(result.err)
@@ -268,7 +268,7 @@ describe("erase", function () {
     });
   }
 
-  it("A key without the scope is refused before anything is accepted", async () => {
+  it("refuses a key without the scope before any deletion is accepted", async () => {
     const { key } = await newKey(service, ["entity:read"]);
     const before = await deletions();
     const { code, err } = await runToEnd("erase", [good(), "--url", service.url], { ENTITY_METRICS_KEY: key });
@@ -278,11 +278,11 @@ describe("erase", function () {
   });
 });
 
-describe("erase and a service with trouble", function () {
+describe("erase on a service with problems", function () {
   this.timeout(120_000);
   const { file } = folderOfSuite();
 
-  it("A service that is killed in the middle and starts again accepts each deletion once", async () => {
+  it("requests each deletion once if the service is killed and starts again", async () => {
     const folder = temporaryFolder();
     const PORT = String(await freePort());
     let child = await startReal(folder.dir, { PORT });
@@ -305,7 +305,7 @@ describe("erase and a service with trouble", function () {
     }
   });
 
-  it("P7: No identity of the file is on stdout, stderr or in the log of the service", async () => {
+  it("writes no identity of the file to stdout, stderr or the log of the service (P7)", async () => {
     const folder = temporaryFolder();
     const child = await startReal(folder.dir, { LOG_LEVEL: "debug" });
     try {
@@ -338,7 +338,7 @@ describe("erase and a service with trouble", function () {
     }
   });
 
-  it("A wait that is interrupted reports how many are completed, and another run waits for the rest", async () => {
+  it("reports how many deletions are completed when it is interrupted, and waits for the rest in another run", async () => {
     const remote = await remoteSystem();
     remote.trouble = "status";
     const service = await startService({ deletions: { targets: [{ name: "crm", url: remote.url, token: "t" }] } });

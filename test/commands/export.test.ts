@@ -42,7 +42,7 @@ describe("the export command", function () {
     expect(JSON.parse(out.split("\n")[0] ?? "").attributes.city.value).to.equal("Oslo");
   });
 
-  it("takes the identity from stdin, and writes a file that its owner alone may read", async () => {
+  it("reads the identity from stdin, and writes a file that only its owner may read", async () => {
     const file = at("ada.ndjson");
     const args = ["--import", "tsx", "src/commands/export.ts", ...of(), "--out", file, "--url", service.url];
     const env = { ...process.env, ENTITY_METRICS_KEY: adminKey };
@@ -53,7 +53,7 @@ describe("the export command", function () {
     expect(statSync(file).mode & 0o777).to.equal(0o600);
   });
 
-  it("fails and leaves no file when the last line does not come", async () => {
+  it("fails and leaves no file if the last line is missing", async () => {
     const server = createServer((request, response) => {
       request.resume();
       response.end('{"type":"profile"}\n');
@@ -69,7 +69,7 @@ describe("the export command", function () {
     expect(readdirSync(at()).filter((name) => name.startsWith("cut"))).to.deep.equal([]);
   });
 
-  it("replaces nothing that is no file", async () => {
+  it("replaces only regular files", async () => {
     const out = at("folder");
     mkdirSync(out);
     const { code, err } = await runToEnd("export", [...of("ada@example.com"), "--out", out, "--url", service.url]);

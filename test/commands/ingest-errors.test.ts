@@ -15,7 +15,7 @@ describe("ingest, when the service fails or rejects points", function () {
   const csv = () => file("points.csv", "ts,value\n2024-06-01,1\n2024-06-01 01:00:00,2\n");
   const args = (url: string, path = csv()) => [path, "--dimension", "stream", "--dimension-id", "orders", "--url", url];
 
-  it("waits as long as a busy service asks for, and tries again", async () => {
+  it("waits as long as a busy service requests, and retries", async () => {
     const busy = await scripted([{ status: 503, retryAfter: "1" }, { status: 429, retryAfter: "1" }, { status: 200 }]);
     const began = performance.now();
     const result = await runToEnd("ingest", args(busy.url));
@@ -27,7 +27,7 @@ describe("ingest, when the service fails or rejects points", function () {
     expect(busy.bodies).to.have.length(3);
   });
 
-  it("tries again when the connection breaks", async () => {
+  it("retries when the connection breaks", async () => {
     const broken = await scripted([{ status: 0 }, { status: 200 }]);
     const result = await runToEnd("ingest", args(broken.url));
     broken.server.close();
@@ -35,7 +35,7 @@ describe("ingest, when the service fails or rejects points", function () {
     expect(broken.bodies).to.have.length(2);
   });
 
-  it("ends with a message when a retry cannot help", async () => {
+  it("ends with a message if a retry cannot help", async () => {
     for (const [status, words] of [
       [500, "answered 500"],
       [403, "answered 403"],
@@ -51,7 +51,7 @@ describe("ingest, when the service fails or rejects points", function () {
     }
   });
 
-  it("names the line of each point that the service no longer keeps, and writes the others", async () => {
+  it("reports the line of each point older than the retention, and writes the others", async () => {
     const service = await startService({ metrics: { retention: "30d" } });
     const recent = new Date(Date.now() - 2 * HOUR).toISOString();
     const old = Array.from({ length: 500 }, (_, hour) => new Date(Date.UTC(2020, 0, 1) + hour * HOUR).toISOString());
@@ -67,7 +67,7 @@ describe("ingest, when the service fails or rejects points", function () {
     expect(result.err).not.to.contain("old.csv:502:");
   });
 
-  it("sends smaller requests to a service that takes fewer points in one", async () => {
+  it("sends smaller requests to a service that accepts fewer points in one", async () => {
     const service = await startService({ limits: { batch_points: 100 } });
     const lines = Array.from({ length: 1000 }, (_, hour) => `${Date.UTC(2024, 0, 1) + hour * HOUR},1`);
     const path = file("many.csv", `ts,value\n${lines.join("\n")}\n`);

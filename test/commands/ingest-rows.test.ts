@@ -15,7 +15,7 @@ describe("rows of CSV", () => {
     ["stream,dimension_id=a value=1", false],
     ['{"ts":1,"value":2}', false],
   ] as const) {
-    it(`${known ? "knows" : "does not take"} ${JSON.stringify(header)} for a header`, () => {
+    it(`${known ? "accept" : "refuse"} ${JSON.stringify(header)} as a header`, () => {
       const rows = csvRows(header, { dimension: "stream", dimensionId: "a" });
       expect(typeof rows !== "string").to.equal(known);
     });
@@ -36,7 +36,7 @@ describe("rows of CSV", () => {
   ];
 
   for (const [text, id, type, value] of rows) {
-    it(`reads ${text}`, () => {
+    it(`are read from ${text}`, () => {
       const row = { dimension: "stream", dimension_id: id, dimension_type: type, value, ms: JUNE };
       expect(read(text)).to.deep.equal(row);
     });
@@ -53,12 +53,12 @@ describe("rows of CSV", () => {
     'stream,"a,size,2024-06-01,1,x',
     'stream,"a"b,size,2024-06-01,1,x',
   ]) {
-    it(`finds an issue in ${text}`, () => {
+    it(`are rejected if they are ${text}`, () => {
       expect(read(text)).to.have.keys("code", "message");
     });
   }
 
-  it("lets options win over columns", () => {
+  it("have the values of options rather than of columns", () => {
     const defaults = { dimension: "segment", dimensionId: "s", dimensionType: "size" };
     const reader = csvRows(header, defaults) as RowReader<CsvRecord["cells"]>;
     const row: Row = { dimension: "", dimension_id: "", dimension_type: "", value: 0, ms: 0 };
@@ -66,7 +66,7 @@ describe("rows of CSV", () => {
     expect(row).to.include({ dimension: "segment", dimension_id: "s", dimension_type: "size" });
   });
 
-  it("names the missing option", () => {
+  it("need an option that is named if it is missing", () => {
     expect(csvRows("ts,value", nothingNamed)).to.contain("--dimension");
     expect(csvRows("ts,value", { ...nothingNamed, dimension: "stream" })).to.contain("--dimension-id");
   });

@@ -30,9 +30,9 @@ describe("ingest", function () {
     expect(days).to.deep.equal(dailySums(path));
   }
 
-  it("writes a real file so that its daily sums come out", () => daysEqual(fixture, "taxi"));
+  it("writes a real file with its daily sums", () => daysEqual(fixture, "taxi"));
 
-  it("writes it twice and counts it once", () => daysEqual(fixture, "taxi"));
+  it("counts a file once that it writes twice", () => daysEqual(fixture, "taxi"));
 
   it("writes a file with its lines in any order", async () => {
     const [header, ...lines] = readFileSync(fixture, "utf8").trim().split("\n");
@@ -40,21 +40,21 @@ describe("ingest", function () {
     await daysEqual(file("shuffled.csv", [header, ...shuffled.map(({ line }) => line)].join("\r\n")), "shuffled");
   });
 
-  it("keeps the last value by time of a slot of a size, whatever the order of lines", async () => {
+  it("stores the last value of a slot by time, whatever the order of lines", async () => {
     const lines = ["time,value", "2024-06-01T00:50:00Z,3", "2024-06-01 00:10:00,1", "2024-06-01T00:20:00+00:00,2"];
     const path = file("last.csv", lines.join("\n"));
     expect(await ingest(path, "--dimension", "experience", "--dimension-id", "last")).to.include({ code: 0 });
     expect(await values("last", "experience")).to.deep.equal([3]);
   });
 
-  it("aggregates a slot by the aggregation of the option", async () => {
+  it("aggregates a slot as --aggregation requests", async () => {
     const path = file("fold.csv", "ts,value\n1717200000,1\n1717200001000,3\n1717200002,2\n");
     const args = ["--dimension", "stream", "--dimension-id", "highest", "--aggregation", "max"];
     expect(await ingest(path, ...args)).to.include({ code: 0 });
     expect(await values("highest")).to.deep.equal([3]);
   });
 
-  it("takes lines of JSON, line protocol, CSV with columns for the names, and gzip, in one run", async () => {
+  it("accepts JSON, line protocol, CSV with columns for the names, and gzip in one run", async () => {
     const ts = Date.parse("2024-06-01");
     const json = { dimension: "stream", dimension_id: "mixed", dimension_type: "size", value: 1, ts };
     const result = await ingest(
@@ -66,7 +66,7 @@ describe("ingest", function () {
     expect(await values("mixed")).to.deep.equal([111, 1]);
   });
 
-  it("writes the rest, names each line that it rejects, and ends with 3", async () => {
+  it("reports each rejected line, writes the others, and ends with 3", async () => {
     const rows = [
       "2024-06-01 00:00:00,1",
       "yesterday,1",
@@ -91,7 +91,7 @@ describe("ingest", function () {
     expect(await values("rest")).to.deep.equal([1, 2]);
   });
 
-  it("names the file of a rejection where several were read", async () => {
+  it("names the file of a rejection if there are several files", async () => {
     const rejects = at("rejects.ndjson");
     const [good, bad] = [file("good.csv", "ts,value\n2024-06-01,1\n"), file("half.csv", "ts,value\nnever,1\n")];
     const result = await ingest(good, bad, "--dimension", "stream", "--dimension-id", "two", "--rejects", rejects);
@@ -100,7 +100,7 @@ describe("ingest", function () {
     expect(rejectionsIn(rejects)[0]).to.include({ file: bad, line: 2, code: "invalid_time" });
   });
 
-  it("refuses to write its rejections over a file that it reads", async () => {
+  it("refuses to write rejections to an input file", async () => {
     const path = file("kept.csv", "ts,value\n2024-06-01,1\n");
     const result = await ingest(path, "--dimension", "stream", "--dimension-id", "kept", "--rejects", path);
     expect(result.code).to.equal(2);
@@ -111,7 +111,7 @@ describe("ingest", function () {
     ["Timestamp;Value", "columns separated by semicolons"],
     ["amount", "one column"],
   ] as const) {
-    it(`names the columns that a file has to have, and the separator found, for the header ${JSON.stringify(header)}`, async () => {
+    it(`reports the required columns, and the separator found, for the header ${JSON.stringify(header)}`, async () => {
       const path = file("separated.csv", `${header}\n2024-06-01\n`);
       const result = await ingest(path, "--dimension", "stream", "--dimension-id", "separated");
       expect(result.code).to.equal(2);
@@ -124,7 +124,7 @@ describe("ingest", function () {
     });
   }
 
-  it("reads a file in the format that --format names, whatever its first line looks like", async () => {
+  it("reads a file in the format of --format, whatever its first line", async () => {
     const named = ["--dimension", "stream", "--dimension-id", "forced"];
     const garbled = file("garbled.lp", "no line protocol\nstream value=7 1717200000000000000\n");
     const lines = await ingest(garbled, ...named, "--format", "line-protocol");
@@ -155,7 +155,7 @@ describe("ingest", function () {
   ];
 
   for (const [name, args, code, says] of wrong) {
-    it(`ends with ${code} for ${name}, in a line`, async () => {
+    it(`ends with ${code} and one line for ${name}`, async () => {
       const result = await ingest(...args());
       expect(result.code).to.equal(code);
       expect(result.err)

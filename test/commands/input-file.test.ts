@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { fileChunks } from "../../src/commands/input-file.js";
 import { folderOfSuite } from "../support/files.js";
 
-describe("a file whose first byte comes alone, as it may from a pipe", () => {
+describe("a file whose first byte arrives alone, as from a pipe,", () => {
   const { at } = folderOfSuite();
 
   /** Reads `bytes` from a pipe; the rest is written after the first byte was read. */
@@ -29,11 +29,11 @@ describe("a file whose first byte comes alone, as it may from a pipe", () => {
     return Buffer.concat(chunks).toString();
   }
 
-  it("is inflated when it is gzip", async () => {
+  it("is inflated if it is gzip", async () => {
     expect(await readThroughPipe(at("a.gz"), gzipSync("a line\n"))).to.equal("a line\n");
   });
 
-  it("is read as it is otherwise", async () => {
+  it("is read unchanged if it is not gzip", async () => {
     expect(await readThroughPipe(at("a.json"), Buffer.from("a line\n"))).to.equal("a line\n");
   });
 });

@@ -71,7 +71,7 @@ describe("the bounds of a new key", () => {
   }
 
   for (const scope of ["entity:delete", "entity:export", "admin"] as const) {
-    it(`are refused with ${scope} where they concern data`, () => {
+    it(`are refused with ${scope} if they concern data`, () => {
       for (const options of [{ stream: "web" }, { fields: "plan" }, { by: "email" }]) {
         expect(() => read(options, ["entity:read", scope])).to.throw(UsageError, `cannot be combined with ${scope}`);
       }

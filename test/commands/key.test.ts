@@ -19,7 +19,7 @@ describe("the key command", () => {
     return response.status;
   };
 
-  it("makes a key, alone on stdout, that a running service takes; lists it; revokes it within five seconds", async () => {
+  it("prints only a new key, which a running service accepts, lists it, and revokes it within five seconds", async () => {
     const made = await run("create", "--scopes", "metric:read,metric:write", "--name", "dashboards");
     expect(made.code, made.err).to.equal(0);
     expect(made.out).to.match(/^em_[A-Za-z0-9]+_[A-Za-z0-9]{22,}\n$/);
@@ -63,7 +63,7 @@ describe("the key command", () => {
     expect(lastUse(unused)).to.equal("never");
   });
 
-  it("makes a key with bounds, and lists them with its state", async () => {
+  it("creates a key with bounds, and lists them with its state", async () => {
     const bounds = ["--stream", "web", "--fields", "plan, segments", "--by", "email", "--rate", "60"];
     const origins = ["--origins", "https://A.example:443,http://b.example:8080/"];
     const before = Date.now();
@@ -102,7 +102,7 @@ describe("the key command", () => {
 
   const idsListed = async () => (await run("list")).out.split("\n").map((line) => line.split("\t")[0]);
 
-  it("stores no new key that a closed stdout could not show, ends with 1, and reports it in a line", async () => {
+  it("stores no key that a closed stdout could not show, and ends with 1 and one line", async () => {
     const before = await idsListed();
     const { child, ended, err } = startCommand("key", ["create", "--scopes", "admin"], { DATA_DIR: service.dir });
     child.stdout?.destroy();
@@ -111,7 +111,7 @@ describe("the key command", () => {
     expect(await idsListed()).to.deep.equal(before);
   });
 
-  it("stores no new key that a full stdout could not show, ends with 1, and reports it in a line", async function () {
+  it("stores no key that a full stdout could not show, and ends with 1 and one line", async function () {
     if (!existsSync("/dev/full")) return this.skip();
     const before = await idsListed();
     const out = openSync("/dev/full", "w");
@@ -150,7 +150,7 @@ describe("the key command", () => {
   }
 
   for (const args of [["list"], ["create", "--scopes", "admin"], ["revoke", "nobody"]]) {
-    it(`does not make a folder to ${args[0]} in, and reports that there is none`, async () => {
+    it(`creates no folder for ${args[0]}, and reports that there is none`, async () => {
       const missing = join(service.dir, "not-there");
       const { code, out, err } = await runToEnd("key", args, { DATA_DIR: missing });
       expect({ code, out }).to.deep.equal({ code: 1, out: "" });

@@ -7,7 +7,7 @@ import {
   isEqual,
 } from "../../src/commands/migrate/comparison.js";
 
-describe("what npm run migrate compares", () => {
+describe("the comparison of npm run migrate", () => {
   const summaryOf = (...records: unknown[]) => {
     const checksum = new Checksum();
     for (const record of records) checksum.addRecord(record);
@@ -19,7 +19,7 @@ describe("what npm run migrate compares", () => {
     return checksum.summary;
   };
 
-  it("does not depend on the order of records, nor of the names in one", () => {
+  it("does not depend on the order of records or of names in a record", () => {
     expect(summaryOf({ id: "a", n: 1 }, { id: "b" })).to.deep.equal(summaryOf({ id: "b" }, { n: 1, id: "a" }));
     expect(canonical({ b: undefined, a: Uint8Array.of(1, 255) })).to.equal('{"a":"01ff"}');
   });
@@ -32,16 +32,16 @@ describe("what npm run migrate compares", () => {
     ["the order of a list", { list: ["a", "b"] }, { list: ["b", "a"] }],
   ];
   for (const [what, a, b] of differing) {
-    it(`sees that ${what} differs`, () => {
+    it(`finds a difference in ${what}`, () => {
       expect(summaryOf(a).checksum).to.not.equal(summaryOf(b).checksum);
     });
   }
 
-  it("sees a record that is there twice", () => {
+  it("finds a duplicate record", () => {
     expect(summaryOf({ id: "a" }, { id: "a" }).checksum).to.not.equal(summaryOf({ id: "a" }).checksum);
   });
 
-  it("takes all ways to write nothing, and both zeros, for one", () => {
+  it("treats all forms of NaN, and both zeros, as equal", () => {
     const otherNaN = new Float64Array(new BigUint64Array([0x7ff8_0000_0000_0001n]).buffer)[0] as number;
     expect(valuesOf(Number.NaN, 0, 1)).to.deep.equal(valuesOf(otherNaN, -0, 1));
     expect(valuesOf(Number.NaN, 0, 1).checksum).to.not.equal(valuesOf(0, Number.NaN, 1).checksum);

@@ -58,7 +58,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
       on.entities && on.metrics ? {} : { dir },
     );
 
-  it("copies everything: the same questions have the same answers on both sides", async () => {
+  it("copies all data: the same requests have the same responses on both sides", async () => {
     const { code, out, err } = await migrate();
     expect(code, err + out).to.equal(0);
     expect(out).to.match(/^entities +34 +34 +[0-9a-f]{32} +equal$/m);
@@ -87,7 +87,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect(again.status, "a new deletion").to.equal(200);
   });
 
-  it("P31: a notification that is pending in the folder is delivered by the service on servers", async () => {
+  it("copies pending notifications, which the service on servers delivers (P31)", async () => {
     const receiver = await webhookReceiver();
     try {
       receiver.failure = "answers 500";
@@ -115,7 +115,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     ["copied-records", 3],
     ["copied-records", 9],
   ] as const) {
-    it(`starts over after it was killed (${place}, ${after}), also when the folder was used in between`, async () => {
+    it(`starts again after it was killed (${place}, ${after}), also if the folder was used in between`, async () => {
       const killed = await migrate(undefined, { FAILPOINT: place, FAILPOINT_AFTER: String(after) });
       expect(killed.code).to.equal("SIGKILL");
       const early = await onTarget().catch((error: Error) => error.message);
@@ -137,7 +137,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     });
   }
 
-  it("keeps apart what clients wrote and what the recorder did", async () => {
+  it("copies the values of clients and of the recorder separately", async () => {
     expect((await migrate(["--from", dir, "--to", influxdbUrl(name)], { PEPPER: "" })).code).to.equal(0);
     const { service } = await onTarget({ metrics: true });
     const series = { dimension: segment, id: "recorded", type: "size" };
@@ -149,7 +149,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect(await saved("clients")).to.deep.equal([20]);
   });
 
-  it("moves the series alone", async () => {
+  it("copies only the series", async () => {
     const { code, out, err } = await migrate(["--from", dir, "--to", influxdbUrl(name)], { PEPPER: "" });
     expect(code, err + out).to.equal(0);
     expect(out).to.contain("Profiles and the ledger stay where they are");
@@ -160,7 +160,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect((await service.fetch("/api/entity/user/person-4")).status).to.equal(200);
   });
 
-  it("names the bucket as METRICS_URL does, a bare per cent sign too", async () => {
+  it("accepts a bucket whose name has a bare per cent sign", async () => {
     const url = `${influxdbUrl(name)}%`;
     try {
       const { code, out, err } = await migrate(["--from", dir, "--to", url], { PEPPER: "" });
@@ -180,7 +180,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect(Number(left) + Number(kept), "of three series, three weeks").to.be.within(3 * 3 * 144, 3 * 3 * 144 + 20);
   });
 
-  it("moves the profiles alone", async () => {
+  it("copies only the profiles", async () => {
     const { code, out, err } = await migrate(["--from", `sqlite:${dir}`, "--to", mongodbUrl(name)]);
     expect(code, err + out).to.equal(0);
     expect(out).to.not.contain("saved points");
@@ -202,7 +202,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect(err).to.contain("is running on");
   });
 
-  it("refuses a database that holds something, or is being filled from another folder", async () => {
+  it("refuses a database that contains data, or is being filled from another folder", async () => {
     const client = new MongoClient(mongodbUrl(name));
     await client.db(name).collection<{ _id: string }>("segments").insertOne({ _id: "mine" });
     const used = await migrate();
@@ -220,7 +220,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect(other.err).to.contain("is being filled from another folder");
   });
 
-  it("refuses a bucket that holds something", async () => {
+  it("refuses a bucket that contains points", async () => {
     const service = await onTarget({ metrics: true });
     const point = { dimension: "stream", dimension_id: "web", dimension_type: "size", value: 1, ts: Date.now() };
     expect((await service.fetch("/api/metric/points", { method: "POST", json: [point] })).status).to.equal(200);

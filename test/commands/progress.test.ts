@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Progress } from "../../src/commands/progress.js";
 
-describe("progress", () => {
+describe("the progress of a command", () => {
   let now: number;
   let written: string;
 
@@ -18,7 +18,7 @@ describe("progress", () => {
     return new Progress("reading", { unit: "point", total, now: () => now, out: { write, isTTY } });
   }
 
-  it("is a line every few seconds where there is no terminal", () => {
+  it("is a line every few seconds without a terminal", () => {
     const progress = start(false, 10_000);
     for (let second = 1; second <= 10; second += 1) {
       now = second * 1000;
@@ -31,7 +31,7 @@ describe("progress", () => {
     ]);
   });
 
-  it("is a bar on a terminal, drawn over itself", () => {
+  it("is a bar that is redrawn in place on a terminal", () => {
     const progress = start(true, 1000);
     now = 1000;
     progress.update(500);
@@ -44,7 +44,7 @@ describe("progress", () => {
     expect(written).to.match(/1,000 of 1,000 points, 500 points\/s\n$/);
   });
 
-  it("does without a total", () => {
+  it("has no total if none is known", () => {
     const progress = start(false);
     now = 4_000;
     progress.update(8000);
@@ -52,7 +52,7 @@ describe("progress", () => {
     expect(written).to.equal("reading: 8,000 points, 2,000 points/s\n");
   });
 
-  it("writes a line in the place of the bar", () => {
+  it("is replaced by other lines on a terminal", () => {
     const progress = start(true, 1000);
     now = 1000;
     progress.update(500);
@@ -60,7 +60,7 @@ describe("progress", () => {
     expect(written.endsWith("left\r\x1b[2Ka line\n")).to.equal(true);
   });
 
-  it("tells long times in minutes and hours", () => {
+  it("shows long times in minutes and hours", () => {
     const progress = start(false, 100_000);
     now = 5000;
     progress.update(100);

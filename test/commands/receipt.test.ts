@@ -18,7 +18,7 @@ describe("the receipt command", () => {
   const run = (args: readonly string[], environment: Record<string, string> = {}) =>
     runToEnd("receipt", args, { ENTITY_METRICS_URL: service.url, ...environment });
 
-  it("fetches a receipt, alone on stdout, and checks it against the service without a key", async () => {
+  it("prints only the receipt, and verifies it with the service without a key", async () => {
     const { code, out, err } = await run(["get", completed]);
     expect({ code, err }).to.deep.equal({ code: 0, err: "" });
     expect(out).to.match(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
@@ -27,7 +27,7 @@ describe("the receipt command", () => {
     expect(JSON.parse(verified.out)).to.include({ request_id: completed, service: "entity-metrics" });
   });
 
-  it("checks a receipt against public keys from a file, without a service, or from an address", async () => {
+  it("verifies a receipt with public keys of a file or an address, without a service", async () => {
     const receipt = file("receipt.jws", (await run(["get", completed])).out);
     const keys = file("jwks.json", await (await service.fetch("/.well-known/jwks.json", { key: null })).text());
     const nowhere = { ENTITY_METRICS_URL: "http://127.0.0.1:9" };

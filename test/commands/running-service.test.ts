@@ -7,7 +7,7 @@ import { freePort } from "../support/free-port.js";
 import { runToEnd } from "../support/run-command.js";
 import { serviceOfSuite } from "../support/service.js";
 
-describe("where commands look for the service", function () {
+describe("the address of the service", function () {
   this.timeout(60_000);
   const service = serviceOfSuite();
   const { file } = folderOfSuite();
@@ -20,14 +20,14 @@ describe("where commands look for the service", function () {
   ];
 
   for (const [name, args] of commands) {
-    it(`${name} obeys ENTITY_METRICS_URL and PORT`, async () => {
+    it(`is that of ENTITY_METRICS_URL or PORT for ${name}`, async () => {
       const byUrl = await runToEnd(name, args(), { ENTITY_METRICS_URL: `${service.url}/` });
       expect(byUrl, byUrl.err).to.include({ code: 0 });
       const byPort = await runToEnd(name, args(), { PORT: String(service.port) });
       expect(byPort, byPort.err).to.include({ code: 0 });
     });
 
-    it(`${name} reports at its first try that there is no service`, async () => {
+    it(`is reported by ${name} at its first try if there is no service`, async () => {
       const port = await freePort();
       for (const host of ["127.0.0.1", "localhost"]) {
         const result = await runToEnd(name, args(), { ENTITY_METRICS_URL: `http://${host}:${port}` });
@@ -52,7 +52,7 @@ describe("where commands look for the service", function () {
     });
   }
 
-  it("is refused with a message when it is no address", () => {
+  it("is refused with a message if it is not valid", () => {
     expect(() => serviceUrl("nonsense", {})).to.throw("--url is not an http address");
     expect(() => serviceUrl(undefined, { ENTITY_METRICS_URL: "ftp://x" })).to.throw("ENTITY_METRICS_URL is not");
     expect(() => serviceUrl(undefined, { PORT: "0" })).to.throw("PORT is not a port");
@@ -61,7 +61,7 @@ describe("where commands look for the service", function () {
     }
   });
 
-  it("is reported when it redirects to another address", async () => {
+  it("is refused if it redirects to another address", async () => {
     const server = createServer((_, response) => response.writeHead(308, { Location: service.url }).end());
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -73,12 +73,12 @@ describe("where commands look for the service", function () {
 });
 
 describe("the key of commands", () => {
-  it("is the one of the environment, without blanks around it", () => {
+  it("is read from the environment without blanks around it", () => {
     expect(requireKey(" em_a_b\r\n")).to.equal("em_a_b");
     expect(requireKey("Bearer em_a_b")).to.equal("Bearer em_a_b");
   });
 
-  it("is refused with a message when it is missing or contains a character that no header can", () => {
+  it("is refused with a message if it is missing or contains a character that no header can", () => {
     for (const key of [undefined, "", " "]) expect(() => requireKey(key)).to.throw("ENTITY_METRICS_KEY is not set");
     for (const key of ["em_…", "em_a\nb", "em_ä"]) {
       expect(() => requireKey(key), key).to.throw("ENTITY_METRICS_KEY contains a character that no API key has");

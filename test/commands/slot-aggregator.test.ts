@@ -12,7 +12,7 @@ interface Value {
   readonly ms: number;
 }
 
-describe("aggregation values into slots", () => {
+describe("the slot aggregator", () => {
   const value = fc.record({
     series: fc.nat(3),
     slot: fc.nat(40),
@@ -24,7 +24,7 @@ describe("aggregation values into slots", () => {
     ["in memory", 2 ** 14],
     ["over many runs on disk", 16],
   ] as const) {
-    it(`gives each slot once, in order, as a plain pass over all values would, ${name}`, () => {
+    it(`returns each slot once, in order, with the result of a plain loop: ${name}`, () => {
       fc.assert(
         fc.property(fc.array(value, { maxLength: 400 }), (values) => {
           const aggregator = new SlotAggregator(aggregations, capacity);

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { runToEnd, startCommand } from "../support/run-command.js";
 import { root } from "../support/source-tree.js";
 
-describe("Every command", function () {
+describe("every command", function () {
   this.timeout(60_000);
   const { version, scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const commands = readdirSync(join(root, "src/commands"))
@@ -13,13 +13,13 @@ describe("Every command", function () {
     .filter((name) => scripts[name]?.includes("command.mjs"));
 
   for (const name of commands) {
-    it(`The command ends with 0 and without a message when the reader of its help closes the pipe: ${name}`, async () => {
+    it(`ends with 0 and no message when the reader of its help closes the pipe: ${name}`, async () => {
       const { child, ended, err } = startCommand(name, ["--help"]);
       child.stdout?.destroy();
       expect([await ended, err()]).to.deep.equal([0, ""]);
     });
 
-    it(`The command has the usage of all commands in the first line of its help, and a version: ${name}`, async () => {
+    it(`prints its usage in the first line of its help, and a version: ${name}`, async () => {
       expect(await runToEnd(name, ["--version"])).to.deep.equal({ code: 0, out: `${version}\n`, err: "" });
       const { code, out } = await runToEnd(name, ["--help"]);
       expect([code, out.startsWith(`Usage: npm run ${name} -- [options]`)], out).to.deep.equal([0, true]);

@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import { addressText, nameOf, nextAddress, readAddress, seriesNamed } from "../../src/dashboard/address.js";
 
-describe("Address of the dashboard", () => {
-  it("An empty query is the overview of the last 7 days", () => {
+describe("an address of the dashboard", () => {
+  it("without a query is the overview of the last 7 days", () => {
     expect(readAddress("")).to.include({ view: "overview", range: "7d", compare: false, smooth: false });
     expect(readAddress("").problems).to.deep.equal([]);
   });
 
   for (const id of ["a.b.c", "a/b", "100 %", "%2F", "a&b=c", "顧客 + 1", "..", "x#y?z"]) {
-    it(`The id ${JSON.stringify(id)} survives a link, alone and in the name of a series`, () => {
+    it(`keeps the id ${JSON.stringify(id)}, alone and in the name of a series`, () => {
       expect(readAddress(addressText({ ...readAddress("?view=segment&id=x"), id })).id).to.equal(id);
       const name = nameOf({ dimension: "segment", dimension_id: id, dimension_type: "size" });
       expect(seriesNamed(name)?.dimension_id).to.equal(id);
@@ -18,7 +18,7 @@ describe("Address of the dashboard", () => {
     });
   }
 
-  it("A link keeps each order that the heads of a list offer", () => {
+  it("keeps each order that the heads of a list offer", () => {
     for (const [view, columns] of [
       ["segments", ["name", "size", "change"]],
       ["experiences", ["name", "change"]],
@@ -49,7 +49,7 @@ describe("Address of the dashboard", () => {
     ["?view=people&q=jane%40example.org", "“q”, which this view does not use"],
     ["?view=deletions&sort=-size", "“sort”, which this view does not use"],
   ] as const) {
-    it(`${search} is named as a problem, and the address is one that can be shown`, () => {
+    it(`with ${search} is reported as a problem, and replaced by one that can be shown`, () => {
       const address = readAddress(search);
       expect(address.problems).to.have.length(1);
       expect(address.problems[0]).to.include(problem).and.not.include("jane");
@@ -63,18 +63,18 @@ describe("Address of the dashboard", () => {
     ["2026-11-20T14:00:30Z", "2026-11-20T14:00:30.000Z"],
     ["2026-11-20T14:00:00.500%2B02:00", "2026-11-20T12:00:00.500Z"],
   ] as const) {
-    it(`from=${text} is ${expected} in every time zone of the browser`, () => {
+    it(`with from=${text} begins at ${expected} in every time zone of the browser`, () => {
       const { from, problems } = readAddress(`?from=${text}&to=2026-11-30`);
       expect(problems).to.deep.equal([]);
       expect(new Date(from ?? 0).toISOString()).to.equal(expected);
     });
   }
 
-  it("view=erasure leads to deletions", () => {
+  it("with view=erasure leads to deletions", () => {
     expect(readAddress("?view=erasure")).to.deep.include({ view: "deletions", problems: [] });
   });
 
-  it("A step to another view keeps range, window and comparison, and nothing else", () => {
+  it("of another view keeps range, window and comparison, and nothing else", () => {
     const from = readAddress(
       "?view=explore&series=stream.web.size&range=4w&interval=1d&aggregation=max&smooth=true&compare=true",
     );

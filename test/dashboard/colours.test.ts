@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { colourOf, coloursOf } from "../../src/dashboard/colours.js";
 
-describe("Colours of series", () => {
-  it("A colour depends on the name alone", () => {
+describe("the colours of series", () => {
+  it("depend on the name alone", () => {
     expect(colourOf("stream.web.size")).to.deep.equal(colourOf(["stream", "web", "size"].join(".")));
   });
 
-  it("No two of 48 series of a chart have one colour, in whatever order they come", () => {
+  it("differ for 48 series of a chart, in whatever order they come", () => {
     const names = Array.from({ length: 48 }, (_, index) => `stream.stream-${index}.size`);
     const colours = coloursOf(names);
     expect(new Set(Array.from(colours.values(), (colour) => JSON.stringify(colour))).size).to.equal(48);
@@ -15,7 +15,7 @@ describe("Colours of series", () => {
     expect(coloursOf(["stream.web.size"]).get("stream.web.size")).to.deep.equal(colourOf("stream.web.size"));
   });
 
-  it("Names that differ in one letter spread over the colours", () => {
+  it("are spread over all colours for names that differ in one letter", () => {
     const names = Array.from({ length: 100 }, (_, index) => `stream.stream-${index}.size`);
     const colours = new Set(names.map((name) => JSON.stringify(colourOf(name))));
     expect(colours.size).to.be.at.least(35);

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { age, DAY, HOUR } from "../../src/dashboard/duration.js";
 import { amount, bucketLabel, change, chartTitle, clockTime, count, type Unit } from "../../src/dashboard/format.js";
 
-describe("Formats of the dashboard", () => {
+describe("the dashboard", () => {
   for (const [now, before, unit, text] of [
     [610, 531, "members", "+79, +15 %"],
     [531, 610, "members", "−79, −13 %"],
@@ -23,7 +23,7 @@ describe("Formats of the dashboard", () => {
     [null, 5, "members", "–"],
     [5, undefined, "members", "–"],
   ] as const) {
-    it(`The change from ${before} to ${now} ${unit} is ${text}`, () => {
+    it(`shows the change from ${before} to ${now} ${unit} as ${text}`, () => {
       expect(change(now, before, unit)).to.equal(text);
     });
   }
@@ -37,16 +37,16 @@ describe("Formats of the dashboard", () => {
     [-0.001, "people", "0"],
     [-0.0001, "rate", "0 %"],
   ] as [number, Unit, string][]) {
-    it(`${Object.is(value, -0) ? "-0" : value} ${unit} is ${text}`, () => {
+    it(`shows ${Object.is(value, -0) ? "-0" : value} ${unit} as ${text}`, () => {
       expect(amount(value, unit)).to.equal(text);
     });
   }
 
-  it("A count that is rounded to 0 has no sign", () => {
+  it("shows a count that is rounded to 0 without a sign", () => {
     expect(count(-0.4)).to.equal("0");
   });
 
-  it("A bucket is named with weekday, 24-hour clock and zone", () => {
+  it("names a bucket with weekday, 24-hour clock and zone", () => {
     const ts = Date.UTC(2026, 10, 23, 14);
     expect(bucketLabel(ts, 2 * HOUR, "UTC")).to.equal("Mon 23 Nov, 14:00–16:00 UTC");
     expect(bucketLabel(Date.UTC(2026, 10, 23, 22), 2 * HOUR, "UTC")).to.equal("Mon 23 Nov, 22:00–00:00 UTC");
@@ -56,13 +56,13 @@ describe("Formats of the dashboard", () => {
     expect(clockTime(Date.UTC(2026, 10, 23), "UTC")).to.equal("00:00");
   });
 
-  it("The title of a chart names unit and bucket", () => {
+  it("names unit and bucket in the title of a chart", () => {
     expect(chartTitle("messages", "sum", "1h")).to.equal("Messages per hour");
     expect(chartTitle("members", "max", "2h")).to.equal("Members, largest of each 2 hours");
     expect(chartTitle("rate", "max", "1d")).to.equal("Conversion rate of each day");
   });
 
-  it("An age has one unit", () => {
+  it("shows an age in one unit", () => {
     expect([0, 34_000, 5 * HOUR, 3 * DAY].map(age)).to.deep.equal(["0 s", "34 s", "5 h", "3 d"]);
     expect(age(-1_000)).to.equal("0 s");
   });

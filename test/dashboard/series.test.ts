@@ -22,7 +22,7 @@ function hourly(id: string, values: Values, before?: Values): Series {
   };
 }
 
-describe("Messages by stream", () => {
+describe("the chart of messages by stream", () => {
   const other = (all: Values, largest: readonly Values[], streams: number) =>
     messagesByStream(
       { series: [hourly("all_streams", all), ...largest.map((values, at) => hourly(`s${at}`, values))], refused: [] },
@@ -38,19 +38,19 @@ describe("Messages by stream", () => {
     ["keeps a gap", [10, null, 20], [[4, null, 5]], 2, [6, null, 15]],
     ["contains what a largest stream does not have", [10, 20], [[null, 5]], 2, [10, 15]],
   ] as [string, Values, Values[], number, Values | undefined][]) {
-    it(`The series of other streams ${title}`, () => {
+    it(`has a series of other streams that ${title}`, () => {
       expect(other(all, largest, streams)).to.deep.equal(expected);
     });
   }
 
-  it("Without a single stream in the list, the sum over all streams is drawn", () => {
+  it("has only the sum over all streams if the list has no stream", () => {
     const { series } = messagesByStream({ series: [hourly("all_streams", [1, 2])], refused: [] }, [], 0);
     expect(series.map(({ label, values }) => ({ label, values }))).to.deep.equal([
       { label: "all streams", values: [1, 2] },
     ]);
   });
 
-  it("Messages of the last day are those of 24 whole hours, and of the same hours a week before", () => {
+  it("counts the last day in 24 whole hours, and in the same hours a week before", () => {
     const closed = hourly(
       "all_streams",
       Array.from({ length: 193 }, (_, at) => (at < 24 ? 1 : at < 168 ? 5 : at < 192 ? 2 : 1_000)),
@@ -68,23 +68,23 @@ describe("Messages by stream", () => {
   });
 });
 
-describe("Comparison of a series with the window before", () => {
-  it("Messages are summed over complete buckets with a value in both windows", () => {
+describe("the comparison of a series with the window before", () => {
+  it("sums messages over complete buckets with a value in both windows", () => {
     expect(comparisonOf(hourly("web", [1, 2, null, 900], [10, null, 30, 40]))).to.deep.equal({ now: 1, before: 10 });
     expect(comparisonOf(hourly("web", [1, 2, 3, 900], [10, 20, 30, 40]))).to.deep.equal({ now: 6, before: 60 });
   });
 
-  it("Any other value is that of the newest complete bucket and of the same bucket before", () => {
+  it("has other values of the newest complete bucket and of the same bucket before", () => {
     const sized: Series = { ...hourly("x", [1, 2, 3, 900], [10, 20, null, 40]), unit: "members", aggregation: "max" };
     expect(comparisonOf(sized)).to.deep.equal({ now: 2, before: 20 });
   });
 
-  it("Without a value in the window before there is no comparison", () => {
+  it("is absent without a value in the window before", () => {
     expect(comparisonOf(hourly("web", [1, 2], [null, null]))).to.equal(undefined);
     expect(comparisonOf(hourly("web", [1, 2]))).to.equal(undefined);
   });
 
-  it("The newest saved value may be that of the open bucket", () => {
+  it("is independent of the newest saved value, which may be of the open bucket", () => {
     expect(newestOf(hourly("web", [1, 2, null]))).to.equal(2);
     expect(newestOf(hourly("web", [1, 0]))).to.equal(0);
     expect(newestOf(undefined)).to.equal(null);

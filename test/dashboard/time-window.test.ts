@@ -9,8 +9,8 @@ import { newestWindow, windowBefore, windowOf } from "../../src/dashboard/time-w
 const NOW = Date.UTC(2026, 10, 20, 21, 52, 10);
 const of = (search: string): Address => readAddress(`?view=explore&${search}`);
 
-describe("Time windows of the dashboard", () => {
-  it("Presets are windows of the calendar in the zone of the page", () => {
+describe("the time windows of the dashboard", () => {
+  it("have presets of the calendar in the zone of the page", () => {
     const day = (date: number) => Date.UTC(2026, 10, date);
     expect(presetWindow("today", NOW, "UTC")).to.deep.equal({ from: day(20), to: day(20) + 22 * HOUR });
     expect(presetWindow("yesterday", NOW, "UTC")).to.deep.equal({ from: day(19), to: day(20) });
@@ -28,7 +28,7 @@ describe("Time windows of the dashboard", () => {
     ["13w", "segment", "12h", 183],
     ["52w", "stream", "2d", 183],
   ] as const) {
-    it(`${range} of a ${dimension} has ${count} buckets of ${interval}, the first of them whole, the last one open`, () => {
+    it(`have ${count} buckets of ${interval} for ${range} of a ${dimension}, the first whole and the last open`, () => {
       const window = windowOf(of(`range=${range}`), dimension, NOW);
       expect(window.interval).to.equal(interval);
       expect(window.buckets).to.have.length(count);
@@ -38,14 +38,14 @@ describe("Time windows of the dashboard", () => {
     });
   }
 
-  it("Buckets of a week begin on Monday", () => {
+  it("have buckets of a week that begin on Monday", () => {
     const { buckets, interval } = windowOf(of("range=13w&interval=1w"), "stream", NOW);
     expect(interval).to.equal("1w");
     expect(new Set(buckets.map((ts) => new Date(ts).getUTCDay()))).to.deep.equal(new Set([1]));
     expect(new Date(buckets.at(-1) ?? 0).toISOString()).to.equal("2026-11-16T00:00:00.000Z");
   });
 
-  it("A custom window is widened to whole buckets and does not depend on now", () => {
+  it("are widened to whole buckets if they are custom, and then do not depend on now", () => {
     const address = of("from=2026-11-01T00:30:00Z&to=2026-11-01T05:30:00Z");
     const { from, to, buckets } = windowOf(address, "stream", NOW);
     expect([from, to]).to.deep.equal([Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 1, 6)]);
@@ -54,14 +54,14 @@ describe("Time windows of the dashboard", () => {
     expect(windowOf(address, "segment", NOW).buckets).to.have.length(3);
   });
 
-  it("A custom window on bounds of buckets is kept, and one shorter than a bucket contains one", () => {
+  it("are kept if they are custom and of whole buckets, and contain at least one bucket", () => {
     const whole = windowOf(of("from=2026-11-01&to=2026-11-02"), "stream", NOW);
     expect(whole.buckets).to.have.length(24);
     const short = windowOf(of("from=2026-11-01T00:10:00Z&to=2026-11-01T00:20:00Z"), "segment", NOW);
     expect(short.buckets).to.deep.equal([Date.UTC(2026, 10, 1)]);
   });
 
-  it("An interval that is shorter than a slot, or gives more than 200 buckets, is replaced", () => {
+  it("replace an interval that is shorter than a slot or results in more than 200 buckets", () => {
     expect(windowOf(of("range=7d&interval=1h"), "segment", NOW).interval).to.equal("2h");
     expect(windowOf(of("range=52w&interval=1h"), "stream", NOW).interval).to.equal("2d");
     expect(windowOf(of("range=7d&interval=1d"), "segment", NOW).interval).to.equal("1d");
@@ -75,7 +75,7 @@ describe("Time windows of the dashboard", () => {
     ["range=52w&interval=1w", "stream", 364],
     ["from=2026-11-09&to=2026-11-19&interval=1w", "stream", 14],
   ] as const) {
-    it(`The buckets before those of ${search} are the same ones ${days} days earlier`, () => {
+    it(`are compared with the same buckets ${days} days earlier: ${search}`, () => {
       const window = windowOf(of(search), dimension, NOW);
       const before = windowBefore(window, of(search));
       expect(before.buckets).to.deep.equal(window.buckets.map((ts) => ts - days * DAY));
@@ -83,7 +83,7 @@ describe("Time windows of the dashboard", () => {
     });
   }
 
-  it("The newest hours are those before the end of the window, and the open one of a window that ends later", () => {
+  it("have the hours before their end as the newest, and the open hour if they end later", () => {
     const open = Math.floor(NOW / HOUR) * HOUR;
     for (const [search, last] of [
       ["range=7d", open],
@@ -98,7 +98,7 @@ describe("Time windows of the dashboard", () => {
     }
   });
 
-  it("Messages of a window are those of its whole hours, of none in the future", () => {
+  it("count the messages of whole hours, and of none in the future", () => {
     for (const [search, startdate, enddate] of [
       ["range=24h", "2026-11-19T21:00:00.000Z", "2026-11-20T21:00:00.000Z"],
       ["from=2026-11-09&to=2026-11-10", "2026-11-09T00:00:00.000Z", "2026-11-10T00:00:00.000Z"],

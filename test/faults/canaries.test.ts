@@ -13,7 +13,7 @@ const SUBJECTS = 200;
 const canary = `canary${randomBytes(8).toString("hex")}`;
 const written = [Buffer.from(canary), Buffer.from(canary, "utf16le"), Buffer.from(Buffer.from(canary).toString("hex"))];
 
-describe("canaries", function () {
+describe("the embedded service", function () {
   this.timeout(120_000);
   const folder = temporaryFolder();
   let service: RealService;
@@ -26,7 +26,7 @@ describe("canaries", function () {
     folder.remove();
   });
 
-  it("P3: no file and no log contains a byte of any person, or after completion of an erased person's key", async () => {
+  it("stores and logs no readable byte of any person, nor of an erased person's key (P3)", async () => {
     for (let round = 0; round < 4; round += 1) {
       await collectThrough(
         service,
@@ -115,7 +115,7 @@ describe("canaries", function () {
     ["PUT", `/api/segment/${canary}%00`, "{}"],
   ];
 
-  it("P7: no error, log or /metrics contains an identifier, whatever was sent where", async () => {
+  it("has no identifier in an error, the log or /metrics, wherever it was sent (P7)", async () => {
     for (const [method, path, body] of requests) {
       const answer = await service.fetch(path, { method, ...(body === undefined ? {} : { body }) });
       const text = `${JSON.stringify([...answer.headers])}${await answer.text()}`;

@@ -36,7 +36,7 @@ async function repeat(service: RealService): Promise<{ status: number; taken: nu
 describe("a request with an Idempotency-Key whose process was killed", function () {
   this.timeout(60_000);
 
-  it("is processed when it is sent again at once, and each message is counted once", async () => {
+  it("is processed if it is repeated at once, and each message is counted once", async () => {
     const folder = temporaryFolder();
     let service = await startReal(folder.dir);
     try {
@@ -61,7 +61,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "a request with an Idempotency-Key 
   });
   after(() => set.close());
 
-  it("is processed by another process when it is sent again at once, and each message is counted once", async () => {
+  it("is processed by another process if it is repeated at once, and each message is counted once", async () => {
     const [first, second] = await Promise.all([set.start("api"), set.start("api")]);
     await killInMidRequest(first);
     expect(await repeat(second)).to.deep.equal({ status: 200, taken: 900 });

@@ -94,7 +94,7 @@ interface Answer {
   readonly ms: number;
 }
 
-onServers(["mongodb", "influxdb", "bullmq"], "the deadline of a request", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "a service with a deadline for requests", function () {
   this.timeout(120_000);
   let mongodb: FaultProxy;
   let influxdb: FaultProxy;
@@ -130,7 +130,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "the deadline of a request", functi
     ["InfluxDB", () => influxdb, needingInflux, []],
   ] as const) {
     for (const [round, [how, fault]] of faults.entries()) {
-      it(`Every request that needs ${store} is answered 503 with Retry-After within the deadline and a second when it ${how}, the others are served, and it succeeds afterwards`, async () => {
+      it(`answers 503 in time to requests that need ${store} while it ${how}, serves the others, and then serves all again`, async () => {
         const requests = needing(round);
         await proxyOf().set(fault);
         try {

@@ -43,10 +43,10 @@ const people: { who: string; messages: object[]; path: string; others: string[] 
 describe("P1, P4: a deletion survives the death of the process", function () {
   this.timeout(180_000);
 
-  it("is tried at 14 places", () => expect(FAILPOINTS).to.have.length(14));
+  it("is tested at 14 failpoints", () => expect(FAILPOINTS).to.have.length(14));
 
   for (const failpoint of FAILPOINTS) {
-    it(`at ${failpoint}: an acknowledged one completes, and a status is never lost and never goes back`, async () => {
+    it(`at ${failpoint}, completes if it was acknowledged, and never loses or reverts its status`, async () => {
       await Promise.all(people.map((person) => dieAndRecover(failpoint, person)));
     });
   }

@@ -19,7 +19,7 @@ const wait = (status: number, seconds: number | string): Answer => ({
   body: "{}",
 });
 
-describe("P12: what InfluxDB answers", () => {
+describe("P12: a response of InfluxDB", () => {
   let server: InfluxAnswers;
   before(async () => {
     server = await influxAnswers(DEADLINE);
@@ -88,7 +88,7 @@ describe("P12: what InfluxDB answers", () => {
     });
   }
 
-  it("to a write: 413, and parts of it go through by themselves, in order", async () => {
+  it("to a write: 413 → smaller requests, in order", async () => {
     server.answer(413, 413, 204);
     await write(40_000);
     const [whole = "", half = "", ...parts] = server.bodies;
@@ -147,7 +147,7 @@ describe("P12: what InfluxDB answers", () => {
     });
   }
 
-  it("to one of several queries: an error, and the others are given up at once", async () => {
+  it("to one of several queries: an error → the others are abandoned at once", async () => {
     const windows = Array.from({ length: 6 }, (_, i) => {
       const at = from + i * 100_000 * HOUR;
       return { series, from: at, to: at + HOUR };
@@ -160,7 +160,7 @@ describe("P12: what InfluxDB answers", () => {
     await patient.close();
   });
 
-  it("to a read: 1 KB a second → given up at the deadline also when garbage is collected", async () => {
+  it("to a read: 1 KB a second → abandoned at the deadline, also after garbage collection", async () => {
     server.answer(slow);
     let outcome: Outcome | undefined;
     void outcomeOf(read).then((ended) => {

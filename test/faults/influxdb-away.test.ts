@@ -91,7 +91,7 @@ onServers(["influxdb"], "a service whose InfluxDB", () => {
     ["is cut off in the middle of each answer", { truncate: 60 }],
   ];
   for (const [what, fault] of faults) {
-    it(`${what}: 503 where series are needed, in time, and everything else as ever`, async () => {
+    it(`${what} answers 503 in time to requests that need series, and serves the others`, async () => {
       serial += 1;
       const known = `known-${serial}`;
       const other = `other-${serial}`;
@@ -118,7 +118,7 @@ onServers(["influxdb"], "a service whose InfluxDB", () => {
     });
   }
 
-  it("stops in the middle of many rows: 503, and never a hole", async () => {
+  it("stops in the middle of many rows answers 503, never with missing values", async () => {
     const values = Array.from({ length: 2_000 }, (_, i) => Math.sin(i));
     await write("many", values);
     for (const bytes of [1_000, 5_000, 12_000]) {
@@ -133,14 +133,14 @@ onServers(["influxdb"], "a service whose InfluxDB", () => {
     expect(valuesOf(await read("many", 2_000))).to.deep.equal(values);
   });
 
-  it("loses the answer to one write alone: it is sent again, and acknowledged once it is kept", async () => {
+  it("loses the response to one write sends it again, and acknowledges it when it is stored", async () => {
     const lost = proxy.when("POST /api/v2/write", "dropAnswers");
     expect((await write("lost-ack", [1, 2, 3])).status).to.equal(200);
     await lost;
     expect(valuesOf(await read("lost-ack"))).to.deep.equal([1, 2, 3]);
   });
 
-  it("cuts the connections that wait for work: no request notices", async () => {
+  it("cuts idle connections serves every request", async () => {
     for (let i = 0; i < 5; i += 1) {
       await read(`warm-${i}`);
       proxy.reset();
@@ -150,7 +150,7 @@ onServers(["influxdb"], "a service whose InfluxDB", () => {
     }
   });
 
-  it("does not answer callers who go: what they left ends with its deadline", async () => {
+  it("does not respond ends the work of disconnected callers at its deadline", async () => {
     await proxy.set("blackhole");
     const left = new AbortController();
     const gone = Array.from({ length: 40 }, (_, i) => {

@@ -51,7 +51,7 @@ onServers(["influxdb"], "a service whose bucket keeps points for two hours", () 
     expect(errors[0]?.code).to.equal("before_retention");
   };
 
-  it("which it could not see yet, refuses a write with an older point as a whole", async () => {
+  it("refuses a write with an older point as a whole, also before it knows of the retention", async () => {
     await makeBucket(bucket, 7_200);
     await proxy.set("refuse");
     await start();
@@ -63,7 +63,7 @@ onServers(["influxdb"], "a service whose bucket keeps points for two hours", () 
     expect(await read("web")).to.deep.equal([0]);
   });
 
-  it("records counts of newer hours also when it has counts of older ones", async () => {
+  it("records counts of newer hours also if it has counts of older ones", async () => {
     await start();
     await shortenRetention(bucket, 7_200);
     const at = new Date(hoursAgo(1)).toISOString();

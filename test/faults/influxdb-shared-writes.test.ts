@@ -6,7 +6,7 @@ import { type InfluxAnswers, influxAnswers } from "./influx-answers.js";
 
 const from = Date.UTC(2024, 1, 28);
 
-describe("P11: points of concurrent writers that InfluxDB is sent together", () => {
+describe("P11: points of concurrent writers that are sent to InfluxDB together", () => {
   let server: InfluxAnswers;
   afterEach(() => server.close());
   const start = async (deadlineMs = 60_000) => {
@@ -31,14 +31,14 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
   };
   const all = (ids: readonly string[], outcome: string) => Object.fromEntries(ids.map((id) => [id, outcome]));
 
-  it("that arrive during two requests are sent together in one request, in their order", async () => {
+  it("are sent in one request, in their order, if they arrive during two other requests", async () => {
     await start();
     const ids = named(0, 20);
     expect(await outcomesOf(ids)).to.deep.equal(all(ids, "kept"));
     expect(server.bodies.map(idsIn)).to.have.deep.members([["id-0"], ["id-1"], ids.slice(2)]);
   });
 
-  it("are no more than a few megabytes in one request", async () => {
+  it("have at most a few megabytes in one request", async () => {
     await start();
     const ids = named(0, 6);
     const slots = 25_000;
@@ -53,7 +53,7 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
   });
 
   for (const status of [201, 400, 422]) {
-    it(`fail alone where InfluxDB refuses their own lines with ${status}`, async () => {
+    it(`fail only for the writer whose lines InfluxDB refuses with ${status}`, async () => {
       await start();
       server.answer((body) => (body.includes("id-7") ? status : 204));
       const ids = named(0, 12);
@@ -65,7 +65,7 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
     });
   }
 
-  it("are none of them acknowledged when InfluxDB fails, and each request is tried three times, not once for each writer", async () => {
+  it("are not acknowledged when InfluxDB fails, after three tries for all writers together", async () => {
     await start();
     server.answer(503);
     const ids = named(0, 12);
@@ -75,7 +75,7 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
     expect(await outcomesOf(ids)).to.deep.equal(all(ids, "kept"));
   });
 
-  it("are acknowledged only when the request that holds them is answered", async () => {
+  it("are acknowledged only when the request that contains them is answered", async () => {
     await start();
     let answer = () => {};
     const answered = new Promise<void>((resolve) => {
@@ -101,7 +101,7 @@ describe("P11: points of concurrent writers that InfluxDB is sent together", () 
     expect(acknowledged).to.equal(4);
   });
 
-  it("are refused with 503 when they wait too long for their turn, and never sent after that", async () => {
+  it("are refused with 503 if they wait too long, and are never sent after that", async () => {
     await start(1_000);
     server.answer("never");
     const ids = named(0, 4);

@@ -61,7 +61,7 @@ async function killAndRepeat(first: RealService, next: () => Promise<RealService
 describe("P1, P33: a request for many deletions whose process was killed", function () {
   this.timeout(120_000);
 
-  it("returns the same request ids when it is repeated, and every deletion is completed once", async () => {
+  it("returns the same request ids if it is repeated, and every deletion is completed once", async () => {
     const folder = temporaryFolder();
     const begun: RealService[] = [];
     const start = async (environment: Record<string, string> = {}) => {
@@ -88,7 +88,7 @@ onServers(
     });
     after(() => set.close());
 
-    it("returns the same request ids when it is repeated at another process", async () => {
+    it("returns the same request ids if it is repeated at another process", async () => {
       const second = await set.start("api,worker");
       await killAndRepeat(await set.start("api", dying), async () => second);
     });

@@ -13,7 +13,7 @@ const CUT_EVERY_MS = 300;
 /** The longest that a store may take, ms. */
 const DEADLINE_MS = 3_000;
 
-onServers(["mongodb", "influxdb", "bullmq"], "cut connections to MongoDB", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "while all connections to MongoDB are cut repeatedly,", function () {
   this.timeout(120_000);
   let on: ServiceBehindProxy;
 
@@ -24,7 +24,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "cut connections to MongoDB", funct
   after(() => on.close());
 
   for (const how of ["end", "reset"] as const) {
-    it(`Every answer is 200 or 503 and in time while all connections to MongoDB ${how} every ${CUT_EVERY_MS} ms, and reads succeed once they stay open`, async () => {
+    it(`every response is 200 or 503 and in time, and reads succeed once connections stay open (${how})`, async () => {
       const late: string[] = [];
       const strange: string[] = [];
       let isDone = false;

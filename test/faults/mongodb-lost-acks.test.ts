@@ -9,7 +9,7 @@ import { until } from "../support/until.js";
 /** Commands after which the connection is cut, one after the other, in the life and death of a profile. */
 const CUTS = 30;
 
-onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never arrives", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "a response of MongoDB that never arrives", function () {
   this.timeout(240_000);
   let proxy: FaultProxy;
   let service: TestService;
@@ -23,7 +23,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never ar
   });
   after(() => on.close());
 
-  it("leaves a DELETE whose request was inserted right to repeat, with nothing half done", async () => {
+  it("leaves a stored DELETE complete and ready to be repeated", async () => {
     for (let round = 0; round < 5; round += 1) {
       const path = `email/lost-${round}@example.org`;
       await collect({ email: `lost-${round}@example.org`, segments: ["seen"] });
@@ -38,7 +38,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never ar
     await until("none is open", async () => (await service.service.stores.ledger.count("open")) === 0, 60_000);
   });
 
-  it("leaves everything right to repeat, whichever answer it is", async () => {
+  it("leaves every kind of request ready to be repeated, whichever response it is", async () => {
     for (let cut = 0; cut < CUTS; cut += 1) {
       const path = `email/cut-${cut}@example.org`;
       const message = { email: `cut-${cut}@example.org`, user_id: `cut-${cut}`, segments: ["seen"] };
@@ -60,7 +60,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "an answer of MongoDB that never ar
     expect(await entityKeys.read(erased)).to.have.property("size", 0);
   });
 
-  it("counts a message once that is sent again under the same Idempotency-Key until it is taken", async () => {
+  it("leaves a message counted once if it is repeated under its Idempotency-Key until it is accepted", async () => {
     const sizes = 12;
     for (let cut = 0; cut < sizes; cut += 1) {
       const cutting = cutAfter(cut);

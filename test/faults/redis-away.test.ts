@@ -40,7 +40,7 @@ onServers(["bullmq"], "while Redis is unreachable", () => {
   }
 
   for (const fault of ["refuse", "blackhole", "dropAnswers"] as const) {
-    it(`a DELETE is answered, and completes: ${fault}`, async () => {
+    it(`a DELETE is answered and completed: ${fault}`, async () => {
       await start();
       await collectThrough(service, [{ email: "ann@example.org" }]);
       await proxy.set(fault);
@@ -68,7 +68,7 @@ onServers(["bullmq"], "while Redis is unreachable", () => {
     await start();
   });
 
-  it(`${DELETIONS} open deletions complete after it was killed and came back with nothing`, async function () {
+  it(`${DELETIONS} open deletions complete after it was killed and restarted empty`, async function () {
     this.timeout(90_000);
     const targets = [{ name: "newsletter", url: remote.url, token: "a-token-of-the-newsletter" }];
     await start({ deletions: { targets } });

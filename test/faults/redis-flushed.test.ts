@@ -10,7 +10,7 @@ const OPEN = 40;
 /** A database of Redis that no other test uses, so that it can be flushed. */
 const DATABASE = 13;
 
-onServers(["mongodb", "influxdb", "bullmq"], "P6, P9: Redis that forgets everything", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "P6, P9: a FLUSHALL of Redis", function () {
   this.timeout(300_000);
   let redis: Redis;
   let api: TestService;
@@ -33,7 +33,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "P6, P9: Redis that forgets everyth
     redis.disconnect();
   });
 
-  it(`with ${OPEN} deletions open delays them and loses none`, async () => {
+  it(`delays ${OPEN} open deletions and loses none`, async () => {
     const ids: string[] = [];
     for (let index = 0; index < OPEN; index += 1) {
       ids.push(await removeThrough(api, `email/p${index}@example.org`));
@@ -53,7 +53,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "P6, P9: Redis that forgets everyth
     }
   });
 
-  it("A later deletion completes, and both processes are ready", async () => {
+  it("leaves both processes ready to complete a later deletion", async () => {
     const id = await removeThrough(api, "email/later@example.org");
     await until("it is complete", () => isCompleteIn(api, id), 60_000);
     await until("both are ready", async () => {

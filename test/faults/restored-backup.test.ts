@@ -9,7 +9,7 @@ import { until } from "../support/until.js";
 describe("P25: a restored backup", function () {
   this.timeout(60_000);
 
-  it("brings no erased profile back: none is readable from the first moment, and nothing is left before the port opens", async () => {
+  it("has no readable erased profile from the first moment, and erases all of them before the port opens", async () => {
     const folder = temporaryFolder();
     let service = await startReal(folder.dir);
     try {

@@ -57,7 +57,7 @@ describe("P31: the webhook of completed deletions", function () {
       });
     }
 
-    it("is called for each of 42 deletions that three kills interrupt", async () => {
+    it("is called for each of 42 deletions that are interrupted by three kills", async () => {
       const dir = newFolder();
       receiver.failure = "answers 500";
       const ids: string[] = [];
@@ -108,7 +108,7 @@ describe("P31: the webhook of completed deletions", function () {
       (await at.fetch(`/api/entity/deletestatus/${requestId}`)).status;
     const pending = (at: TestService) => gaugeOf(at, "deletion_notifications_pending");
 
-    it("gets a receipt that is verified with the public key, of the request and time of the notification", async () => {
+    it("receives a receipt with a valid signature, and with the request and time of the notification", async () => {
       const at = await restart({ webhook: setting() });
       const requestId = await deleted(at);
       await until("it is notified", () => receiver.received.length > 0);
@@ -126,7 +126,7 @@ describe("P31: the webhook of completed deletions", function () {
       expect(await receipt.text()).to.equal(body?.receipt);
     });
 
-    it("A failing receiver changes neither the status of the deletion nor its receipt; its failure is shown", async () => {
+    it("changes neither the status of a deletion nor its receipt if it fails, and its failure is shown", async () => {
       receiver.failure = "answers 500";
       const at = await restart({ webhook: setting() });
       const requestId = await deleted(at);
@@ -149,7 +149,7 @@ describe("P31: the webhook of completed deletions", function () {
       );
     });
 
-    it("A notification waits for the return of a removed setting; deletions accepted without it are not notified", async () => {
+    it("is called after its setting returns, but not for deletions accepted without the setting", async () => {
       receiver.failure = "answers 500";
       const requestId = await deleted(await restart({ webhook: setting() }));
       await until("it failed", () => receiver.received.length > 0);
@@ -164,7 +164,7 @@ describe("P31: the webhook of completed deletions", function () {
       expect(notified()).to.deep.equal([requestId]);
     });
 
-    it("A request with a pending notification does not expire, unless the setting was removed", async () => {
+    it("keeps a request with a pending notification from expiring, unless its setting was removed", async () => {
       receiver.failure = "answers 500";
       const first = await restart({ webhook: setting(), keep: "1h" });
       const other = await removeThrough(await restart({ keep: "1h" }), "email/bob@example.org");

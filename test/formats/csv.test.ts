@@ -26,7 +26,7 @@ describe("records of CSV", () => {
     });
   }
 
-  it("are put together when a quoted cell spreads over lines and pieces, and have the number of their first line", () => {
+  it("are joined if a quoted cell spans lines and pieces, and have the number of their first line", () => {
     expect(read(['a,1\n"b\n', 'c",2\n\n"d\r\ne"\n"f'])).to.deep.equal([
       { number: 1, cells: ["a", "1"] },
       { number: 2, cells: ["b\nc", "2"] },
@@ -35,7 +35,7 @@ describe("records of CSV", () => {
     ]);
   });
 
-  it("that are broken leave the others whole", () => {
+  it("that are broken do not change the others", () => {
     expect(read(['"a"\n"b"x,"\n"\n"c""",1\nd\n'])).to.deep.equal([
       { number: 1, cells: ["a"] },
       { number: 2, cells: undefined },
@@ -44,7 +44,7 @@ describe("records of CSV", () => {
     ]);
   });
 
-  it("end with their line when a quote in a cell without quotes around it has no partner", () => {
+  it("end with their line if an unquoted cell contains a single quote", () => {
     expect(read(['5" pipe,"a"\n', 'b,c\n"d\n', '",6" pipe\ne,f\n'])).to.deep.equal([
       { number: 1, cells: ['5" pipe', "a"] },
       { number: 2, cells: ["b", "c"] },
@@ -53,7 +53,7 @@ describe("records of CSV", () => {
     ]);
   });
 
-  it("end where a line cannot be read, which is named too", () => {
+  it("end at a line that cannot be read, which is reported", () => {
     expect(read(['"a\n', Buffer.from([0xff, 0x0a]), "b\n"])).to.deep.equal([
       { number: 1, cells: undefined },
       { number: 2, cells: undefined, issue: "not_utf8" },
@@ -81,7 +81,7 @@ describe("a record that is written as CSV", () => {
     );
   });
 
-  it("is read back as it was", () => {
+  it("is read back unchanged", () => {
     const cell = fc.string({ unit: fc.constantFrom("a", ",", '"', "é", " ", "\r"), maxLength: 6 });
     fc.assert(
       fc.property(fc.array(cell, { minLength: 2, maxLength: 5 }), (cells) => {

@@ -55,7 +55,7 @@ describe("an instant", () => {
     it(`is not ${JSON.stringify(written).slice(0, 30)}`, () => expect(parseInstant(written, now)).to.equal(undefined));
   }
 
-  it("takes no time to refuse 100 KB of anything", async () => {
+  it("is refused at once if it has 100 KB", async () => {
     const spent = await cpuMs(() => {
       for (const digit of ["1", "-", " ", "9:", "now-"]) {
         parseInstant(digit.repeat(100_000), now);
@@ -66,7 +66,7 @@ describe("an instant", () => {
   });
 });
 
-describe("times in files", () => {
+describe("a time in a file", () => {
   const times: [written: unknown, ms: number][] = [
     ["2024-06-01T00:00:00Z", JUNE],
     ["2024-06-01T02:00:00+02:00", JUNE],
@@ -92,7 +92,7 @@ describe("times in files", () => {
   ];
 
   for (const [written, ms] of times) {
-    it(`reads ${JSON.stringify(written)} as ${Number.isNaN(ms) ? "none" : new Date(ms).toISOString()}`, () => {
+    it(`is ${Number.isNaN(ms) ? "invalid" : new Date(ms).toISOString()} if it is ${JSON.stringify(written)}`, () => {
       const read = instantReader();
       expect([read(written), read(written)]).to.deep.equal([ms, ms]);
     });

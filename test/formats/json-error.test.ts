@@ -37,7 +37,7 @@ describe("the position of an error in JSON", () => {
     });
   }
 
-  it("is the end of a text that is JSON", () => {
+  it("is the end of a text that is valid JSON", () => {
     const values = [0, -1.5e-7, true, null, 'a"\\\u{1f600}\u2028', [], {}, [[], [{}]], { a: [1, { b: null }], "": "" }];
     for (const text of [...values.map((value) => JSON.stringify(value, undefined, 2)), ' [ 1 , "\\u00e4\\/" ] \r\n'])
       expect(jsonErrorAt(text), text).to.equal(text.length);

@@ -10,7 +10,7 @@ describe("a signed payload", () => {
   const payload = { name: "zoë", at: 1 };
   const jws = signJws(payload, key);
 
-  it("can be checked here and by another JOSE library", async () => {
+  it("is verified here and by another JOSE library", async () => {
     expect(checkJws(jws, [publicKey])).to.deep.equal({ payload });
     const { payload: bytes, protectedHeader } = await compactVerify(jws, await importJWK({ ...publicKey }));
     expect(JSON.parse(new TextDecoder().decode(bytes))).to.deep.equal(payload);
@@ -22,7 +22,7 @@ describe("a signed payload", () => {
     expect(signJws(payload, newPrivateKey())).to.not.equal(jws);
   });
 
-  it("of another JOSE library is checked, whatever other keys are there", async () => {
+  it("of another JOSE library is verified, whatever other keys are given", async () => {
     const signed = await new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
       .setProtectedHeader({ alg: "EdDSA", kid: publicKey.kid })
       .sign(key);
@@ -31,7 +31,7 @@ describe("a signed payload", () => {
     expect(checkJws(signed, others)).to.have.property("issue");
   });
 
-  it("is refused when any character of it is another one", () => {
+  it("is refused if any of its characters is changed", () => {
     for (let i = 0; i < jws.length; i += 1) {
       const other = jws[i] === "A" ? "B" : "A";
       const changed = jws.slice(0, i) + other + jws.slice(i + 1);
@@ -51,12 +51,12 @@ describe("a signed payload", () => {
     ["it must be understood in another way", withHeader({ alg: "EdDSA", kid: publicKey.kid, crit: ["exp"] })],
     ["its header is no object", `${base64url.encode("null")}.${body}.${signature}`],
   ] as const) {
-    it(`is refused when ${name}`, () => {
+    it(`is refused if ${name}`, () => {
       expect(checkJws(text, [publicKey])).to.have.property("issue");
     });
   }
 
-  it("is refused with a public key that is none, or another's under its name", () => {
+  it("is refused with an invalid public key, or with another key of the same id", () => {
     expect(checkJws(jws, [{ ...publicKey, x: "AAAA" }])).to.have.property("issue");
     expect(checkJws(jws, [{ ...publicKeyOf(newPrivateKey()), kid: publicKey.kid }])).to.have.property("issue");
   });

@@ -51,7 +51,7 @@ describe("line protocol", () => {
   ];
 
   for (const [text, tags, fields, timestamp] of good) {
-    it(`understands ${text}`, () => {
+    it(`is read from ${text}`, () => {
       const point = parseLine(text) as LinePoint;
       expect(point).to.have.property("measurement", "m");
       expect(Object.fromEntries(point.tags)).to.deep.equal(tags);
@@ -116,12 +116,12 @@ describe("line protocol", () => {
   ];
 
   for (const text of bad) {
-    it(`finds an issue in ${JSON.stringify(text)}`, () => {
+    it(`is rejected if it is ${JSON.stringify(text)}`, () => {
       expect(parseLine(text)).to.have.property("issue").that.is.a("string").and.not.contains(text);
     });
   }
 
-  it("reads what it writes", () => {
+  it("is read back as it was written", () => {
     const part = fc.constantFrom(..."ab\\,= \"'é🦉#\t".split(""), "\\\\");
     const id = fc.array(part, { minLength: 1, maxLength: 12 }).map((parts) => `${parts.join("")}.`);
     fc.assert(
@@ -134,11 +134,11 @@ describe("line protocol", () => {
     );
   });
 
-  it("keeps a backslash in a measurement but before a comma and a blank", () => {
+  it("keeps a backslash in a measurement, except before a comma or a blank", () => {
     expect(parseLine("a\\=b\\,c\\ d\\\\ e f=1")).to.have.property("measurement", "a\\=b,c d\\ e");
   });
 
-  it("turns a timestamp into ms by its digits, so that none is rounded into the next slot", () => {
+  it("has timestamps cut to ms by their digits, so that none is rounded into the next slot", () => {
     const line = parseLine("stream,dimension_id=a value=1 1704070799999999999") as LinePoint;
     expect(metricLine(line, "ns")).to.have.property("ms", 1704070799999);
   });
@@ -148,19 +148,19 @@ describe("line protocol", () => {
     ["us", "1704067200123456"],
     ["ms", "1704067200123"],
   ] as const) {
-    it(`reads a timestamp in ${precision}`, () => {
+    it(`has timestamps in ${precision}`, () => {
       const line = parseLine(`stream,dimension_id=a value=1 ${timestamp}`) as LinePoint;
       expect(metricLine(line, precision)).to.have.property("ms", 1704067200123);
     });
   }
 
   describe("of the usual form", () => {
-    it("is read in one pass, with the result of its parts", () => {
+    it("is read in one pass with the same result as by its parts", () => {
       const line = parseUsualLine("stream,dimension_id=a,dimension_type=size value=42i 1704070799999999999", "ns");
       expect(line).to.deep.equal({ head: "stream,dimension_id=a,dimension_type=size", value: 42, ms: 1704070799999 });
     });
 
-    it("is never read in another way than by its parts", () => {
+    it("is never read differently than by its parts", () => {
       const words = ["0", "-0", "007", "42i", "-7i", "1.5", ".5e3", "1e999", "12345678901234567", "9007199254740993i"];
       const value = fc.constantFrom(...words, "-0i", "nan", "3u", "t", '"x y"', "", "1,other=2", "+1", "1_0");
       const time = fc.constantFrom(

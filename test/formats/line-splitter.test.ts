@@ -45,7 +45,7 @@ describe("cutting bytes into lines", () => {
     );
   });
 
-  it("keeps no more of an endless line than a line may have", () => {
+  it("buffers no more of an endless line than the maximum of a line", () => {
     const splitter = new LineSplitter(1000);
     const before = process.memoryUsage().arrayBuffers;
     for (let i = 0; i < 2000; i += 1) splitter.push(Buffer.alloc(64 * 1024, "x"));

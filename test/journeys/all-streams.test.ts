@@ -16,7 +16,7 @@ interface Series {
   readonly errors?: readonly { readonly code: string }[];
 }
 
-describe("The series of all streams", () => {
+describe("the series of all streams", () => {
   let now: number;
   let service: TestService;
   const start = async (limits = {}) => {
@@ -41,7 +41,7 @@ describe("The series of all streams", () => {
     );
   const isCached = async (asked: object = all) => (await read(asked)).data[0]?.is_cached;
 
-  it("is one series: in each slot the sum over all streams", async () => {
+  it("has in each slot the sum over all streams", async () => {
     expect(await values()).to.deep.equal({});
     await write(point("web", 1, 1), point("web", 2, 2), point("app", 10, 2), point("app", 20, 3));
     const { data } = await read(all, { ...all, dimension_id: "web" }, { ...all, name: "Sum" });
@@ -58,7 +58,7 @@ describe("The series of all streams", () => {
     expect(one.data[0]?.values).to.deep.equal(data[0]?.values);
   });
 
-  it("takes the value of the clients, or else the recorder's, of each stream and slot", async () => {
+  it("uses for each stream and slot the value of the clients, or else of the recorder", async () => {
     const { series } = service.service.stores;
     const dimension = (await import("../../src/metrics/dimensions.js")).stream;
     const column = (id: string, ...saved: number[]) => ({
@@ -71,7 +71,7 @@ describe("The series of all streams", () => {
     expect(await values()).to.deep.equal({ 3: 11, 2: 120, 1: 3 });
   });
 
-  it("is answered from memory until a stream is written, also one that is new", async () => {
+  it("is answered from memory until a stream is written, including a new one", async () => {
     // If processes share the stores, a write is announced after its response.
     const isAgainCached = () => until("it is answered from memory", async () => (await isCached()) === true);
     await write(point("web", 1, 1));
@@ -107,7 +107,7 @@ describe("The series of all streams", () => {
     expect([then?.complete_until, then?.next_save_at]).to.deep.equal([String(START), String(START + HOUR)]);
   });
 
-  it("reads as many slots as all its streams have, and no more than an answer may", async () => {
+  it("reads the slots of all streams, up to the limit of a response", async () => {
     await service.stop();
     await start({ response_slots: 40 });
     await write(...["a", "b", "c", "d"].map((id) => point(id, 1, 2)));

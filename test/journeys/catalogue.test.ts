@@ -3,7 +3,7 @@ import { catalogueOf } from "../support/catalogue-calls.js";
 import { pointOf, valuesOf, writePoints } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
-describe("The catalogue", () => {
+describe("the catalogue", () => {
   const service = serviceOfSuite();
   before(async () => {
     for (const id of ["seen", "bought"]) await data("PUT", `/api/segment/${id}`, {});
@@ -12,7 +12,7 @@ describe("The catalogue", () => {
   const { ask, data, refusal } = catalogueOf(service);
   const collect = (messages: object[]) => data("POST", "/collect/json/visits", messages);
 
-  it("A segment has a size; its name is its id and its table is user unless the request contains others", async () => {
+  it("stores a segment with its size, and by default with its id as name and user as table", async () => {
     expect(await data("PUT", "/api/segment/plain", {})).to.deep.equal({
       id: "plain",
       name: "plain",
@@ -56,7 +56,7 @@ describe("The catalogue", () => {
 
   const body = { name: "Banner", group: "spring", audience: "seen", goal: "bought" };
 
-  it("keeps experiences with their group, or none", async () => {
+  it("stores experiences with their group, or none", async () => {
     expect(await data("PUT", "/api/experience/banner", body)).to.deep.equal({ id: "banner", ...body });
     expect(await data("GET", "/api/experience/banner")).to.deep.equal({ id: "banner", ...body });
     const bare = { audience: "seen", goal: "seen" };
@@ -71,7 +71,7 @@ describe("The catalogue", () => {
     expect(await refusal("GET", "/api/experience/bare")).to.include({ status: 404 });
   });
 
-  it("holds the segments that experiences name", async () => {
+  it("refuses to delete a segment that an experience uses", async () => {
     await data("PUT", "/api/experience/holding", body);
     await data("DELETE", "/api/experience/banner");
     expect(await refusal("DELETE", "/api/segment/bought")).to.include({ status: 409 });
@@ -80,7 +80,7 @@ describe("The catalogue", () => {
     expect(await data("DELETE", "/api/segment/bought")).to.deep.equal({ id: "bought" });
   });
 
-  it("Marks are put, listed by window and series, and deleted; an invalid one is refused", async () => {
+  it("stores marks, lists them by window and series, deletes them, and refuses invalid ones", async () => {
     const ts = "2025-01-02T00:00:00Z";
     const at = String(Date.parse(ts));
     const release = { id: "release/2", ts: at, text: "Release 2" };

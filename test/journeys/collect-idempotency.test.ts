@@ -7,7 +7,7 @@ import { until } from "../support/until.js";
 const NOW = Date.UTC(2024, 5, 15, 12, 30);
 const DAY = 24 * 3_600_000;
 
-describe("Collecting with an Idempotency-Key", () => {
+describe("collecting with an Idempotency-Key", () => {
   let now = NOW;
   let serial = 0;
 
@@ -42,7 +42,7 @@ describe("Collecting with an Idempotency-Key", () => {
       () => `[${lines(0, 600).trim().split("\n").join(",")},{},${lines(600, 3).trim().split("\n").join(",")}]`,
     ],
   ] as const) {
-    it(`answers a repeat of ${type} as the first time, and counts it once`, async () => {
+    it(`returns the first response to a repeat of ${type}, and counts it once`, async () => {
       const first = await post(body(), { type });
       expect(first.body.data).to.deep.include({ message_count: 603, rejected_count: 1 });
       now += 1000;
@@ -51,7 +51,7 @@ describe("Collecting with an Idempotency-Key", () => {
     });
   }
 
-  it("answers a repeat of a single bad object as the first time", async () => {
+  it("returns the first response to a repeat of a single invalid object", async () => {
     const first = await post("{}", { type: "application/json" });
     expect(first.status).to.equal(400);
     expect(await post("{}", { type: "application/json" })).to.deep.equal(first);
@@ -72,7 +72,7 @@ describe("Collecting with an Idempotency-Key", () => {
     });
   }
 
-  it("is of one stream and one query", async () => {
+  it("distinguishes streams and queries", async () => {
     await post(lines(0, 2));
     expect((await post(lines(0, 2), { query: "?table=user" })).status).to.equal(200);
     expect(await counted()).to.equal(4);
@@ -81,7 +81,7 @@ describe("Collecting with an Idempotency-Key", () => {
     expect(await counted()).to.equal(2);
   });
 
-  it("leaves nothing that a guess of the key or of the messages could be confirmed by", async () => {
+  it("stores nothing that could confirm a guess of the key or of the messages", async () => {
     const { idempotency } = service.service.stores;
     const noted: string[] = [];
     const { finish } = idempotency;
@@ -100,7 +100,7 @@ describe("Collecting with an Idempotency-Key", () => {
     expect(noted).to.not.include(id).and.not.include(digest);
   });
 
-  it("is forgotten after a day", async () => {
+  it("processes a repeat as new after a day", async () => {
     await post(lines(0, 2));
     now += DAY + 1000;
     await post(lines(0, 2));
@@ -156,7 +156,7 @@ describe("Collecting with an Idempotency-Key", () => {
     expect(await counted()).to.equal(700);
   });
 
-  it("continues at once after a connection that broke, and answers for the whole", async () => {
+  it("continues at once after a broken connection, and answers for the whole request", async () => {
     const first = begin(`{}\n${lines(0, 800)}`);
     await until("the first batch is counted", async () => (await counted()) === 499);
     first.breakOff();
@@ -165,7 +165,7 @@ describe("Collecting with an Idempotency-Key", () => {
     expect(await counted()).to.equal(900);
   });
 
-  it("refuses another body under the key of a request that broke, and takes none of it", async () => {
+  it("refuses another body under the key of an interrupted request, and stores none of it", async () => {
     const first = begin(lines(0, 800));
     await until("the first batch is counted", async () => (await counted()) === 500);
     first.breakOff();
@@ -177,7 +177,7 @@ describe("Collecting with an Idempotency-Key", () => {
     ["no event time", ""],
     ["an event time after the deletion", "?timestamp_field=at"],
   ]) {
-    it(`brings back no one who was erased between a request that broke and its repeat, in messages with ${what}`, async () => {
+    it(`does not bring back people erased between an interrupted request and its repeat, with ${what}`, async () => {
       const at = now + 300_000;
       const erased = Array.from({ length: 501 }, () => `{"_uid":"${own("erased")}","at":${at}}\n`).join("");
       const first = begin(erased, query);

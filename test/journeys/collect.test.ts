@@ -4,11 +4,11 @@ import { amount } from "../support/servers.js";
 
 const HOUR = 3_600_000;
 
-describe("Collecting messages", () => {
+describe("collecting messages", () => {
   const on = collectStage({ limits: { entity_segments: 12 } });
   const { own, post, taken, read, counted } = on;
 
-  it("takes one object, an array, and lines, all visible and counted when the answer comes", async () => {
+  it("accepts an object, an array and lines, all readable and counted once it is answered", async () => {
     await taken({ _uid: own("a"), x: 1 }, 1);
     await taken([{ _uid: own("a"), y: 2 }, { _uid: own("b") }], 2);
     await taken(`{"_uid":"${own("a")}","z":3}\r\n\n  {"_uid":"${own("c")}"}`, 2);
@@ -17,13 +17,13 @@ describe("Collecting messages", () => {
     expect(await counted()).to.deep.equal({ [NOW - (NOW % HOUR)]: 5 });
   });
 
-  it("lets an older event overwrite nothing, whenever it arrives", async () => {
+  it("does not overwrite newer attributes by an older event", async () => {
     await taken({ _uid: own("a"), when: "2024-06-02", x: "new", segments: ["s"] }, 1, "?timestamp_field=when");
     await taken({ _uid: own("a"), when: "2024-06-01", x: "old", y: "old", segments: [] }, 1, "?timestamp_field=when");
     expect(await read(own("a"))).to.deep.include({ x: "new", y: "old", segments: ["s"] });
   });
 
-  it("registers segments that it meets, with their id as name", async () => {
+  it("registers new segments with their id as name, and their size", async () => {
     await taken({ account_id: own("a"), segments: [own("seg")] }, 1, "?table=account");
     const answer = await on.service.fetch(`/api/segment/${own("seg")}`);
     expect(await answer.json()).to.have.deep.property("data", {
@@ -34,7 +34,7 @@ describe("Collecting messages", () => {
     });
   });
 
-  it("drops what is not newer than an erasure of one of its identities, uncounted", async () => {
+  it("drops attributes that are not newer than a deletion of one of their identities", async () => {
     await taken({ _uid: own("a"), email: `${own("a")}@x.org`, x: 1 }, 1);
     await on.service.fetch(`/api/entity/user/_uid/${own("a")}`, { method: "DELETE" });
     const old = { email: `${own("a")}@x.org`, user_id: own("b"), when: NOW / 1000 - 60 };
@@ -47,7 +47,7 @@ describe("Collecting messages", () => {
   });
 
   const lines = amount(10_000, 100);
-  it(`takes ${lines} lines, each of them once`, async function () {
+  it(`stores each of ${lines} lines once`, async function () {
     this.timeout(60_000);
     const line = (i: number) =>
       `{"_uid":"${own("m")}-${i % (lines / 2)}","x${i % 3}":${i},"segments":{"add":["s${i % 3}"]}}\n`;
@@ -58,7 +58,7 @@ describe("Collecting messages", () => {
     expect(Object.values(await counted())).to.deep.equal([lines]);
   });
 
-  it("passes the limit of segments in none of many requests at once, whatever identity they name", async () => {
+  it("never exceeds the limit of segments in concurrent requests, whatever identity they name", async () => {
     const named = [{ _uid: own("a") }, { user_id: own("a") }, { email: `${own("a")}@x.org` }];
     await taken([Object.assign({}, ...named)], 1);
     const tallies = await Promise.all(

@@ -4,13 +4,13 @@ import { deleteEntity, deletionStatus, removeThrough } from "../support/requests
 import { serviceOfSuite, startService } from "../support/service.js";
 import { until } from "../support/until.js";
 
-describe("The answer to a DELETE", () => {
+describe("the response to a DELETE", () => {
   const service = serviceOfSuite();
 
   const remove = (path: string) => deleteEntity(service, path);
   const status = (id: string) => deletionStatus(service, id);
 
-  it("answer the status of a request, and in time that it is complete", async () => {
+  it("has a request id whose status becomes completed", async () => {
     const { body } = await remove("user/email/ben@example.org");
     const id = body.data.request_id;
     const first = await status(id);
@@ -26,7 +26,7 @@ describe("The answer to a DELETE", () => {
     });
   });
 
-  it("P22: answer the same bytes but the id for every identity, known or not, the first time and again", async () => {
+  it("has the same bytes except the id for known and unknown identities, also if it is repeated (P22)", async () => {
     const collected = await service.fetch("/collect/json/web?table=user", {
       method: "POST",
       json: { email: "known@example.org", user_id: "known-1", plan: "gold" },
@@ -50,7 +50,7 @@ describe("The answer to a DELETE", () => {
   });
 });
 
-describe("The list of open deletions", () => {
+describe("the list of open deletions", () => {
   const service = serviceOfSuite({
     deletions: { targets: [{ name: "crm", url: "http://127.0.0.1:9/hooks", token: "secret" }] },
   });
@@ -81,7 +81,7 @@ describe("The list of open deletions", () => {
   const erase = (name: string) => removeThrough(service, `email/${name}@example.org`);
   const isoMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-  it("reports since when each request is open, which target it waits for and why, and no identity", async () => {
+  it("contains the start of each request, the target it waits for and the reason, but no identity", async () => {
     const ids: string[] = [];
     for (const name of ["ann", "ben", "cleo"]) ids.unshift(await erase(name));
     await until("they are stuck", async () => (await list("")).data.every(({ stuck }) => stuck));
@@ -116,7 +116,7 @@ describe("The list of open deletions", () => {
     expect((await list(`?after=${"0".repeat(20)}-1`)).data).to.deep.equal([]);
   });
 
-  it("reports the state of each target of one request", async () => {
+  it("contains the state of each target of a request", async () => {
     const [first] = (await list("")).data;
     const { targets = [], ...item } = await one(first?.request_id ?? "");
     expect(item).to.include({ request_id: first?.request_id, stage: "crm" });
@@ -129,7 +129,7 @@ describe("The list of open deletions", () => {
     }
   });
 
-  it("tries a request again at once when asked to", async () => {
+  it("contains requests that can be retried at once", async () => {
     const [first] = (await list("")).data;
     const id = first?.request_id ?? "";
     const before = (await one(id)).attempts;
@@ -140,7 +140,7 @@ describe("The list of open deletions", () => {
     expect((await service.fetch(`/api/deletion/${"0".repeat(20)}-1/retry`, { method: "POST" })).status).to.equal(404);
   });
 
-  it("is filtered by state and by target, and all requests that wait for a target are tried at once when asked to", async () => {
+  it("is filtered by state and by target, and all requests that wait for a target can be retried at once", async () => {
     const { data, meta } = await list("?state=stuck&target=crm&order=asc");
     expect(data.map(({ stage }) => stage)).to.deep.equal(["crm", "crm", "crm"]);
     expect(meta).to.deep.equal({ next: null, total: 3, targets: ["crm"] });
@@ -157,8 +157,8 @@ describe("The list of open deletions", () => {
   });
 });
 
-describe("Deletions that are completed", () => {
-  it("are listed with the times of their targets, and are not tried again", async () => {
+describe("completed deletions", () => {
+  it("are listed with the times of their targets, and cannot be retried", async () => {
     const service = await startService();
     try {
       await service.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.org", segments: ["a"] } });

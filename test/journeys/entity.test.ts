@@ -12,7 +12,7 @@ const MINUTE = 60_000;
 const START = Date.UTC(2026, 0, 5, 10);
 const at = (minute: number) => new Date(START + minute * MINUTE).toISOString();
 
-describe("What is kept about an entity", () => {
+describe("the data of an entity", () => {
   let now = START;
   const service = serviceOfEachTest({}, { clock: () => now });
   beforeEach(async () => {
@@ -44,7 +44,7 @@ describe("What is kept about an entity", () => {
       .map((line) => JSON.parse(line));
   };
 
-  it("is exported line by line: the profile, each message as it was sent by arrival, and a last line that counts them", async () => {
+  it("is exported line by line: the profile, each message as sent, by arrival, and a last line with counts", async () => {
     expect(await exported("ANN@example.org")).to.deep.equal(
       [
         {
@@ -92,7 +92,7 @@ describe("What is kept about an entity", () => {
     ["erased", () => service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE" })],
     ["merged", () => send("web", { email: "ann@example.org", user_id: "8" })],
   ] as const) {
-    it(`An export during which the entity is ${event} has no last line, and nothing of another entity`, async () => {
+    it(`is exported without a last line if it is ${event} during the export, and with nothing of another entity`, async () => {
       const many = Array.from({ length: 1_000 }, (_, n) => ({ email: "ann@example.org", n }));
       expect((await service.fetch("/collect/json/web", { method: "POST", json: many })).status).to.equal(200);
       const { stores } = service.service;
@@ -122,7 +122,7 @@ describe("What is kept about an entity", () => {
     });
   }
 
-  it("The explanation names the message of each membership, or that the message has expired", async () => {
+  it("includes an explanation of each membership by its message, or by the fact that it has expired", async () => {
     const why = async () =>
       (await (await service.fetch("/api/entity/user/email/ann@example.org/segments")).json()) as { data: object[] };
     const by = (stream: string | null, minute: number) => ({ stream, event_time: at(minute), received_at: at(minute) });
@@ -135,7 +135,7 @@ describe("What is kept about an entity", () => {
     expect((await service.fetch("/api/entity/user/email/cy@example.org/segments")).status).to.equal(404);
   });
 
-  it("is counted for a preview of an erasure, which changes nothing, and is exactly what is erased", async () => {
+  it("is counted in a preview of a deletion, which changes nothing and equals the deletion", async () => {
     const preview = async () =>
       (await (await post("/api/deletion/preview", "ann@example.org")).json()) as { data: object };
     const counts = {
@@ -160,7 +160,7 @@ interface Meta {
   readonly streams: readonly string[];
 }
 
-describe("The meta of an entity", () => {
+describe("the meta of an entity", () => {
   let now: number;
   beforeEach(() => {
     now = START;
@@ -182,7 +182,7 @@ describe("The meta of an entity", () => {
     return [created_at, modified_at].map((text) => (Date.parse(text) - START) / MINUTE).concat(streams as never[]);
   };
 
-  it("contains the arrival of the first message, that of the newest change, and the streams of all messages", async () => {
+  it("contains the arrivals of the first message and the newest change, and the streams of all messages", async () => {
     await send(1, "web", { user_id: "a", plan: "free" });
     expect(await meta("a")).to.deep.equal([1, 1, "web"]);
     await send(2, "app", { user_id: "a", plan: "gold" });
@@ -212,7 +212,7 @@ describe("The meta of an entity", () => {
     });
   }
 
-  it("is that of all entities that are merged: the first arrival, the newest change, the streams of each", async () => {
+  it("has the first arrival, the newest change and all streams of merged entities", async () => {
     await send(1, "web", { user_id: "old", plan: "free" });
     await send(2, "app", { user_id: "mid", email: "m@x.org" });
     await send(3, "shop", { user_id: "new", plan: "gold" });
@@ -223,7 +223,7 @@ describe("The meta of an entity", () => {
     for (const id of ["old", "mid", "new"]) expect(await meta(id)).to.deep.equal([1, 6, "app", "join", "shop", "web"]);
   });
 
-  it("of one that came back after its deletion is that of its later messages alone", async () => {
+  it("of a deleted entity is based only on messages after the deletion", async () => {
     await send(1, "web", { user_id: "a", plan: "free" });
     now = START + 2 * MINUTE;
     await service.fetch("/api/entity/user/user_id/a", { method: "DELETE" });
@@ -232,8 +232,8 @@ describe("The meta of an entity", () => {
   });
 });
 
-describe("An entity at its limit", () => {
-  it("has 10,000 segments, and stops neither its requests nor the next start", async function () {
+describe("an entity with the maximum of segments", () => {
+  it("(10,000) can be read, changed and deleted, and does not prevent the next start", async function () {
     this.timeout(120_000);
     const service = await startService({ roles: ["api"] });
     const post = async (at: number, how: "add" | "remove") => {

@@ -45,7 +45,7 @@ describe("bounds of keys", () => {
       });
     }
 
-    it("with meta returns the meta of an unbounded key, and none with meta=false", async () => {
+    it("with meta returns the same meta as an unbounded key, and none with meta=false", async () => {
       const key = await keyWith(["entity:read"], { fields: ["meta"] });
       const whole = (await (await service.fetch("/api/entity/user/ada")).json()) as { meta: object };
       const { data, meta } = JSON.parse((await read("/api/entity/user/ada", key)).text) as Record<string, unknown>;
@@ -65,7 +65,7 @@ describe("bounds of keys", () => {
   });
 
   describe("by", () => {
-    it("rejects a message that names another identity field, which could join another person's profile", async () => {
+    it("rejects a message with another identity field, which could join another person's profile", async () => {
       const key = await keyWith(["entity:read", "entity:write"], { by: "_uid", fields: ["plan"] });
       const json = [
         { _uid: "eve", email: "ada@example.com" },
@@ -79,7 +79,7 @@ describe("bounds of keys", () => {
       expect(JSON.parse((await read("/api/me/_uid/eve", key)).text).data).to.deep.equal({});
     });
 
-    it("allows reads by this field in every table, and refuses others alike for known and unknown people", async () => {
+    it("allows reads by this field in every table, and refuses other fields alike for known and unknown people", async () => {
       const key = await keyWith(["entity:read"], { by: "email" });
       for (const path of ["/api/entity/user/email/ada@example.com", "/api/me/email/ada@example.com"]) {
         expect((await read(path, key)).status, path).to.equal(200);
@@ -122,7 +122,7 @@ describe("bounds of keys", () => {
     const point = (id: string, dimension?: string) => ({ ...series(id, dimension), value: 5, ts: ts() });
     const lines = (...points: object[]) => points.map((one) => JSON.stringify(one)).join("\n");
 
-    it("allows messages to it alone", async () => {
+    it("allows messages only to this stream", async () => {
       const key = await keyWith(["entity:write"], { stream: "shop" });
       expect((await post("/collect/json/shop", key, { json: { _uid: "bob" } })).status).to.equal(200);
       for (const path of ["/collect/json/web", "/collect/json/Shop", "/collect/json/web?dryrun=true"]) {
@@ -132,7 +132,7 @@ describe("bounds of keys", () => {
       expect((await service.fetch("/api/entity/user/carol")).status).to.equal(404);
     });
 
-    it("allows points of it alone, in every form, and writes nothing of a mixed request", async () => {
+    it("allows points only of this stream, in every form, and refuses a mixed request as a whole", async () => {
       const key = await keyWith(["metric:write"], { stream: "mine" });
       const json = "/api/metric/points";
       const line = "/api/v2/write?precision=ms";
@@ -232,7 +232,7 @@ describe("bounds of keys", () => {
     });
   });
 
-  it("a rate counts the requests of each key alone", async () => {
+  it("limit the requests of each key separately by its rate", async () => {
     const [one, other] = [await keyWith(["metric:read"], { rate: 3 }), await keyWith(["metric:read"], { rate: 3 })];
     const statuses: number[] = [];
     for (let i = 0; i < 5; i += 1) statuses.push((await read("/metrics", one)).status);
@@ -245,7 +245,7 @@ describe("bounds of keys", () => {
     expect(JSON.parse(text).errors).to.deep.equal([{ code: "too_many_requests", path: "rate", message }]);
   });
 
-  it("a key ends at its time, also while it is cached", async () => {
+  it("end a key at its time, also while it is cached", async () => {
     const key = await keyWith(["metric:read"], { expiresAt: now + 500 });
     expect((await read("/api/key", key)).status).to.equal(200);
     now += 499;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { type Scope, scopes } from "../../src/keys/api-key.js";
 import { newKey, startService, type TestService } from "../support/service.js";
 
-describe("Keys", () => {
+describe("keys", () => {
   let service: TestService;
   let now = Date.now();
 
@@ -21,7 +21,7 @@ describe("Keys", () => {
     expect(await status("/metrics", key)).to.equal(401);
   });
 
-  it("learn their name and scopes from GET /api/key, whatever their scopes are", async () => {
+  it("have their name and scopes returned by GET /api/key, whatever their scopes", async () => {
     for (const wanted of [["entity:write"], ["metric:read", "admin"], [...scopes]] as Scope[][]) {
       const { key, id } = await newKey(service, wanted, now);
       const response = await service.fetch("/api/key", { key });
@@ -34,7 +34,7 @@ describe("Keys", () => {
     expect(configured.data).to.deep.equal({ id: "admin", name: "admin", scopes: [...scopes].sort() });
   });
 
-  it("are those of before after a restart, the revoked ones too", async () => {
+  it("remain valid or revoked after a restart", async () => {
     const [lasting, revoked] = [
       await newKey(service, ["metric:read"], now),
       await newKey(service, ["metric:read"], now),

@@ -26,7 +26,7 @@ interface Page {
   };
 }
 
-describe("Lists that are searched and sorted", () => {
+describe("lists that are searched and sorted", () => {
   let now: number;
   beforeEach(() => {
     now = START + HOUR / 2;
@@ -76,7 +76,7 @@ describe("Lists that are searched and sorted", () => {
     expect(await walk("/api/segment?limit=3&order=desc")).to.deep.equal(["news-b", "d", "c", "a"]);
   });
 
-  it("show the first value of a window and its time where a series begins later, and one row by its id", async () => {
+  it("contain the first value of a window with its time if a series begins later, and one row by its id", async () => {
     await putSegments({ a: "A", ab: "AB", c: "C" });
     await put("/api/experience/x", { audience: "a", goal: "ab" });
     const reach = (type: string, value: number, ts: number) => ({
@@ -106,7 +106,7 @@ describe("Lists that are searched and sorted", () => {
     expect([ended?.now, ended?.before], "a series that ended long before the window").to.deep.equal([8, 9]);
   });
 
-  it("sort segments by name, size and change, and contain the newest saved size and the one a range earlier", async () => {
+  it("sort segments by name, size and change, and contain the newest saved size and that of a range earlier", async () => {
     await putSegments({ a: "y", b: "x", c: "z", d: "w", e: "x" });
     const slot = START;
     await write(
@@ -138,7 +138,7 @@ describe("Lists that are searched and sorted", () => {
     expect(await ids("/api/segment?sort=movement&range=1d")).to.deep.equal(["b", "a", "c", "d", "e"]);
   });
 
-  it("contain values at the end and the start of a window of dates, and sort them by the size of their change", async () => {
+  it("contain the values at the end and start of a window of dates, and sort by the size of the change", async () => {
     await putSegments({ a: "a", b: "b", c: "c", d: "d" });
     const [first, last] = [START - 4 * DAY, START - DAY];
     const at = (ts: number, values: Readonly<Record<string, number>>) =>
@@ -162,7 +162,7 @@ describe("Lists that are searched and sorted", () => {
     expect((await page(`/api/segment?startdate=${text(first)}&enddate=now-22h`)).data).to.deep.equal(data);
   });
 
-  it("return what was written since, also when it changes the newest value alone", async () => {
+  it("return the newest writes, also if these change only the newest value", async () => {
     await putSegments({ a: "a", b: "b" });
     await write(pointOf("segment", "a", 1, START), pointOf("segment", "b", 2, START));
     expect(await ids("/api/segment?sort=size")).to.deep.equal(["a", "b"]);
@@ -241,7 +241,7 @@ describe("Lists that are searched and sorted", () => {
     expect((await page("/api/experience")).data[0]).to.have.keys("id", "name", "group", "audience", "goal");
   });
 
-  it("contain the messages of streams in the last whole hours, and sort them by these", async () => {
+  it("contain the messages of streams in the last whole hours, and sort by them", async () => {
     await send("Web", { user_id: "1" });
     now += 1_000;
     await send("app", { user_id: "1" });
@@ -291,7 +291,7 @@ describe("Lists that are searched and sorted", () => {
     expect((await page("/api/series?q=alpha")).meta.total).to.equal(4);
   });
 
-  it("return deletions in either order, and count those of the state", async () => {
+  it("return deletions in either order, and count the deletions of a state", async () => {
     const accepted: string[] = [];
     for (const value of ["a", "b", "c"])
       accepted.push((await deleteEntity(service, `user/user_id/${value}`)).body.data.request_id);
@@ -302,7 +302,7 @@ describe("Lists that are searched and sorted", () => {
     expect((await page("/api/deletion?state=all&order=desc")).meta.total).to.equal(3);
   });
 
-  it("of completed deletions count those of the last 12 months, on the first page alone", async () => {
+  it("of completed deletions contain the counts of the last 12 months, only on the first page", async () => {
     const { ledger } = service.service.stores;
     const times = [Date.UTC(2024, 0, 31), Date.UTC(2024, 1, 1), Date.UTC(2024, 11, 31), now - 1, now - 1];
     for (const [index, at] of times.entries()) {

@@ -57,7 +57,7 @@ describe("POST /api/deletion", () => {
     }
   }
 
-  it("erases each person of an array, and answers a request for each item in order, known or not", async () => {
+  it("erases each person of an array, and returns a request for each item in order, known or not", async () => {
     await collect("ann", "ben", "cleo");
     const { status, body, headers } = await post([
       { table: "user", ...person("ann") },
@@ -147,7 +147,7 @@ describe("POST /api/deletion", () => {
     await completed(lines.slice(0, -1));
   });
 
-  it("P22: answers the same bytes but the ids for people that exist and people that do not", async () => {
+  it("returns the same bytes except the ids for known and unknown people (P22)", async () => {
     await collect("k0", "k1", "k2");
     const answers = ["k", "nobody"].map(async (name) => {
       const items = [0, 1, 2].map((index) => person(`${name}${index}`));
@@ -164,7 +164,7 @@ describe("POST /api/deletion", () => {
       Array.from({ length: count }, (_, index) => person(`p${first + index}`));
     const accepted = async () => service.service.stores.ledger.count("all");
 
-    it("returns the same request ids in a repeat, each with its present state", async () => {
+    it("returns the same request ids in a repeat, each with its current state", async () => {
       await collect("p0", "p1");
       const items = [...people(450), { field: "email" }];
       const first = await postLines(linesOf(items), key());
@@ -193,7 +193,7 @@ describe("POST /api/deletion", () => {
       expect(await post([{ field: "email" }], key())).to.deep.include({ status: refused.status, body: refused.body });
     });
 
-    it("answers another body under the same key with 422, and accepts none of its items", async () => {
+    it("refuses another body under the same key with 422, and accepts none of its items", async () => {
       await postLines(linesOf(people(450)), key());
       const before = await accepted();
       expect((await postLines(linesOf(people(450, 1)), key())).status).to.equal(422);
@@ -219,7 +219,7 @@ describe("POST /api/deletion", () => {
       await completed(all[0]?.lines.slice(0, -1) ?? []);
     });
 
-    it("belongs to one API key, and has 1 to 256 printable characters", async () => {
+    it("distinguishes API keys, and accepts a key of 1 to 256 printable characters", async () => {
       const items = people(2);
       const first = await post(items, key());
       const other = await newKey(service, ["entity:delete"]);
@@ -239,7 +239,7 @@ describe("POST /api/deletion with a slow caller", function () {
   this.timeout(60_000);
   const service = serviceOfSuite({ limits: { store_deadline_ms: 1_000 } });
 
-  it("P33: reads no more of a body than its caller takes, who may take longer than a store", async () => {
+  it("reads the body only as fast as its caller reads the response, however long that takes (P33)", async () => {
     const head = `POST /api/deletion HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const socket = connect(service.port, "127.0.0.1").pause();
     const lines = `{"value":"${"x".repeat(300)}"}\n`.repeat(10_000);

@@ -13,7 +13,7 @@ interface End {
   readonly next: string | null;
 }
 
-describe("The members of a segment", () => {
+describe("the members of a segment", () => {
   const now = Date.UTC(2026, 0, 5, 10);
   const hourAgo = new Date(now - 3_600_000).toISOString();
   const service = serviceOfEachTest({ roles: ["api"] }, { clock: () => now });
@@ -41,7 +41,7 @@ describe("The members of a segment", () => {
   };
   const idsOf = (members: readonly Line[]) => members.map(({ identities }) => identities.user_id?.[0]);
 
-  it("are listed with their identities, the attributes that are named, and since when, and counted at the end", async () => {
+  it("are listed with identities, requested attributes and start of membership, and counted in the last line", async () => {
     await send([
       { _uid: "a", user_id: ["1", "2"], email: "Ann@x.org", plan: "gold", deep: { x: [1] }, segments: ["s", "t"] },
       { user_id: "b", segments: ["t"] },
@@ -73,7 +73,7 @@ describe("The members of a segment", () => {
     });
   });
 
-  it("come in a stable order, in parts that join to the whole", async () => {
+  it("have a stable order, in parts that together are the whole", async () => {
     await send(people(0, 300));
     await send(people(300, 450, { about: "x".repeat(20_000) }));
     const { members, end } = await list();
@@ -95,7 +95,7 @@ describe("The members of a segment", () => {
     }
   });
 
-  it("are none of a segment without members, and 404 of one that does not exist or was deleted", async () => {
+  it("are an empty list for a segment without members, and 404 for an unknown or deleted segment", async () => {
     await service.fetch("/api/segment/s", { method: "PUT", json: {} });
     expect(await list()).to.deep.equal({ members: [], end: { type: "end", members: 0, next: null } });
     expect((await post("unknown")).status).to.equal(404);
@@ -106,7 +106,7 @@ describe("The members of a segment", () => {
     expect((await list()).members).to.deep.equal([]);
   });
 
-  it("are refused to a body that asks for something else", async () => {
+  it("are refused for an invalid body", async () => {
     await send(people(0, 1));
     for (const [what, json] of [
       ["fields that are a text", { fields: "plan" }],
@@ -121,7 +121,7 @@ describe("The members of a segment", () => {
     }
   });
 
-  it("include no person in a line that is written after the DELETE was answered, to a reader that is slow", async function () {
+  it("include no person in a line written after the answer to the DELETE, also for a slow reader", async function () {
     this.timeout(60_000);
     for (let from = 0; from < 600; from += 100) await send(people(from, from + 100, { about: "y".repeat(20_000) }));
     const order = idsOf((await list()).members) as string[];
@@ -151,7 +151,7 @@ describe("The members of a segment", () => {
     expect((await list()).end.members).to.equal(550);
   });
 
-  it("end with the connection of a caller that goes", async () => {
+  it("are no longer read when the caller disconnects", async () => {
     await send(people(0, 100, { about: "z".repeat(50_000) }));
     const abort = new AbortController();
     const answer = await service.fetch("/api/segment/s/members", {

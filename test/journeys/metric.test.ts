@@ -15,7 +15,7 @@ interface Answer {
   readonly data: readonly Series[];
 }
 
-describe("A metric answer", () => {
+describe("a metric response", () => {
   let at = now;
 
   const service = serviceOfSuite({ roles: ["api"] }, { clock: () => at });
@@ -49,7 +49,7 @@ describe("A metric answer", () => {
   const web = "dimension=stream&dimension_id=web&dimension_type=size";
   const webItem = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
 
-  it("answers every field of a series", async () => {
+  it("contains every field of a series", async () => {
     const { status, body } = await get(`${web}&range=4h`);
     expect(status).to.equal(200);
     expect(body).to.deep.equal({
@@ -76,7 +76,7 @@ describe("A metric answer", () => {
     });
   });
 
-  it("gives a series for each segment of the catalogue, in id order and in place", async () => {
+  it("contains a series for each segment of the catalogue, in id order and in place", async () => {
     const all = { dimension: "segsize", dimension_id: "all_segments", dimension_type: "size" };
     const { body } = await post([webItem, all, { ...webItem, name: "last" }]);
     expect(body.data.map(({ name }) => name)).to.deep.equal([
@@ -91,7 +91,7 @@ describe("A metric answer", () => {
     expect(stream.body.data.map(({ dimension_id }) => dimension_id)).to.deep.equal(["all_segments"]);
   });
 
-  it("has a tag that changes when the values can have, and only then", async () => {
+  it("has an ETag that changes only if its values can have changed", async () => {
     const query = "dimension=stream&dimension_id=tag&dimension_type=size&range=4h&interval=1h";
     const tag = async () => (await get(query)).headers.get("etag");
     const point = pointOf("stream", "tag", 1, now - HOUR);
@@ -109,7 +109,7 @@ describe("A metric answer", () => {
   });
 });
 
-describe("A metric answer that was given before", () => {
+describe("a repeated metric response", () => {
   let now: number;
 
   beforeEach(() => {
@@ -120,7 +120,7 @@ describe("A metric answer that was given before", () => {
   const web = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
   const webQuery = `/api/metric?${new URLSearchParams(web)}`;
 
-  it("has no slot that metrics.retention has expired, however it is asked for", async () => {
+  it("contains no slot that metrics.retention has expired, for any form of request", async () => {
     // The bucket on a server goes by the real time.
     now = Date.now();
     const window = { interval: "1h", startdate: String(now - 99 * HOUR), enddate: String(now + HOUR) };
@@ -154,7 +154,7 @@ describe("A metric answer that was given before", () => {
     }
   });
 
-  it("has the segments that the catalogue has by now, also after it had none", async () => {
+  it("contains the current segments of the catalogue, also if there were none before", async () => {
     const window = { startdate: now - 30 * HOUR, enddate: now };
     const every = { dimension: "segment", dimension_id: "all_segments", dimension_type: "size", ...window };
     const other = { dimension: "stream", dimension_id: "web", dimension_type: "size", ...window };

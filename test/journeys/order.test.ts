@@ -61,7 +61,7 @@ describe("P35: the order of requests decides, whatever the clocks of processes s
           skewMs = skew;
         });
 
-        it("A message without an event time after a DELETE builds a new profile, and the one before is erased", async () => {
+        it("a message without an event time after a DELETE builds a new profile, and the earlier one is erased", async () => {
           for (const [taking, deleting, again] of [
             [first, second, first],
             [first, first, second],
@@ -80,7 +80,7 @@ describe("P35: the order of requests decides, whatever the clocks of processes s
           }
         });
 
-        it("A membership that is stated after the DELETE of its segment is valid, and earlier ones are void", async () => {
+        it("a membership that is stated after the DELETE of its segment is valid, and earlier ones are void", async () => {
           for (const early of [{ add: ["S"] }, ["S"], { remove: ["S"] }, []]) {
             const [name, other, segment] = [newName(), newName(), newName()];
             const named = (list: readonly string[] | undefined) => list?.map(() => segment);
@@ -98,7 +98,7 @@ describe("P35: the order of requests decides, whatever the clocks of processes s
           }
         });
 
-        it("A repeated request stores what was not erased since it arrived first, and nothing that was", async () => {
+        it("a repeated request stores only data that was not erased after its first arrival", async () => {
           const [gone, stays, key] = [newName(), newName(), newName()];
           await collect(first, { ...person(stays), city: "Oslo" });
           await remove(second, pathOf(stays));

@@ -2,11 +2,11 @@ import { expect } from "chai";
 import { DAY, HOUR, pointsStage } from "../support/points-stage.js";
 import { amount } from "../support/servers.js";
 
-describe("A write of points", () => {
+describe("a write of points", () => {
   const on = pointsStage();
   const { names, point, saved, accepted } = on;
 
-  it("lets the later point of a slot win, in one write and across writes", async () => {
+  it("stores the later point of a slot, in one write and across writes", async () => {
     await accepted([point(DAY, 1), point(DAY + 5, 2)], 2);
     expect(await saved()).to.deep.equal({ 0: 2 });
     await accepted(
@@ -23,13 +23,13 @@ describe("A write of points", () => {
     expect(await saved()).to.deep.equal({ 0: 5 });
   });
 
-  it("takes ids of 256 characters of any script", async () => {
+  it("accepts ids of 256 characters of any script", async () => {
     const id = "🦉".repeat(256);
     await accepted([{ ...point(DAY, 6), dimension_id: id }], 1);
     expect(await saved("stream", id)).to.deep.equal({ 0: 6 });
   });
 
-  it("takes 50,000 points at once, as an array and as a block", async () => {
+  it("accepts 50,000 points at once, as an array and as a block", async () => {
     // The server creates a new file for about each week of time, one after another.
     const ids = Array.from({ length: amount(1, 50) }, (_, i) => `s${on.stream}.${i}`);
     const times = Array.from({ length: 50_000 / ids.length }, (_, i) => DAY - i * HOUR);

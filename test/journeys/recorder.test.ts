@@ -7,7 +7,7 @@ import { until } from "../support/until.js";
 const HOUR = 3_600_000;
 const START = Date.UTC(2024, 11, 31, 22);
 
-describe("The recorder of a running service", () => {
+describe("the recorder of a running service", () => {
   let now: number;
   beforeEach(() => {
     now = START + HOUR / 2;
@@ -49,7 +49,7 @@ describe("The recorder of a running service", () => {
     );
   });
 
-  it("counts who joined and left a segment, so that they explain the change of its size in any history", async function () {
+  it("saves how many people joined and left a segment, which together equal the change of its size", async function () {
     this.timeout(120_000);
     const at = fc.integer({ min: 0, max: 3 });
     const person = fc.integer({ min: 0, max: 3 });
@@ -124,7 +124,7 @@ describe("The recorder of a running service", () => {
     return Object.fromEntries(found.map(([ts, value]) => [(ts - start) / (2 * HOUR), value]));
   }
 
-  it("takes sizes and reach in the slot that holds now, and again in the next", async () => {
+  it("saves sizes and reach in the current slot, and again in the next", async () => {
     await send("POST", "/collect/json/visits", [
       { user_id: "a", segments: ["seen"] },
       { user_id: "b", segments: ["seen", "bought"] },

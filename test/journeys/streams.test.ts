@@ -19,7 +19,7 @@ interface Page {
   readonly meta: { readonly next: string | null };
 }
 
-describe("The list of streams", () => {
+describe("the list of streams", () => {
   let now: number;
   beforeEach(() => {
     now = START + HOUR / 2;
@@ -32,7 +32,7 @@ describe("The list of streams", () => {
   };
   const list = async (query = "") => (await (await service.fetch(`/api/stream${query}`)).json()) as Page;
 
-  it("is empty at first, and shows at once what arrives, in the slot of its event time", async () => {
+  it("is empty at first, and contains new messages at once, in the slot of their event time", async () => {
     expect(await list()).to.deep.equal({ status: 200, message: "success", data: [], meta: { next: null, total: 0 } });
     await send("web", { user_id: "a" }, { user_id: "b", at: START - HOUR }, { user_id: "c", at: START - 25 * HOUR });
     const [web] = (await list()).data;
@@ -41,7 +41,7 @@ describe("The list of streams", () => {
     await until("the ended hours are saved", async () => (await list()).data[0]?.day === 1);
   });
 
-  it("counts an hour that has ended among the last 24, once it is saved", async () => {
+  it("includes an ended hour in the last 24 once it is saved", async () => {
     await send("web", { user_id: "a" }, { user_id: "b" });
     for (const hour of [1, 2, 24, 25]) {
       now = START + hour * HOUR + 1;
@@ -51,7 +51,7 @@ describe("The list of streams", () => {
     }
   });
 
-  it("has streams of points among those of messages, and leaves out none whose messages were erased", async () => {
+  it("contains streams with only points, and streams whose messages were erased", async () => {
     await send("web", { user_id: "a" });
     await writePoints(service, [pointOf("stream", "points", 7.5, START), pointOf("stream", "a", 3, START - HOUR)]);
     const before = await list();
@@ -69,7 +69,7 @@ describe("The list of streams", () => {
     expect(await names("?limit=1&after=a")).to.deep.equal(["points"]);
   });
 
-  it("has the sums of /api/metric: the value of clients where there is one, or else the recorded count", async () => {
+  it("has the sums of /api/metric: the values of clients, or else the recorded counts", async () => {
     const at = (ago: number, count: number) => Array(count).fill({ user_id: "a", at: START - ago * HOUR + 1 });
     await send("web", ...at(1, 2), ...at(2, 4), ...at(5, 8), ...at(30, 3));
     await writePoints(service, [

@@ -7,8 +7,8 @@ import { statusOf } from "../support/requests.js";
 import { mongodbUrl, nameOf, onServers } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
-describe("API keys and restored data, embedded", () => {
-  it("a key that was revoked after the copy was made stays revoked, and one made since works", async () => {
+describe("after a restore of embedded data,", () => {
+  it("a key that was revoked after the copy stays revoked, and a newer key works", async () => {
     let service = await startService();
     const { dir } = service;
     try {
@@ -32,7 +32,7 @@ describe("API keys and restored data, embedded", () => {
   });
 });
 
-onServers(["mongodb", "influxdb", "bullmq"], "API keys and restored data, on servers", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "after a restore of data on servers,", function () {
   this.timeout(60_000);
   let service: TestService;
   let client: MongoClient;
@@ -51,7 +51,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "API keys and restored data, on ser
   };
   const data = () => client.db(nameOf(service.dir));
 
-  it("a key that was revoked after the copy was made stays revoked, and one made since works", async () => {
+  it("a key that was revoked after the copy stays revoked, and a newer key works", async () => {
     const copies: [string, Record<string, unknown>[]][] = [];
     await keysOutliveRestore(service, {
       async copy() {

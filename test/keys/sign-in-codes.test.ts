@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { SignInCodes } from "../../src/keys/sign-in-codes.js";
 
-describe("codes of sign-in links", () => {
+describe("the code of a sign-in link", () => {
   let now = 0;
   const codes = new SignInCodes(() => now);
 
-  it("a code returns its key once, within 15 minutes, until another code is issued", () => {
+  it("returns its key once, within 15 minutes, until another code is issued", () => {
     const minute = 60_000;
     const replaced = codes.issue("first");
     const code = codes.issue("second");

@@ -6,7 +6,7 @@ import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 
 const admin = "em_bench_0123456789abcdef0123456789abcdef";
 
-describe("verifying a key", () => {
+describe("the verification of a key", () => {
   let store: KeyStore;
   let reads: number;
   let now: number;
@@ -32,7 +32,7 @@ describe("verifying a key", () => {
     return minted;
   }
 
-  it("looks a valid key up once in a while, not each time", async () => {
+  it("reads a valid key from the store every five seconds, not each time", async () => {
     const { key } = await added();
     const verify = keyVerifier(store, null, () => now);
     for (let i = 0; i < 100; i += 1) expect(await verify(key)).to.not.equal(undefined);
@@ -88,7 +88,7 @@ describe("verifying a key", () => {
     }
   });
 
-  it("looks a wrong key up each time, so that one made a moment later is found", async () => {
+  it("reads an unknown key from the store each time, so that a new key works at once", async () => {
     const verify = keyVerifier(store, null, () => now);
     const { key, kept } = mintKey("", ["admin"], now);
     expect(await verify(key)).to.equal(undefined);
@@ -96,7 +96,7 @@ describe("verifying a key", () => {
     expect(await verify(key)).to.not.equal(undefined);
   });
 
-  it("takes the key of the configuration with every scope, and only while it is set", async () => {
+  it("accepts the key of the configuration with every scope, and only while it is set", async () => {
     const caller = await keyVerifier(store, admin, () => now)(admin);
     expect(caller?.keyId).to.equal("admin");
     expect([...(caller?.scopes ?? [])]).to.deep.equal([...scopes]);
@@ -106,7 +106,7 @@ describe("verifying a key", () => {
 });
 
 describe("a new key", () => {
-  it("is letters and digits with 128 random bits or more, and never the same", () => {
+  it("consists of letters and digits, has at least 128 random bits, and is unique", () => {
     const keys = Array.from({ length: 1000 }, () => mintKey("", ["admin"], 0));
     expect(new Set(keys.map(({ key }) => key)).size).to.equal(1000);
     for (const { key, kept } of keys) {

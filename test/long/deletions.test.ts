@@ -8,8 +8,8 @@ import { until } from "../support/until.js";
 const DELETES = 10_000;
 const KILLS = 1000;
 
-describe("deletions, for long", () => {
-  it("P1: no acknowledged DELETE is lost over 1,000 random kill -9, and each completes", async () => {
+describe("in a long test of deletions,", () => {
+  it("no acknowledged DELETE is lost over 1,000 random kill -9, and each completes (P1)", async () => {
     const folder = temporaryFolder();
     const acknowledged: string[] = [];
     let service: RealService | undefined;
@@ -35,7 +35,7 @@ describe("deletions, for long", () => {
     }
   });
 
-  it("P5: no erased profile is brought back in 1,000,000 steps", async () => {
+  it("no erased profile is brought back in 1,000,000 steps (P5)", async () => {
     const { stores, close } = await openTemporaryStores();
     const { property, steps } = erasedStayErased(stores);
     for (let seed = 1000; steps() < 1_000_000; seed += 1) await fc.assert(property, { numRuns: 100, seed });

@@ -1,5 +1,5 @@
 import { growthTests } from "../servers/growth.js";
 
-describe("what is kept, for long", () => {
+describe("in a long test of growth,", () => {
   growthTests(100, 10_000);
 });

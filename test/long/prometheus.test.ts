@@ -16,7 +16,7 @@ describe("a Prometheus that scrapes the service", function () {
     return;
   }
 
-  it("reads its metrics with the key in the file, and fires the alert of an erasure that fails", async () => {
+  it("reads its metrics with the key in the file, and fires the alert of a failing deletion", async () => {
     const dir = dataFolder();
     const [port, closed] = [await freePort(), await freePort()];
     const targets = [{ name: "crm", url: `http://127.0.0.1:${closed}`, token: "a-secret-of-these-two-alone" }];

@@ -16,7 +16,7 @@ const LIVE = 10;
 const canary = `canary${randomBytes(8).toString("hex")}`;
 const written = [canary, Buffer.from(canary).toString("hex")].map((text) => Buffer.from(text));
 
-onServers(["mongodb", "influxdb", "bullmq"], "canaries on servers", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "a service on servers", function () {
   this.timeout(300_000);
   const lines: string[] = [];
   let service: TestService;
@@ -32,7 +32,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "canaries on servers", function () 
   });
   after(() => service.stop());
 
-  it("P3, P7: no document, key of Redis or log contains a byte of any person or of an entity's key", async () => {
+  it("stores no readable byte of a person or of an entity's key in documents, Redis or the log (P3, P7)", async () => {
     for (let round = 0; round < 3; round += 1) {
       await collectThrough(
         service,

@@ -50,7 +50,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "two processes whose clocks differ"
       });
       after(stopBoth);
 
-      it("brings no person back by a message of before a DELETE that it accepted", async () => {
+      it("brings no person back by a message from before a DELETE that it accepted", async () => {
         const before = { email: "ann@example.org", plan: "gold", at: new Date(Date.now() - 1_000).toISOString() };
         await collect(right, before);
         await remove(wrong, PATH);
@@ -58,7 +58,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "two processes whose clocks differ"
         expect(await statusOf(right, PATH)).to.equal(404);
       });
 
-      it("is not ready, and tells why, until its clock is right", async () => {
+      it("is not ready, with the reason, until its clock is right", async () => {
         const message = `The clock of this process is 300 s ${words} the clock of the server: run NTP`;
         const error = { code: "not_ready", path: "clock", message };
         expect(await ready()).to.deep.equal({ status: 503, errors: [error] });

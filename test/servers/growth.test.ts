@@ -1,6 +1,6 @@
 import { growthTests } from "./growth.js";
 
-describe("what is kept", function () {
+describe("in a test of growth,", function () {
   this.timeout(600_000);
   growthTests(5, 50);
 });

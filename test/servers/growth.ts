@@ -14,7 +14,7 @@ import { until } from "../support/until.js";
 
 /** Tests that starts and deletions leave no data except the promised, on both sets of engines. */
 export function growthTests(starts: number, erasures: number): void {
-  const title = `P30: keeps nothing of ${starts} starts and ${erasures} erasures but the ledger, and counts of messages`;
+  const title = `keeps only the ledger and counts of messages after ${starts} starts and ${erasures} deletions (P30)`;
 
   describe("a service on the embedded engine", () => {
     it(title, async () => {

@@ -9,7 +9,7 @@ import { until } from "../support/until.js";
 /** The lease ends 8 s after the kill, and the next poll is at most 2 s later. The rest is for a busy machine. */
 const GOES_ON_WITHIN_MS = 20_000;
 
-onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed, of two,", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed", function () {
   this.timeout(120_000);
   const erased: string[] = [];
   let folder: ReturnType<typeof temporaryFolder>;
@@ -43,7 +43,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed,
     await dropFromServers(nameOf(folder.dir));
   });
 
-  it("is taken on by the other one", async () => {
+  it("is continued by another worker", async () => {
     dying = await startWorker({ FAILPOINT: "profile-erased" });
     const requestId = await requested();
     expect(await dying.gone).to.equal("SIGKILL");
@@ -53,7 +53,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed,
     expect(erased).to.deep.equal([requestId]);
   });
 
-  it("while a remote target is called, is taken on by the other one", async () => {
+  it("while a remote target is called is continued by another worker", async () => {
     remote.trouble = "silence";
     dying = await startWorker();
     const requestId = await requested();

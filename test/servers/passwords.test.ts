@@ -69,7 +69,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
   for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
     const [ofMongo, ofInflux, ofRedis] = kinds[kind];
 
-    it(`are in no log, error, /ready or /metrics, which name the server: ${kind}`, async () => {
+    it(`are in no log, error, /ready or /metrics, which only name the server: ${kind}`, async () => {
       const { mongod, influx, redis, certificates } = servers;
       const trusted = kind === "another authority" ? certificates.otherAuthority : certificates.authority;
       const closed = `127.0.0.1:${await freePort()}`;
@@ -115,7 +115,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
     });
   }
 
-  it("are in no log, error, /ready or /metrics of a process whose passwords are changed and changed back while it runs", async () => {
+  it("are in no log, error, /ready or /metrics while they are changed and restored during a run", async () => {
     const { mongod, redis, certificates } = servers;
     const service = await start({
       ...servers.environment(mongod.url("secured", USER)),
@@ -153,7 +153,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
     expectNone([...texts, service.log()], [canary, redisPassword, servers.influx.token]);
   });
 
-  describe("that are written wrongly are not repeated:", () => {
+  describe("that are invalid are not repeated:", () => {
     const wrong: readonly [Record<string, string>, RegExp][] = [
       [{ ENTITIES_URL: `mongodb://user:a@${canary}/b@host/db` }, /^ENTITIES_URL is wrong: write %40 for @/],
       [{ ENTITIES_URL: `mongodb://user:a/${canary}@host/db` }, /^ENTITIES_URL is wrong: Password contains unescaped/],

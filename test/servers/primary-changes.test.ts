@@ -3,7 +3,7 @@ import { primaryChanges } from "./primary-changes/primary-changes.js";
 
 onServers(
   ["mongodb", "mongod", "influxdb", "bullmq"],
-  "P27: two processes that answer, over a replica set whose primary changes under load,",
+  "P27: two processes on a replica set whose primary changes under load",
   function () {
     this.timeout(600_000);
     primaryChanges(1);

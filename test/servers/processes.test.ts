@@ -11,7 +11,7 @@ const AT_ONCE = 8;
 const HOUR = 3_600_000;
 const SLOT = Math.floor(Date.now() / HOUR) * HOUR - 5 * HOUR;
 
-onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "processes on the same stores", function () {
   this.timeout(600_000);
   let set: ProcessSet;
   let apis: [RealService, RealService];
@@ -34,7 +34,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     ["that the other has read before", true],
     ["that no process has read yet", false],
   ] as const) {
-    it(`show a point written in one in the other within a second, of a series ${what}`, async () => {
+    it(`return a point within a second of its write in another process, of a series ${what}`, async () => {
       for (let round = 0; round < 20; round += 1) {
         const [writer, reader] = round % 2 === 0 ? apis : [apis[1], apis[0]];
         const id = `visible.${readBefore}.${round % 3}`;
@@ -46,7 +46,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     });
   }
 
-  it("show in the sum over all streams a stream that is new in the other, within a second", async () => {
+  it("include a new stream of another process in the sum over all streams within a second", async () => {
     for (let round = 0; round < 6; round += 1) {
       const [writer, reader] = round % 2 === 0 ? apis : [apis[1], apis[0]];
       await until("it is answered from memory", async () => (await read(reader, "all_streams")).is_cached);
@@ -56,7 +56,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     }
   });
 
-  it("read the later pages of a list in the order of the first page, which another process has returned", async () => {
+  it("return later pages of a list in the order of the first page, also if another process returned that", async () => {
     for (const id of ["order-a", "order-b", "order-c"]) {
       expect((await apis[0].fetch(`/api/segment/${id}`, { method: "PUT", json: {} })).status).to.equal(200);
     }
@@ -75,12 +75,12 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     expect(found).to.deep.equal(["order-c", "order-b", "order-a"]);
   });
 
-  it("use what they have cached again while no process writes", async () => {
+  it("answer from their caches again while no process writes", async () => {
     await write(apis[0], "quiet", 1);
     for (const api of apis) await until("it is answered from memory", async () => (await read(api, "quiet")).is_cached);
   });
 
-  it("show a point within 11 s whose writer was killed before it announced the write", async () => {
+  it("return a point within 11 s whose writer was killed before it announced the write", async () => {
     const dying = await set.start("api", { FAILPOINT: "points-written" });
     await until("it is answered from memory", async () => (await read(apis[0], "orphan")).is_cached);
     await write(dying, "orphan", 101).catch(() => undefined);
@@ -90,7 +90,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     expect(await valuesOf(apis[0], "orphan")).to.deep.equal([101]);
   });
 
-  it(`P2: show no profile in either whose DELETE one of them has answered, over all read routes, in ${PAIRS} pairs`, async () => {
+  it(`return no profile on any read route once any of them has answered its DELETE, in ${PAIRS} pairs (P2)`, async () => {
     const people = Array.from({ length: PAIRS }, (_, index) => index);
     for (let from = 0; from < PAIRS; from += 100)
       await collectThrough(apis[from % 2 === 0 ? 0 : 1], people.slice(from, from + 100).map(personOf));
@@ -131,7 +131,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
     });
   });
 
-  it("that are workers alone report their health, and serve no other route", async () => {
+  it("with only the role worker report their health, and serve no other route", async () => {
     for (const worker of workers) {
       for (const path of ["/health", "/ready", "/metrics"]) expect(await statusOf(worker, path), path).to.equal(200);
       for (const path of ["/api/entity/user/email/a@example.org", "/api/deletion?completed=false", metricPath("a")])
@@ -144,10 +144,10 @@ onServers(["mongodb", "influxdb", "bullmq"], "several processes", function () {
   });
 });
 
-onServers(["mongodb", "influxdb", "bullmq"], "a process that answers alone", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "a process with only the role api", function () {
   this.timeout(120_000);
 
-  it("erases nothing itself; a worker that comes later does", async () => {
+  it("erases nothing, and leaves deletions to a later worker", async () => {
     const set = await processSet();
     try {
       const api = await set.start("api");

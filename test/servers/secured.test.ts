@@ -50,7 +50,7 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
       expect(out).to.match(/^entities +34 +34 +[0-9a-f]{32} +equal$/m);
     });
 
-    it("two processes start, and each store of both is as it should be", async () => {
+    it("two processes start, and are ready and not degraded", async () => {
       services = await Promise.all([start(), start()]);
       for (const service of services) {
         const isWell = async () => {
@@ -89,7 +89,7 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
       await until("the other process shows it", shown);
     });
 
-    it("the catalogue is written, listed and removed", async () => {
+    it("the catalogue is written, listed and deleted", async () => {
       await json(services[0], "PUT", "/api/segment/spare", { name: "Spare", table: "user" });
       await json(services[0], "PUT", "/api/experience/secured", { name: "One", audience: "secured", goal: "spare" });
       expect(await statusOf(services[1], "/api/segment/spare")).to.equal(200);
@@ -102,7 +102,7 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
       expect(await statusOf(services[0], "/api/segment/spare")).to.equal(404);
     });
 
-    it("keys are made, listed and revoked", async () => {
+    it("keys are created, listed and revoked", async () => {
       const made = await runToEnd("key", ["create", "--scopes", "metric:read", "--name", "secured"], environment);
       expect(made.code, made.err).to.equal(0);
       const key = made.out.trim();
@@ -113,7 +113,7 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
       await until("it is refused", async () => (await statusOf(services[1], "/metrics", key)) === 401);
     });
 
-    it("a DELETE is completed, and the profile stays gone after both processes were started again", async () => {
+    it("a DELETE is completed, and the profile stays erased after both processes are restarted", async () => {
       const id = await removeThrough(services[0], "email/u1@example.org");
       expect(await statusOf(services[1], "/api/entity/user/_uid/u-1")).to.equal(404);
       await until("it is complete", () => isCompleteIn(services[1], id), 60_000);
@@ -126,7 +126,7 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
       }
     });
 
-    it("a transaction that was left open is aborted long before the server would", async () => {
+    it("an abandoned transaction is aborted long before the server's own limit", async () => {
       const { user, database } = documented();
       const client = new MongoClient(servers.mongod.url(database, user), {
         appName: `entity-metrics ${database}`,
@@ -149,7 +149,7 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
       }
     });
 
-    it("requests are 503 while the user has no rights, and are served once the rights are back", async () => {
+    it("requests are answered 503 while the user has no rights, and served once the rights are granted again", async () => {
       const service = services[0];
       const { user, database } = documented();
       const roles = (names: readonly string[]) =>
@@ -227,7 +227,7 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
       expect(await refusal(urlOf(user).replace("authSource=admin", "authSource=other"))).to.equal(PASSWORD);
     });
 
-    it("of MongoDB, whose certificate is of an authority that is not known, or for another name", async () => {
+    it("of MongoDB, if its certificate is of an unknown authority or for another name", async () => {
       const { user, database } = documented();
       const url = servers.mongod.url(database, user);
       expect(await refusal(url, null)).to.match(AUTHORITY);

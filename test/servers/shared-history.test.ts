@@ -7,10 +7,10 @@ const STEPS = Number(process.env.HISTORY_STEPS ?? 2_000);
 /** Seed of the requests; the servers decide their order. */
 const SEED = Number(process.env.HISTORY_SEED ?? randomInt(1_000_000));
 
-onServers(["mongodb", "influxdb", "bullmq"], "two processes that share everything", function () {
+onServers(["mongodb", "influxdb", "bullmq"], "two processes on the same stores", function () {
   this.timeout(600_000);
 
-  it(`answer as one process would while one of them is killed, and leave nothing of erased profiles, over ${STEPS} steps, HISTORY_SEED=${SEED}`, async () => {
+  it(`answer as one process, also if one is killed, and leave nothing of erased profiles (${STEPS} steps, HISTORY_SEED=${SEED})`, async () => {
     const { kills, deletions } = await checkSharedHistory(SEED, STEPS);
     expect(kills).to.be.at.least(Math.floor(STEPS / 250));
     expect(deletions).to.be.above(STEPS / 10);

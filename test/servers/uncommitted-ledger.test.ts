@@ -37,7 +37,7 @@ onServers(["mongod"], "the ledger while its writes reach only the primary", func
     await set.close();
   });
 
-  it("P34: returns to another process nothing that a change of primary takes back", async () => {
+  it("returns nothing to another process that a change of primary undoes (P34)", async () => {
     const [one, two] = engines.map(({ ledger }) => ledger) as [Ledger, Ledger];
     const [old, fresh] = [someDeletion("a"), someDeletion("b")];
     await one.accept(old, noScope);

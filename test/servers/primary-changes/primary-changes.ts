@@ -92,13 +92,13 @@ export function primaryChanges(times: number): void {
   });
 
   for (const change of changes) {
-    it(`serve requests or answer 503 with Retry-After while the primary ${change.how} (${times} ×), and serve every request within ${SERVED_AGAIN_MS / 1000} s of an election`, async () => {
+    it(`serve or answer 503 while the primary ${change.how} (${times} ×), and serve all within ${SERVED_AGAIN_MS / 1000} s of an election`, async () => {
       for (let time = 0; time < times; time += 1) await goThrough(change);
       expect(load.known.wrong.splice(0).slice(0, 3).map(inWords)).to.deep.equal([]);
     });
   }
 
-  it("have kept all that was acknowledged, counted every message once and completed every deletion", async () => {
+  it("keep all acknowledged writes, count every message once and complete every deletion", async () => {
     await load.stop();
     await checkLoad(apis, load.known, at);
     expect(load.known.wrong.slice(0, 3).map(inWords)).to.deep.equal([]);
