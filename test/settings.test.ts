@@ -1,17 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { syncBuiltinESMExports } from "node:module";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import timers from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { compose } from "../src/compose.js";
 import { settingList } from "../src/config/schema.js";
 import { readSettings } from "../src/config/settings.js";
 import { openLog } from "../src/log.js";
-import { startChild } from "./support/child-service.js";
 import { dataFolder } from "./support/data-folder.js";
 import { freePort } from "./support/free-port.js";
 import { adminKey, type FetchOptions, type StartOptions, startService, type TestService } from "./support/service.js";
@@ -48,6 +43,10 @@ const shownElsewhere: Readonly<Record<string, string>> = {
   "http.slow_reader_ms": "http/slow-readers",
   "http.drain_ms": "http/graceful-stop",
   pepper: "start",
+  "log.level": "start",
+  "metrics.token": "stores/influxdb/address",
+  "jobs.url": "faults/redis-away",
+  "deletions.retention": "faults/webhook",
   "metrics.retention": "journeys/metric",
   "deletions.targets": "journeys/deletion",
   "deletions.webhook": "faults/webhook",
@@ -192,47 +191,9 @@ const effects: Readonly<Record<string, Effect>> = {
     await differs(posted("/collect/json/web?table=pet", { chip: "1" }), file, [404, 200])(trial);
   },
   roles: differs(segments, "worker", [200, 404]),
-  "log.level": async ({ name, dir }) => {
-    const warns = async (level: string) => {
-      // A name that is nearly one of a setting is worth a warning.
-      const environment = { DATA_DIR: join(dir, level), DATA_DIRS: "x", [name]: level };
-      const { child, listening, ended, err } = startChild(environment);
-      await listening;
-      child.kill("SIGTERM");
-      await ended;
-      return err().includes("DATA_DIRS");
-    };
-    expect(await Promise.all([warns("warn"), warns("error")])).to.deep.equal([true, false]);
-  },
   admin_key: differs(status("/api/segment", { key: OTHER_KEY }), OTHER_KEY, [401, 200]),
   "entities.url": filesAt("entities.db", (dir) => `sqlite:${dir}`),
   "metrics.url": filesAt("metrics.db", (dir) => `sqlite:${dir}`),
-  "metrics.token": async ({ start }) => {
-    const seen = new Set<string | undefined>();
-    const server = createServer((request, response) => {
-      seen.add(request.headers.authorization);
-      response.writeHead(401, { "content-type": "application/json" }).end("{}");
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    try {
-      const url = `influxdb://127.0.0.1:${(server.address() as AddressInfo).port}/?org=o&bucket=b&token=of-the-url`;
-      await start(undefined, { METRICS_URL: url }).catch(() => {});
-      expect([...seen])
-        .to.include("Token of-the-url")
-        .and.not.include("Token of-the-setting");
-      await start("of-the-setting", { METRICS_URL: url }).catch(() => {});
-      expect([...seen]).to.include("Token of-the-setting");
-    } finally {
-      server.closeAllConnections();
-      server.close();
-    }
-  },
-  "jobs.url": async ({ start }) => {
-    const stores = async (service: TestService) =>
-      ((await dataOf(service, "/ready", {})) as { stores: { name: string }[] }).stores.map(({ name }) => name);
-    expect(await stores(await start())).to.not.include("jobs");
-    expect(await stores(await start(`redis://127.0.0.1:${await freePort()}`))).to.include("jobs");
-  },
   "history.retention": async ({ name, dir }) => {
     const cutOffs: number[] = [];
     for (const environment of [{}, { [name]: "1h" }]) {
@@ -259,30 +220,6 @@ const effects: Readonly<Record<string, Effect>> = {
       return (Date.parse(due_at) - Date.parse(accepted_at)) / (24 * HOUR);
     };
     await differs(days, "2w", [30, 14])(trial);
-  },
-  "deletions.retention": async ({ start, dir }) => {
-    const own = { DATA_DIR: dir };
-    let now = NOW;
-    const options = { clock: () => now };
-    const first = await start(undefined, own, options);
-    const path = await deleteAnn(first);
-    await until("it is completed", async () => (await dataOf(first, path, {})).completed === true);
-    now += 2 * HOUR;
-    expect(await status(path)(first)).to.equal(200);
-    await first.stop({ keep: true });
-    // The service checks for open requests every second, and for expired ones at every 60th check.
-    const { setTimeout: pause } = timers;
-    const pausesOf = (setTimeout: typeof pause) => {
-      timers.setTimeout = setTimeout;
-      syncBuiltinESMExports();
-    };
-    pausesOf((ms, ...rest) => pause(ms === 1_000 ? 1 : ms, ...rest));
-    try {
-      const second = await start("1h", own, options);
-      await until("the request is forgotten", async () => (await status(path)(second)) === 404);
-    } finally {
-      pausesOf(pause);
-    }
   },
   "limits.url_bytes": differs(status(`/api/segment/${"a".repeat(300)}`), "256", [404, 414]),
   "limits.header_bytes": differs(
