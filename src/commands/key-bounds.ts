@@ -108,7 +108,7 @@ function readRate(text: string): number {
 
 function readDuration(text: string): number {
   const duration = parseDuration(text);
-  if (duration === undefined) throw new UsageError(`--expires: ${durationRule}`);
+  if (duration === undefined) throw new UsageError(`--expires must be ${durationRule}`);
   return duration.ms;
 }
 

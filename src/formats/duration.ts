@@ -54,4 +54,4 @@ export function formatDuration(ms: number): string {
 }
 
 /** Format of a duration, for error messages. */
-export const durationRule = "A whole number from 1 and a unit of m, h, d or w, such as 2h";
+export const durationRule = "a whole number from 1 with a unit of m, h, d or w, such as 2h";

@@ -19,7 +19,7 @@ const forms: readonly { readonly words: string; read(text: string): number | und
 export const instantForms = forms.map(({ words }) => words).join(", ");
 
 /** Format of an instant, for error messages. */
-export const instantRule = `An ${instantForms}, now, or now-<n><unit>`;
+export const instantRule = `an ${instantForms}, now, or now-<n><unit>`;
 
 /** Formats of `instantReader`, as text. */
 export const fileInstantForms = "RFC 3339, YYYY-MM-DD HH:MM:SS (UTC), epoch seconds or milliseconds";

@@ -20,7 +20,7 @@ interface LineProtocolIssue {
 export function parseLine(text: string): LinePoint | LineProtocolIssue {
   const reader = new Reader(text);
   const measurement = reader.word(MEASUREMENT_ENDS);
-  if (measurement === "") return { issue: "A measurement is expected" };
+  if (measurement === "") return { issue: "The measurement is missing" };
   const tags = new Map<string, string>();
   while (reader.take(COMMA)) {
     const name = reader.word(KEY_ENDS);
@@ -29,7 +29,7 @@ export function parseLine(text: string): LinePoint | LineProtocolIssue {
     if (value === "" || tags.has(name)) return { issue: "A tag has one value that is not empty" };
     tags.set(name, value);
   }
-  if (!reader.takeSpaces()) return { issue: "A blank and the fields are expected after the tags" };
+  if (!reader.takeSpaces()) return { issue: "The fields have to follow the tags after a blank" };
   const fields = new Map<string, number | string | boolean>();
   do {
     const name = reader.word(KEY_ENDS);
@@ -41,7 +41,7 @@ export function parseLine(text: string): LinePoint | LineProtocolIssue {
     if (value === undefined) return { issue: "A field's value is a number, a boolean or a text in double quotes" };
     fields.set(name, value);
   } while (reader.take(COMMA));
-  if (!reader.takeSpaces() && !reader.atEnd()) return { issue: "A blank is expected after the fields" };
+  if (!reader.takeSpaces() && !reader.atEnd()) return { issue: "A blank must follow the fields" };
   const written = reader.raw();
   reader.takeSpaces();
   if (!reader.atEnd() || (written !== "" && !/^-?\d+$/.test(written)))
@@ -81,9 +81,9 @@ export function metricLine(
 ): MetricLine | MetricLineIssue {
   const value = fields.get("value");
   if (value === undefined || fields.size > 1)
-    return { code: "unknown_field", issue: "The only field is value, and it is required" };
+    return { code: "unknown_field", issue: "The only field of the line must be value" };
   if (typeof value !== "number" || Number.isNaN(value))
-    return { code: "invalid_value", issue: "The field value is a finite number" };
+    return { code: "invalid_value", issue: "value must be a finite number" };
   return {
     dimension: measurement,
     dimension_id: tags.get("dimension_id"),

@@ -103,4 +103,4 @@ export function isDimensionId(id: string): boolean {
 }
 
 /** The rule as text. */
-export const dimensionIdRule = "A text of 1 to 256 characters, without control characters, not ending in a backslash";
+export const dimensionIdRule = "1 to 256 characters, without control characters, not ending in a backslash";

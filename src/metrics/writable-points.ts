@@ -69,7 +69,7 @@ export class WritableSeries {
     const dimension = typeof dimensionName === "string" ? dimensionNamed(dimensionName) : undefined;
     if (dimension === undefined) return issueOf("dimension", dimensionName, "unknown_dimension", oneOf(dimensionNames));
     if (typeof id !== "string" || !isDimensionId(id)) {
-      return issueOf("dimension_id", id, "invalid_dimension_id", `${dimensionIdRule} is expected`);
+      return issueOf("dimension_id", id, "invalid_dimension_id", `Must be ${dimensionIdRule}`);
     }
     if (dimension.reservedIds.includes(id)) {
       return issueOf("dimension_id", id, "reserved_id", "This id is reserved for reads of all ids");
@@ -104,12 +104,13 @@ function typeIssue({ ratios, storedTypes }: Dimension, type: unknown): SeriesIss
 }
 
 function oneOf(names: readonly string[]): string {
-  return `One of ${names.join(", ")} is expected`;
+  return `Must be one of ${names.join(", ")}`;
 }
 
-/** The code is `required` if there is no value. */
+/** The issue is `required` if there is no value. */
 function issueOf(field: SeriesIssue["field"], value: unknown, code: string, message: string): SeriesIssue {
-  return { field, code: value === undefined || value === null ? "required" : code, message };
+  if (value === undefined || value === null) return { field, code: "required", message: "Required" };
+  return { field, code, message };
 }
 
 /** Maximum lead of a point over our clock, ms. */
@@ -139,8 +140,7 @@ export function isInWindow(ms: number, slotMs: number, { from, to }: WriteWindow
 /** Returns why an instant outside the window is refused. */
 export function instantIssue(ms: number, window: WriteWindow): { code: string; message: string } {
   if (ms > window.to)
-    return { code: "too_far_ahead", message: "The time is more than 10 minutes ahead, or not in the unit expected" };
-  if (ms < EARLIEST_POINT_MS)
-    return { code: "too_old", message: "The time is before 2000-01-01, or not in the unit expected" };
+    return { code: "too_far_ahead", message: "The time is more than 10 minutes in the future; check its unit" };
+  if (ms < EARLIEST_POINT_MS) return { code: "too_old", message: "The time is before 2000-01-01; check its unit" };
   return { code: "before_retention", message: "The time is before what the store keeps" };
 }

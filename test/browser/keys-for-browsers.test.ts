@@ -64,7 +64,7 @@ describe("a page of another origin", function () {
     const bounds = { by: "_uid", fields: ["plan", "city"], origins: [site] };
     expect(await shown(site, bounds)).to.equal("trial in London");
     expect(await shown(site, { ...bounds, fields: ["plan"] })).to.equal("trial in undefined");
-    expect(await shown(site, { ...bounds, by: "email" })).to.equal("The request is outside the bound by of its key");
+    expect(await shown(site, { ...bounds, by: "email" })).to.equal("The key does not allow this request (bound by)");
     expect(await shown(site, { ...bounds, rate: 1 }, 2)).to.match(
       /^The key exceeds its bound rate; try again in \d+ s$/,
     );

@@ -83,7 +83,7 @@ describe("ingest", function () {
     expect(rejectionsIn(rejects)).to.deep.equal([
       { line: 3, code: "invalid_time", message: "has an invalid timestamp" },
       { line: 4, code: "invalid_value", message: "its value is not a finite number" },
-      { line: 5, code: "too_old", message: "The time is before 2000-01-01, or not in the unit expected" },
+      { line: 5, code: "too_old", message: "The time is before 2000-01-01; check its unit" },
       { line: 7, code: "invalid_row", message: "it does not have 2 columns" },
     ]);
     expect(out).to.contain("2 points read, 2 slots of 1 series written, 4 rejected");

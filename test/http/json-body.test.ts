@@ -15,7 +15,11 @@ const things = route({
   body: {
     schema: Type.Object(
       {
-        name: Type.String({ minLength: 1, description: "A name." }),
+        name: Type.String({
+          minLength: 1,
+          description: "A name.",
+          issue: { code: "invalid_name", message: "name is empty" },
+        }),
         count: Type.Optional(Type.Integer({ maximum: 9, description: "At most 9." })),
         share: Type.Optional(Type.Number()),
         open: Type.Optional(Type.Boolean({ description: "Open or not." })),
@@ -60,27 +64,23 @@ describe("a route whose query and body have schemas", () => {
     ["/things/a", "[]", { code: "not_an_object", path: "", message: "The body must be a JSON object" }],
     ["/things/a", "{}", { code: "required", path: "name", message: "name is required" }],
     ["/things/a", '{"name":null}', { code: "required", path: "name", message: "name is required" }],
-    ["/things/a", '{"name":""}', { code: "invalid_value", path: "name", message: "A string is expected. A name." }],
-    ["/things/a", '{"name":1}', { code: "invalid_type", path: "name", message: "A string is expected. A name." }],
+    ["/things/a", '{"name":""}', { code: "invalid_name", path: "name", message: "name is empty" }],
+    ["/things/a", '{"name":1}', { code: "invalid_type", path: "name", message: "name must be string" }],
     [
       "/things/a",
       '{"name":"b","count":1.5}',
-      { code: "invalid_type", path: "count", message: "A whole number is expected. At most 9." },
+      { code: "invalid_type", path: "count", message: "count must be integer" },
     ],
-    [
-      "/things/a",
-      '{"name":"b","count":10}',
-      { code: "invalid_value", path: "count", message: "A whole number is expected. At most 9." },
-    ],
+    ["/things/a", '{"name":"b","count":10}', { code: "invalid_value", path: "count", message: "count must be <= 9" }],
     [
       "/things/a",
       '{"name":"b","open":"true"}',
-      { code: "invalid_type", path: "open", message: "True or false is expected. Open or not." },
+      { code: "invalid_type", path: "open", message: "open must be boolean" },
     ],
     [
       "/things/a",
       '{"name":"b","parts":["c",1]}',
-      { code: "invalid_type", path: "parts", message: "A list is expected. Texts." },
+      { code: "invalid_type", path: "parts", message: "A value in parts must be string" },
     ],
     [
       "/things/a",

@@ -65,7 +65,11 @@ describe("keys", () => {
       message: "Not authorized",
       data: null,
       errors: [
-        { code: "unauthenticated", path: "Authorization", message: `The API key is not valid; expected is ${form}` },
+        {
+          code: "unauthenticated",
+          path: "Authorization",
+          message: `The API key is not valid; its form must be ${form}`,
+        },
       ],
     });
   });

@@ -99,7 +99,7 @@ async function collectBatches(
     }
     memory.progressed();
   }
-  if (position === 0) throw invalid("empty", "", "There is no message to collect");
+  if (position === 0) throw invalid("empty", "", "The request has no messages");
   return tally;
 }
 

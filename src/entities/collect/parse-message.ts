@@ -66,7 +66,7 @@ export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage 
       continue;
     }
     if (onlyField !== undefined && name !== onlyField) {
-      throw invalid("outside_bound", name, "The message is outside the bound by of its key");
+      throw invalid("outside_bound", name, "The key does not allow this identity field (bound by)");
     }
     const values = Array.isArray(value) ? (value as readonly Json[]) : [value];
     if (values.length > table.maxValues) {
@@ -142,7 +142,7 @@ export function parseSegments(json: Json | undefined, rule: SegmentIdRule): Segm
   if (json === undefined || json === null) return undefined;
   if (Array.isArray(json)) return { add: idsOf(json, rule), remove: [], full: true };
   if (typeof json !== "object" || Object.keys(json).some((name) => name !== "add" && name !== "remove")) {
-    throw refuse('A list of segment ids, or { "add": [], "remove": [] }, is expected');
+    throw refuse('segments must be a list of ids, or { "add": [], "remove": [] }');
   }
   const { add, remove } = json as { add?: Json; remove?: Json };
   const update = { add: idsOf(add ?? [], rule), remove: idsOf(remove ?? [], rule), full: false };
@@ -152,7 +152,7 @@ export function parseSegments(json: Json | undefined, rule: SegmentIdRule): Segm
 }
 
 function idsOf(json: Json, rule: SegmentIdRule): readonly string[] {
-  if (!Array.isArray(json)) throw refuse("A list of segment ids is expected");
+  if (!Array.isArray(json)) throw refuse("The segments must be a list of ids");
   if (json.length > MOST_SEGMENTS) throw refuse(`A message names at most ${MOST_SEGMENTS} segments`);
   for (const id of json as readonly Json[]) {
     if (typeof id !== "string" || !rule.allows(id)) throw refuse(`The id of a segment must be: ${rule.inWords}`);

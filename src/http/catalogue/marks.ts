@@ -14,15 +14,24 @@ const MAX_MARKS = 10_000;
 
 const instant = `${instantForms}, now, or \`now-<n><unit>\``;
 
+const dimensionRule = `dimension must be one of ${dimensionNames.join(", ")}`;
+const textRule = "1 to 200 characters, without control characters";
+
 const Text = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: "^[^\\p{Cc}\\p{Cs}]*$",
-  description: "1 to 200 characters, without control characters.",
+  description: textRule,
+  issue: { code: "invalid_value", message: `text must be ${textRule}` },
 });
 
 const scope = {
-  dimension: Type.Optional(oneOf(dimensionNames, { description: "Dimension that it concerns. Default: all." })),
+  dimension: Type.Optional(
+    oneOf(dimensionNames, {
+      description: "Dimension that it concerns. Default: all.",
+      issue: { code: "unknown_dimension", message: dimensionRule },
+    }),
+  ),
   dimension_id: Type.Optional(Type.String({ description: "Id within the dimension. Default: all of them." })),
 };
 
@@ -141,7 +150,7 @@ function toWire({ id, at, text, dimension, dimensionId }: CatalogueMark): Static
 
 function readInstant(written: string, field: string, now: number): number {
   const instant = parseInstant(written, now);
-  if (instant === undefined) throw invalid("invalid_date", field, `${instantRule} is expected`);
+  if (instant === undefined) throw invalid("invalid_date", field, `${field} must be ${instantRule}`);
   return instant.at;
 }
 
@@ -158,11 +167,11 @@ function readScope({ dimension: name, dimension_id: dimensionId }: RequestedScop
   }
   const dimension = dimensionNamed(name)?.name;
   if (dimension === undefined) {
-    throw invalid("unknown_dimension", "dimension", `One of ${dimensionNames.join(", ")} is expected`);
+    throw invalid("unknown_dimension", "dimension", dimensionRule);
   }
   if (dimensionId === undefined) return { dimension };
   if (!isDimensionId(dimensionId))
-    throw invalid("invalid_dimension_id", "dimension_id", `${dimensionIdRule}, is expected`);
+    throw invalid("invalid_dimension_id", "dimension_id", `dimension_id must be ${dimensionIdRule}`);
   return { dimension, dimensionId };
 }
 

@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { rowSince, rowValue } from "../lists/trend-page.js";
 
-const idRule = "1 to 256 characters, without control characters, not ending in a backslash.";
+const nameRule = "1 to 256 characters, without control characters";
+const idRule = `${nameRule}, not ending in a backslash`;
 const idShape = { minLength: 1, maxLength: 256, pattern: "^[^\\p{Cc}\\p{Cs}]*[^\\p{Cc}\\p{Cs}\\\\]$" };
 
 /** Id in the catalogue. */
@@ -12,15 +13,26 @@ export const idIn = (example: string) => Type.String({ ...idShape, description: 
 
 /** Id in the path of a PUT. */
 export const newIdIn = (example: string) =>
-  Type.String({ ...idShape, description: idRule, examples: [example], issue: { code: "invalid_id", message: idRule } });
+  Type.String({
+    ...idShape,
+    description: idRule,
+    examples: [example],
+    issue: { code: "invalid_id", message: `The id must be ${idRule}` },
+  });
 
-const idOf = (what: string) => Type.String({ ...idShape, description: `${what} ${idRule}` });
+const idOf = (field: string, what: string) =>
+  Type.String({
+    ...idShape,
+    description: `${what}: ${idRule}`,
+    issue: { code: "invalid_value", message: `${field} must be an id: ${idRule}` },
+  });
 
 const Name = Type.String({
   minLength: 1,
   maxLength: 256,
   pattern: "^[^\\p{Cc}\\p{Cs}]*$",
-  description: "1 to 256 characters, without control characters. Default: the id.",
+  description: `${nameRule}. Default: the id.`,
+  issue: { code: "invalid_value", message: `name must be ${nameRule}` },
 });
 
 export const SegmentInput = Type.Object(
@@ -34,9 +46,9 @@ export const SegmentInput = Type.Object(
 export const ExperienceInput = Type.Object(
   {
     name: Type.Optional(Name),
-    group: Type.Optional(idOf("Id of its experience group.")),
-    audience: idOf("Id of the segment of people who can see it."),
-    goal: idOf("Id of the segment of people who converted."),
+    group: Type.Optional(idOf("group", "Id of its experience group")),
+    audience: idOf("audience", "Id of the segment of people who can see it"),
+    goal: idOf("goal", "Id of the segment of people who converted"),
   },
   {
     title: "ExperienceInput",

@@ -39,7 +39,7 @@ const streamName = Type.String({
 
 const segmentIds = (options: Readonly<Record<string, unknown>>) => ({
   type: "array",
-  items: { type: "string", minLength: 1, maxLength: 256, description: `${dimensionIdRule}.` },
+  items: { type: "string", minLength: 1, maxLength: 256, description: dimensionIdRule },
   maxItems: MOST_SEGMENTS,
   ...options,
 });

@@ -82,12 +82,12 @@ export interface Route {
 }
 
 /**
- * Schemas by name. A value that violates its schema is refused with the schema's `issue`. A schema without one only
- * documents; the handler validates.
+ * Schemas by name. A value that violates its schema is refused with the schema's `issue`. A schema of a parameter
+ * without one only documents; the handler validates. A field of a body without one has a message by type and bounds.
  */
 export type Schemas = Readonly<Record<string, TSchema>>;
 
-/** Code and message for a value that violates a schema: `invalid`, with the parameter's name as path. */
+/** Code and message for a value that violates a schema: `invalid`, with the name of the parameter or field as path. */
 export interface SchemaIssue {
   readonly code: string;
   readonly message: string;

@@ -43,31 +43,18 @@ export function bodyCheck<S extends TSchema>(schema: S, what = "The body"): (jso
   };
 }
 
-/** Converts the first schema error to a `ServiceError`. */
+/** Converts the first schema error to a `ServiceError`: the `issue` of the field, or the words of the validator. */
 function bodyError(error: ErrorObject | undefined, fields: Fields, what: string): ServiceError {
   if (error?.keyword === "required") {
     const field = String(error.params.missingProperty);
     return invalid("required", field, `${field} is required`);
   }
-  const [field = ""] = error?.instancePath.slice(1).split("/") ?? [];
-  const schema = fields[field];
-  const expected = typeWords[schema?.type] ?? "Another value";
-  const rule = schema?.description ?? `${what} is invalid`;
-  return invalid(
-    error?.keyword === "type" ? "invalid_type" : "invalid_value",
-    field,
-    `${expected} is expected. ${rule}`,
-  );
+  const [field = "", ...inner] = error?.instancePath.slice(1).split("/") ?? [];
+  const subject = field === "" ? what : inner.length === 0 ? field : `A value in ${field}`;
+  if (error?.keyword === "type") return invalid("invalid_type", field, `${subject} ${error.message}`);
+  const issue: SchemaIssue | undefined = fields[field]?.issue;
+  return invalid(issue?.code ?? "invalid_value", field, issue?.message ?? `${subject} ${error?.message}`);
 }
-
-const typeWords: Readonly<Record<string, string>> = {
-  string: "A string",
-  integer: "A whole number",
-  number: "A number",
-  boolean: "True or false",
-  array: "A list",
-  object: "An object",
-};
 
 /** Adds an issue with the known names that it may mean for each unknown field of a JSON object. */
 export function unknownFields(object: object, known: readonly string[], path: string, issues: Issues): void {

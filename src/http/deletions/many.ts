@@ -159,7 +159,7 @@ export function manyDeletionsRoute({ tables, limits, bodies, acceptMany }: ManyD
 const MAX_ISSUES = 100;
 
 function refuseUnlessAnyAccepted(all: readonly Acceptance[], single: boolean): void {
-  if (all.length === 0) throw invalid("empty", "", "There is no item in the array");
+  if (all.length === 0) throw invalid("empty", "", "The request has no items");
   const issues = all.flatMap((one) => ("issue" in one ? [one.issue] : []));
   if (issues.length < all.length) return;
   const message = single ? "The item was rejected" : "Every item was rejected";

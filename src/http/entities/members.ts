@@ -22,7 +22,11 @@ export const MembersInput = Type.Object(
       }),
     ),
     after: Type.Optional(
-      Type.String({ pattern: "^[0-9a-f]{32}$", description: "`next` in the last line of the previous response." }),
+      Type.String({
+        pattern: "^[0-9a-f]{32}$",
+        description: "`next` in the last line of the previous response.",
+        issue: { code: "invalid_value", message: "after must be `next` of the last line of the previous response" },
+      }),
     ),
     limit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "Maximum members. Default: all." }),

@@ -90,7 +90,7 @@ const FORM = "em_<id>_<secret>, alone or after Bearer or Token";
 const HOW_TO_SEND = `Send an API key in the Authorization header: ${FORM}`;
 
 /** One text for every invalid key: a text that depends on the reason would reveal which ids exist. */
-const NOT_VALID = `The API key is not valid; expected is ${FORM}`;
+const NOT_VALID = `The API key is not valid; its form must be ${FORM}`;
 
 /** Sent only for the whole text of a key. */
 const EXPIRED = "The API key has expired: its bound expires has passed";

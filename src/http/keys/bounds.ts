@@ -8,7 +8,7 @@ import { overRate } from "../edge/limits.js";
 
 /** Returns the error of a request outside a bound of its key. Names the bound, never its value. */
 export function outOfBound(name: keyof KeyBounds): ServiceError {
-  const message = `The request is outside the bound ${name} of its key`;
+  const message = `The key does not allow this request (bound ${name})`;
   return new ServiceError("forbidden", message, { issues: [{ code: "forbidden", path: name, message }] });
 }
 

@@ -30,7 +30,7 @@ export const windowQuery = {
       pattern: `^${durationPattern}$`,
       description:
         "Each row also has `now` and `before`, the value one range earlier: `<n><unit>`, a unit of m, h, d or w.",
-      issue: { code: "invalid_range", message: `${durationRule}, is expected` },
+      issue: { code: "invalid_range", message: `range must be ${durationRule}` },
     }),
   ),
   startdate: instant(

@@ -26,7 +26,7 @@ export function readMetricQuery(query: Fields): RequestedItem {
 export function readMetricBody(text: string, limits: MetricReadLimits): RequestedItem[] {
   const body = parseJson(text, limits.nesting);
   if (!Array.isArray(body)) return [readItem(body, "")];
-  if (body.length === 0) throw invalid("empty", "", "There is no series to fetch");
+  if (body.length === 0) throw invalid("empty", "", "The request has no series");
   if (body.length > limits.batch_series) {
     throw new ServiceError("too-large", `More than ${limits.batch_series} series in one batch`);
   }
@@ -35,7 +35,7 @@ export function readMetricBody(text: string, limits: MetricReadLimits): Requeste
 
 function readItem(item: unknown, at: string): RequestedItem {
   if (typeof item !== "object" || item === null || Array.isArray(item)) {
-    const issue = { code: "not_an_object", path: "", message: "A series to fetch is a JSON object" };
+    const issue = { code: "not_an_object", path: "", message: "A series must be a JSON object" };
     return { asked: {}, issue, at };
   }
   return { asked: requestedSeries(item), issue: hasShape(item) ? givenTwice(item) : issueOf(hasShape.errors?.[0]), at };
@@ -46,7 +46,7 @@ function issueOf(error: ErrorObject | undefined): ValidationIssue {
   if (error?.keyword === "additionalProperties") return unknownField(error.params.additionalProperty);
   const name = error?.instancePath.slice(1) ?? "";
   const types: readonly string[] = error?.params.type ?? [];
-  return { code: "invalid_type", path: name, message: `${name} is of type ${types.slice(0, -1).join(" or ")}` };
+  return { code: "invalid_type", path: name, message: `${name} must be a ${types.slice(0, -1).join(" or a ")}` };
 }
 
 function unknownField(name: string): ValidationIssue {

@@ -73,7 +73,7 @@ export function readBlock({ body, list, known }: ParsedBody, reader: PointReader
     issues.throwIfAny(NOTHING_WRITTEN);
   }
   if (!isBlock(body))
-    throw invalid("not_points", "", "An array of points, or a block of series, ts and values, is expected");
+    throw invalid("not_points", "", "The body must be an array of points, or a block of series, ts and values");
   const { ts, values } = body;
   const series = known ?? readSeries(body.series, reader);
   const slotMs = Math.max(1, ...new Set(series.map((one) => one?.dimension.slotMs ?? 1)));
@@ -88,7 +88,7 @@ export function readBlock({ body, list, known }: ParsedBody, reader: PointReader
       counts.push(given);
       reader.count(given);
     }
-  } else issues.add("invalid_length", "values", "One list of values for each series is expected");
+  } else issues.add("invalid_length", "values", "values must have one list for each series");
   const { count } = reader.finish();
   if (list !== undefined && known === undefined) reader.series.nameList(list, series as Series[]);
   return { count, columns: columnsOf(series, times, values as (number | null)[][], counts) };
@@ -103,7 +103,7 @@ function readSeries(list: readonly unknown[], { series: known, issues }: PointRe
 
 function readOne(item: unknown, path: string, known: WritableSeries, issues: Issues): Series | undefined {
   if (typeof item !== "object" || item === null || Array.isArray(item)) {
-    issues.add("not_an_object", path, "A series is an object");
+    issues.add("not_an_object", path, "A series must be an object");
     return undefined;
   }
   const { dimension, dimension_id, dimension_type } = item as Record<string, unknown>;
@@ -117,7 +117,7 @@ function readOne(item: unknown, path: string, known: WritableSeries, issues: Iss
 /** Counts the values of a row. Any element but a finite number or null is an issue. */
 function countValues(row: unknown, length: number, index: number, issues: Issues): number {
   if (!Array.isArray(row) || row.length !== length) {
-    issues.add("invalid_length", `values[${index}]`, "A list of one number or null for each ts is expected");
+    issues.add("invalid_length", `values[${index}]`, "The list must have one number or null for each ts");
     return 0;
   }
   let count = 0;
@@ -125,7 +125,7 @@ function countValues(row: unknown, length: number, index: number, issues: Issues
     const value: unknown = row[i];
     if (typeof value === "number" && Number.isFinite(value)) count += 1;
     else if (value !== null)
-      issues.add("invalid_value", `values[${index}][${i}]`, "A finite number or null is expected");
+      issues.add("invalid_value", `values[${index}][${i}]`, "The value must be a finite number or null");
   }
   return count;
 }

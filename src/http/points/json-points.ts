@@ -139,7 +139,7 @@ function readJsonLine(text: string, number: number, reader: PointReader): void {
 /** Adds one point `{ dimension, dimension_id, dimension_type, value, ts }`; `path` returns its position in the body. */
 function readPoint(point: unknown, path: () => string, { series, window, fold, issues }: PointReader): void {
   if (typeof point !== "object" || point === null || Array.isArray(point)) {
-    issues.add("not_an_object", path(), "A point is an object");
+    issues.add("not_an_object", path(), "A point must be an object");
     return;
   }
   const { dimension, dimension_id, dimension_type, value, ts } = point as Record<string, unknown>;
@@ -169,6 +169,7 @@ function readPoint(point: unknown, path: () => string, { series, window, fold, i
 /** Returns a finite number; otherwise NaN and adds an issue. */
 function readValue(value: unknown, path: string, issues: Issues): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  issues.add(value === undefined || value === null ? "required" : "invalid_value", path, "A finite number is expected");
+  if (value === undefined || value === null) issues.add("required", path, "value is required");
+  else issues.add("invalid_value", path, "value must be a finite number");
   return Number.NaN;
 }

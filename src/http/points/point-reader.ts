@@ -45,7 +45,7 @@ export class PointReader {
   /** Returns the points. Throws when there are none or there are issues. */
   finish(): PointsRead {
     this.issues.throwIfAny(NOTHING_WRITTEN);
-    if (this.#count === 0) throw invalid("empty", "", "There is no point to write");
+    if (this.#count === 0) throw invalid("empty", "", "The request has no points");
     return { count: this.#count, columns: this.fold.columns() };
   }
 }
@@ -127,8 +127,8 @@ const DIGITS = /^\d{1,16}$/;
 export function readInstant(ts: unknown, { window, slotMs }: InstantRule, path: string, issues: Issues): number {
   const ms = typeof ts === "string" && DIGITS.test(ts) ? Number(ts) : ts;
   if (typeof ms !== "number" || !Number.isSafeInteger(ms)) {
-    const code = ts === undefined || ts === null ? "required" : "invalid_time";
-    issues.add(code, path, "A whole number of Unix milliseconds is expected");
+    if (ts === undefined || ts === null) issues.add("required", path, "ts is required");
+    else issues.add("invalid_time", path, "ts must be a whole number of Unix milliseconds");
     return Number.NaN;
   }
   if (isInWindow(ms, slotMs, window)) return ms;

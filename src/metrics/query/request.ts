@@ -49,11 +49,10 @@ export function seriesRequest(asked: RequestedSeries, now: number): SeriesReques
   const dimension = readDimension(asked.dimension);
   const id = readId(asked.id);
   const type = readType(asked.type, dimension);
-  if (!isName(asked.name))
-    throw invalid("invalid_name", "name", `A text of at most ${NAME_LENGTH} characters is expected`);
+  if (!isName(asked.name)) throw invalid("invalid_name", "name", `name must have at most ${NAME_LENGTH} characters`);
   const aggregation = readAggregation(asked.aggregation, { dimension, type });
   const interval = parseDuration(asked.interval ?? DEFAULT_INTERVAL);
-  if (interval === undefined) throw invalid("invalid_interval", "interval", `${durationRule}, is expected`);
+  if (interval === undefined) throw invalid("invalid_interval", "interval", `interval must be ${durationRule}`);
   const grid = bucketGrid(interval);
   return {
     dimension,
@@ -88,12 +87,13 @@ function readDimension(name: string | undefined): Dimension {
   if (name === undefined) throw required("dimension");
   const dimension = dimensionNamed(name);
   if (dimension !== undefined) return dimension;
-  throw invalid("unknown_dimension", "dimension", `One of ${dimensionNames.join(", ")} is expected`);
+  throw invalid("unknown_dimension", "dimension", `dimension must be one of ${dimensionNames.join(", ")}`);
 }
 
 function readId(id: string | undefined): string {
   if (id === undefined) throw required("dimension_id");
-  if (!isDimensionId(id)) throw invalid("invalid_dimension_id", "dimension_id", `${dimensionIdRule}, is expected`);
+  if (!isDimensionId(id))
+    throw invalid("invalid_dimension_id", "dimension_id", `dimension_id must be ${dimensionIdRule}`);
   return id;
 }
 
@@ -101,14 +101,18 @@ function readType(type: string | undefined, dimension: Dimension): string {
   if (type === undefined) throw required("dimension_type");
   const types = typesOf(dimension);
   if (types.includes(type)) return type;
-  throw invalid("unknown_type", "dimension_type", `For ${dimension.name}, one of ${types.join(", ")} is expected`);
+  throw invalid(
+    "unknown_type",
+    "dimension_type",
+    `dimension_type of ${dimension.name} must be one of ${types.join(", ")}`,
+  );
 }
 
 function readAggregation(name: string | undefined, series: Pick<SeriesRequest, "dimension" | "type">): Aggregation {
   if (name === undefined) return isCounted(series) ? "sum" : "max";
   const aggregation = aggregations.find((known) => known === name);
   if (aggregation !== undefined) return aggregation;
-  throw invalid("unknown_aggregation", "aggregation", `One of ${aggregations.join(", ")} is expected`);
+  throw invalid("unknown_aggregation", "aggregation", `aggregation must be one of ${aggregations.join(", ")}`);
 }
 
 function isName(name: string | undefined): boolean {

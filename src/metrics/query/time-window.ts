@@ -71,13 +71,13 @@ function back(to: number): Instant {
 
 function parseRange(text: string): Duration {
   const range = parseDuration(text.startsWith("now-") ? text.slice(4) : text);
-  if (range === undefined) throw invalid("invalid_range", "range", `${durationRule}, is expected`);
+  if (range === undefined) throw invalid("invalid_range", "range", `range must be ${durationRule}`);
   return range;
 }
 
 function readInstant(written: string | number, field: string, now: number): Instant {
   const instant = parseInstant(written, now);
-  if (instant === undefined) throw invalid("invalid_date", field, `${instantRule} is expected`);
+  if (instant === undefined) throw invalid("invalid_date", field, `${field} must be ${instantRule}`);
   return instant;
 }
 
