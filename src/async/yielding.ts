@@ -11,7 +11,6 @@ export class YieldBudget {
   readonly #waiting: (() => void)[] = [];
   /** Parts that have started and are paused. */
   readonly #paused: (() => void)[] = [];
-  readonly #rounds: (() => void)[] = [];
   #hasAccepted = false;
   #deferredSince: number | undefined;
   #isServing = false;
@@ -42,26 +41,17 @@ export class YieldBudget {
     };
   }
 
-  /** Calls `work` in the next round that is not reserved for new connections, in addition to the part of that round. */
-  inNextRound(work: () => void): void {
-    this.#rounds.push(work);
-    this.#serve();
-  }
-
   /** Reports that the event loop has accepted a connection. */
   connectionAccepted(): void {
     this.#hasAccepted = true;
   }
 
   #serve(): void {
-    if (this.#isServing || this.#waiting.length + this.#paused.length + this.#rounds.length === 0) return;
+    if (this.#isServing || this.#waiting.length + this.#paused.length === 0) return;
     this.#isServing = true;
     setImmediate(() => {
       this.#isServing = false;
-      if (!this.#defersToConnections()) {
-        for (const work of this.#rounds.splice(0)) work();
-        (this.#paused.shift() ?? this.#waiting.shift())?.();
-      }
+      if (!this.#defersToConnections()) (this.#paused.shift() ?? this.#waiting.shift())?.();
       this.#serve();
     });
   }

@@ -7,8 +7,8 @@ import { ServiceError } from "../../src/errors.js";
 import { RequestLimits } from "../../src/http/edge/limits.js";
 import { until } from "../support/until.js";
 
-/** Requests that may work at once while the processor is busy. */
-const WORKING = 64;
+/** Requests that run at once. */
+const CONCURRENT = 96;
 
 describe("requests in flight", () => {
   let limits: RequestLimits;
@@ -39,59 +39,36 @@ describe("requests in flight", () => {
 
   const end = () => ends.shift()?.();
 
-  /** Rounds of the event loop in which the processor is busy, until `isOver`; `each` is called in each. */
-  async function busyUntil(isOver: () => boolean, each: () => void = () => {}): Promise<void> {
-    while (!isOver()) {
-      keepBusy(2);
-      each();
-      await setImmediate();
-    }
-  }
-
   const inOrder = (count: number) => Array.from({ length: count }, (_, number) => number);
 
-  it("begin in the order of arrival, hundreds at once while the processor is idle", async () => {
-    arrive(500);
-    await until("all have begun", () => begun.length === 500);
-    expect(begun).to.deep.equal(inOrder(500));
-  });
-
-  it("begin as others end while the processor is busy, and so many work at once", async () => {
-    arrive(200);
-    let rounds = 0;
-    let most = 0;
-    await busyUntil(
-      () => rounds > 100,
-      () => {
-        rounds += 1;
-        if (rounds > 5) most = Math.max(most, ends.length);
-        end();
-      },
-    );
-    expect(most).to.equal(WORKING);
-    expect(begun).to.deep.equal(inOrder(begun.length));
-    expect(begun.length).to.be.within(WORKING + 90, WORKING + 105);
-  });
-
-  it("begin although the processor is busy and no request that works ends", async () => {
-    arrive(WORKING + 3);
-    await busyUntil(() => begun.length === WORKING + 3);
+  it("begin in the order of arrival, each when another ends, one in each round of the event loop", async () => {
+    arrive(CONCURRENT + 20);
+    await setImmediate();
+    expect(begun.length).to.equal(CONCURRENT);
+    for (let i = 0; i < 10; i += 1) end();
+    for (let round = 1; round <= 10; round += 1) {
+      await setImmediate();
+      expect(begun.length).to.be.at.most(CONCURRENT + round);
+    }
+    await until("as many have begun as have ended", () => begun.length === CONCURRENT + 10);
+    await setImmediate();
+    expect(begun).to.deep.equal(inOrder(CONCURRENT + 10));
   });
 
   it("are not begun when the caller disconnects before, and are no longer in flight", async () => {
-    arrive(WORKING);
-    await until("as many as may work have begun", () => begun.length === WORKING);
+    arrive(CONCURRENT);
     arrive(3);
-    for (const number of [WORKING, WORKING + 2]) responses[number]?.emit("close");
+    for (const number of [CONCURRENT, CONCURRENT + 2]) responses[number]?.emit("close");
+    end();
     await until("the other one has begun", () => limits.waiting === 0);
     await setImmediate();
-    expect(begun.slice(WORKING)).to.deep.equal([WORKING + 1]);
-    expect(limits.inFlight).to.equal(WORKING + 1);
+    expect(begun.slice(CONCURRENT)).to.deep.equal([CONCURRENT + 1]);
+    expect(limits.inFlight).to.equal(CONCURRENT + 1);
     expect(errors.map((error) => (error as ServiceError).kind)).to.deep.equal(["timed-out", "timed-out"]);
   });
 
   it("are refused at once while the first one that waits has waited for a second, and no longer when it has begun", async () => {
-    arrive(4 * WORKING);
+    arrive(3 * CONCURRENT);
     const isRefused = () => {
       try {
         arrive(1);
@@ -105,7 +82,10 @@ describe("requests in flight", () => {
     await setImmediate();
     keepBusy(1_100);
     expect(isRefused()).to.equal(true);
-    await until("all have begun", () => limits.waiting === 0);
+    await until("all have begun", () => {
+      end();
+      return limits.waiting === 0;
+    });
     expect(isRefused()).to.equal(false);
   });
 });

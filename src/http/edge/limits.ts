@@ -9,25 +9,16 @@ import { onResponseClosed } from "./connections.js";
 import { wholeErrorResponse } from "./errors.js";
 
 /**
- * Maximum concurrent requests while the processor is busy. This many share commits, reads and round trips; more gain
- * nothing.
+ * Maximum concurrent requests; the others wait for their turn. This many share commits, reads and round trips; more
+ * gain little and need memory. One key has at most 64 of them, by the default of `requests_per_key`.
  */
-const WORKING = 64;
+const CONCURRENT = 96;
 
 /**
- * Maximum wait of the oldest waiting request before new ones are refused, ms: they would be retried before they were
+ * Maximum wait of the first waiting request before new ones are refused, ms: they would be retried before they were
  * served.
  */
 const MAX_WAIT_MS = 1000;
-
-/** Time per round of the event loop in which requests start, ms; then the network is served. */
-const ROUND_MS = 10;
-
-/** A round shorter than this means that the processor is idle, ms: the running requests wait for a store. */
-const IDLE_ROUND_MS = 1;
-
-/** When no request ends for this long, ms, one more starts: the running ones may all wait for slow senders. */
-const STUCK_MS = 1000;
 
 /** Paths with limits; `/health`, `/ready`, `/metrics` and pages respond under any load. */
 const LIMITED = /^\/(?:api|collect)\//;
@@ -39,12 +30,12 @@ export function isLimited(path: string): boolean {
 
 interface Waiting {
   readonly since: number;
-  begin(): void;
+  start(): void;
 }
 
 /**
- * Limits the requests in flight in total and per key, and orders their start. A request is in flight until its response
- * is sent or its caller disconnects. `MemoryBudget` bounds their memory.
+ * Limits the requests in flight in total and per key, and runs them in order of arrival. A request is in flight until
+ * its response is sent or its caller disconnects. `MemoryBudget` bounds their memory.
  */
 export class RequestLimits {
   readonly #limits: Pick<Limits, "requests" | "requests_per_key">;
@@ -53,13 +44,8 @@ export class RequestLimits {
   readonly #ofKey = new Map<string, number>();
   readonly #queue: Waiting[] = [];
   #inFlight = 0;
-  #working = 0;
-  #roundBegan = 0;
-  #isRoundDue = false;
-  /** Whether this round may start one request beyond `WORKING`. */
-  #mayExceed = false;
-  /** Time at which a running request last ended (performance.now). */
-  #endedAt = 0;
+  #running = 0;
+  #isStarting = false;
 
   constructor(limits: Pick<Limits, "requests" | "requests_per_key" | "rate_per_key">, rounds: YieldBudget) {
     this.#limits = limits;
@@ -79,14 +65,13 @@ export class RequestLimits {
   }
 
   /**
-   * Whether new requests are refused: too many are in flight, or as many wait as may run and the first has waited too
-   * long. After a stall of the process, fewer waiting requests start within one round. Work past its deadline counts
-   * until it ends.
+   * Whether new requests are refused: too many are in flight, or the first waiting one has waited too long. Work past
+   * its deadline counts until it ends.
    */
   get isFull(): boolean {
     const [first] = this.#queue;
-    const isBehind = this.#queue.length >= WORKING && performance.now() - (first?.since ?? 0) > MAX_WAIT_MS;
-    return isBehind || Math.max(this.#inFlight, this.#working) >= this.#limits.requests;
+    const isBehind = first !== undefined && performance.now() - first.since > MAX_WAIT_MS;
+    return isBehind || Math.max(this.#inFlight, this.#running) >= this.#limits.requests;
   }
 
   /** Counts a request in flight. Throws `unavailable` when the service is full. */
@@ -115,29 +100,21 @@ export class RequestLimits {
     });
   }
 
-  /**
-   * Runs requests in order of arrival: `WORKING` at once, and more while the processor is idle. Rejects with
-   * `timed-out` when the caller disconnects first.
-   */
+  /** Runs requests in order of arrival. Rejects with `timed-out` when the caller disconnects first. */
   async run(res: ServerResponse, work: () => Promise<void>): Promise<void> {
-    const mayBegin = this.#queue.length === 0 && this.#working < WORKING && this.#hasTime();
-    if (mayBegin) this.#working += 1;
+    if (this.#running < CONCURRENT && this.#queue.length === 0) this.#running += 1;
     else await this.#turn(res);
     try {
       await work();
     } finally {
-      this.#working -= 1;
-      this.#endedAt = performance.now();
+      this.#running -= 1;
+      void this.#startWaiting();
     }
-  }
-
-  #hasTime(): boolean {
-    return performance.now() - this.#roundBegan < ROUND_MS;
   }
 
   #turn(res: ServerResponse): Promise<void> {
     return new Promise((resolve, reject) => {
-      const waiting = { since: performance.now(), begin: resolve };
+      const waiting = { since: performance.now(), start: resolve };
       this.#queue.push(waiting);
       onResponseClosed(res, () => {
         const at = this.#queue.indexOf(waiting);
@@ -145,38 +122,21 @@ export class RequestLimits {
         this.#queue.splice(at, 1);
         reject(new ServiceError("timed-out", "The caller disconnected"));
       });
-      this.#beginInNextRound();
     });
   }
 
-  #beginInNextRound(): void {
-    if (this.#isRoundDue || this.#queue.length === 0) return;
-    this.#isRoundDue = true;
-    this.#rounds.inNextRound(() => {
-      const now = performance.now();
-      this.#isRoundDue = false;
-      this.#mayExceed = now - this.#roundBegan < IDLE_ROUND_MS || now - this.#endedAt > STUCK_MS;
-      this.#roundBegan = now;
-      this.#beginNext();
-    });
-  }
-
-  /** Starts the first waiting request, then the others one by one within the time of the round. */
-  #beginNext(): void {
-    const mayBegin = this.#hasTime() && (this.#working < WORKING || this.#mayExceed);
-    const first = mayBegin ? this.#queue.shift() : undefined;
-    if (first === undefined) {
-      this.#beginInNextRound();
-      return;
+  /** Starts waiting requests, one in each round of the event loop, so that the network is served in between. */
+  async #startWaiting(): Promise<void> {
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    while (this.#running < CONCURRENT && this.#queue.length > 0) {
+      await this.#rounds.next();
+      const first = this.#queue.shift();
+      if (first === undefined) break;
+      this.#running += 1;
+      first.start();
     }
-    if (this.#working >= WORKING) {
-      this.#mayExceed = false;
-      this.#endedAt = performance.now();
-    }
-    this.#working += 1;
-    first.begin();
-    // Start the next one only after this one waits for something.
-    queueMicrotask(() => process.nextTick(() => this.#beginNext()));
+    this.#isStarting = false;
   }
 }
 
