@@ -15,7 +15,7 @@ import type { ApiContext } from "./route.js";
  */
 export function mediaType(ctx: ApiContext): string {
   const given = ctx.req.headers["content-type"] ?? "";
-  if (given === "application/json") return given;
+  if (given === JSON_TYPE) return given;
   const [type = "", ...parameters] = given.toLowerCase().split(";");
   for (const parameter of parameters) {
     const [name = "", value = ""] = parameter.split("=");
@@ -27,13 +27,15 @@ export function mediaType(ctx: ApiContext): string {
   return type.trim();
 }
 
+export const JSON_TYPE = "application/json";
+
 const LINE_TYPES = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
 
 /** Returns whether the body is JSON lines; false for one JSON value. Throws for other types. */
 export function isJsonLines(ctx: ApiContext): boolean {
   const type = mediaType(ctx);
   if (LINE_TYPES.includes(type)) return true;
-  if (type === "application/json") return false;
+  if (type === JSON_TYPE) return false;
   throw new ServiceError("unsupported-media", "The body must be application/json or application/x-ndjson in UTF-8");
 }
 
@@ -44,7 +46,7 @@ export function hasBody({ req: { headers } }: ApiContext): boolean {
 
 /** Throws when the body is not JSON. */
 export function refuseUnlessJson(ctx: ApiContext): void {
-  if (mediaType(ctx) === "application/json") return;
+  if (mediaType(ctx) === JSON_TYPE) return;
   throw new ServiceError("unsupported-media", "The body must be application/json in UTF-8");
 }
 
@@ -158,6 +160,15 @@ const DISCARDED_BYTES = 64 * 1024 * 1024;
 /** Up to this size after inflation any inflation factor is allowed, as a few equal lines may have one. */
 const ANY_INFLATION_BYTES = 65_536;
 
+/** Counts the bytes of a body as they arrive. */
+export function countReceived(req: IncomingMessage): () => number {
+  let received = 0;
+  req.on("data", (chunk: Buffer) => {
+    received += chunk.length;
+  });
+  return () => received;
+}
+
 /** Throws when `received` bytes have inflated by more than the factor `inflation`. */
 export function refuseInflated(bytes: number, received: number, inflation: number): void {
   if (bytes <= Math.max(ANY_INFLATION_BYTES, inflation * received)) return;
@@ -173,19 +184,14 @@ async function* bodyChunks(ctx: ApiContext, inflation: number): AsyncGenerator<B
   const { req } = ctx;
   const { deadline } = ctx.state;
   const isGzip = encodingOf(ctx) === "gzip";
-  let received = 0;
-  if (isGzip) {
-    req.on("data", (chunk: Buffer) => {
-      received += chunk.length;
-    });
-  }
+  const received = isGzip ? countReceived(req) : undefined;
   const source = isGzip ? inflated(req) : req;
   try {
     let bytes = 0;
     deadline.pause();
     for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (isGzip) refuseInflated(bytes, received, inflation);
+      if (received !== undefined) refuseInflated(bytes, received(), inflation);
       deadline.resume();
       yield chunk;
       deadline.pause();

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import type Koa from "koa";
 import bodyParser from "koa-bodyparser";
 import type { Limits } from "../../config/settings.js";
 import { invalid, type ServiceError } from "../../errors.js";
@@ -9,8 +8,11 @@ import { UNCOUNTED_BYTES } from "../../memory-budget.js";
 import {
   type BodyDependencies,
   bodyError,
+  countReceived,
   discard,
   encodingOf,
+  hasBody,
+  JSON_TYPE,
   refuseInflated,
   refuseUnlessJson,
   reservationOf,
@@ -18,47 +20,54 @@ import {
   utf8Of,
   type WholeBody,
 } from "./body.js";
-import type { ApiContext } from "./route.js";
+import type { ApiContext, Body } from "./route.js";
+import { bodyCheck } from "./validation.js";
 
 /**
- * Middleware that reads a small body of JSON into `ctx.request.body`: UTF-8, plain or gzip, of at most `body_bytes`
- * after inflation, nested at most `nesting` deep.
+ * Creates the reader of a route's small JSON body: UTF-8, plain or gzip, of at most `body_bytes` after inflation,
+ * nested at most `nesting` deep. The time in which it waits for the caller does not count for the deadline.
  */
-export function jsonBody(
+export function jsonReader(
+  { schema, optional = false }: Body,
   { body_bytes, nesting }: Pick<Limits, "body_bytes" | "nesting">,
   dependencies: BodyDependencies,
-): (ctx: ApiContext, next: Koa.Next) => Promise<void> {
-  // Reads bodies as bytes: the parser would replace invalid UTF-8.
-  const parser = bodyParser({
-    enableTypes: ["text"],
-    extendTypes: { text: ["application/json"] },
-    textLimit: body_bytes,
-    encoding: null,
-    onerror: (error: unknown, ctx: ApiContext) => refuse(error, ctx, body_bytes),
-  } as unknown as bodyParser.Options) as unknown as (ctx: ApiContext, next: Koa.Next) => Promise<void>;
+): (ctx: ApiContext) => Promise<unknown> {
+  const check = bodyCheck(schema);
+  const types = { enableTypes: ["text"], extendTypes: { text: [JSON_TYPE] } };
+  // Latin-1 keeps every byte: as UTF-8 the parser would replace invalid ones.
+  const options = { ...types, textLimit: String(body_bytes), encoding: "latin1" };
+  const parser = bodyParser(options);
 
-  return (ctx, next) => {
+  async function readAll(ctx: ApiContext): Promise<WholeBody> {
     const { req, request } = ctx;
     writeHeadersPlainly(ctx);
     const memory = reservationOf(ctx, dependencies);
     const most = mostBytes(req, body_bytes, dependencies.inflation);
     if (most > UNCOUNTED_BYTES) memory.reserve(most);
-    let received = 0;
-    req.on("data", (chunk: Buffer) => {
-      received += chunk.length;
-    });
+    const received = countReceived(req);
     // When its sender disconnects, the parser would wait for the rest of a gzip body.
-    const broken = new Promise<never>((_, reject) => req.once("error", (error) => reject(bodyError(error))));
-    const read = parser(ctx, async () => {
-      const inflated = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-      refuseInflated(inflated.length, received, dependencies.inflation);
-      const bytes = utf8Of(inflated);
-      if (bytes.length > UNCOUNTED_BYTES) await dependencies.parsing.next();
-      reserveParsed({ bytes, memory });
-      request.body = parseJson(bytes.toString(), nesting) as object;
-      return next();
-    });
-    return Promise.race([read, broken]);
+    const broken = new Promise<never>((_, reject) => req.once("error", reject));
+    try {
+      await Promise.race([parser(ctx, async () => {}), broken]);
+    } catch (error) {
+      req.unpipe();
+      discard(req);
+      const isTooLarge = error instanceof Error && "type" in error && error.type === "entity.too.large";
+      throw isTooLarge ? tooLarge(body_bytes) : bodyError(error);
+    }
+    const bytes = Buffer.from(String(request.rawBody ?? ""), "latin1");
+    refuseInflated(bytes.length, received(), dependencies.inflation);
+    return { bytes: utf8Of(bytes), memory };
+  }
+
+  return async (ctx) => {
+    if (optional && !hasBody(ctx)) return {};
+    ctx.state.deadline.pause();
+    const body = await readAll(ctx);
+    ctx.state.deadline.resume();
+    if (body.bytes.length > UNCOUNTED_BYTES) await dependencies.parsing.next();
+    reserveParsed(body);
+    return check(parseJson(body.bytes.toString(), nesting));
   };
 }
 
@@ -68,15 +77,8 @@ export function jsonBody(
 function writeHeadersPlainly(ctx: ApiContext): void {
   refuseUnlessJson(ctx);
   const { headers } = ctx.req;
-  headers["content-type"] = "application/json";
+  headers["content-type"] = JSON_TYPE;
   headers["content-encoding"] = encodingOf(ctx);
-}
-
-function refuse(error: unknown, { req }: ApiContext, limit: number): never {
-  req.unpipe();
-  discard(req);
-  if (error instanceof Error && "type" in error && error.type === "entity.too.large") throw tooLarge(limit);
-  throw bodyError(error);
 }
 
 /** Returns the maximum bytes of a body after inflation, at most `limit`; `limit` for an unknown length. */
@@ -96,17 +98,18 @@ export function reserveParsed({ bytes, memory }: WholeBody, check?: (size: JsonS
 
 /** Parses the text of a body; with `nesting`, throws for a deeper value. */
 export function parseJson(text: string, nesting?: number): unknown {
-  const body = parse(text);
+  const body = parsePart(text);
   if (nesting !== undefined && depthOf(body, nesting) > nesting)
     throw invalid("too_deep", "", `The body is nested more than ${nesting} deep`);
   return body;
 }
 
-function parse(text: string): unknown {
+/** Parses a part of a body. `before` returns the text before it, for the position of an error. */
+export function parsePart(text: string, before: () => string = () => ""): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw notJson(text.slice(0, jsonErrorAt(text)));
+    throw notJson(before() + text.slice(0, jsonErrorAt(text)));
   }
 }
 

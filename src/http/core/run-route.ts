@@ -3,12 +3,12 @@ import type { Limits } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
 import { sendContinue } from "../edge/connections.js";
 import { isLimited, type RequestLimits } from "../edge/limits.js";
-import { type BodyDependencies, hasBody, reservationOf } from "./body.js";
-import { jsonBody } from "./json-body.js";
+import { type BodyDependencies, reservationOf } from "./body.js";
+import { jsonReader } from "./json-body.js";
 import { queryReader } from "./query.js";
 import { isNotModified } from "./response-body.js";
 import type { ApiContext, Reply, Route } from "./route.js";
-import { bodyCheck, parameterCheck } from "./validation.js";
+import { parameterCheck } from "./validation.js";
 
 /**
  * Authenticates a request for a route. Throws 401 without a valid key, 403 without a required scope or outside a bound
@@ -40,7 +40,7 @@ export function runRoute(route: Route, { requestLimits, authenticate, bodies }: 
     check: parameterCheck(name, schema),
   }));
   const limited = isLimited(route.path);
-  const readBody = route.body && { read: jsonBody(limits, bodies), check: bodyCheck(route.body.schema) };
+  const readBody = route.body && jsonReader(route.body, limits, bodies);
 
   async function run(ctx: ApiContext): Promise<void> {
     const { res } = ctx;
@@ -58,14 +58,8 @@ export function runRoute(route: Route, { requestLimits, authenticate, bodies }: 
   async function answer(ctx: ApiContext, query: Readonly<Record<string, unknown>>): Promise<void> {
     for (const { name, check } of params) check?.(ctx.params[name]);
     sendContinue(ctx.req, ctx.res);
-    const call = async (body: unknown) => succeed(ctx, await route.handler({ ctx, params: ctx.params, query, body }));
-    if (readBody === undefined) return call(undefined);
-    if (route.body?.optional && !hasBody(ctx)) return call({});
-    ctx.state.deadline.pause();
-    await readBody.read(ctx, () => {
-      ctx.state.deadline.resume();
-      return call(readBody.check(ctx.request.body));
-    });
+    const body = await readBody?.(ctx);
+    succeed(ctx, await route.handler({ ctx, params: ctx.params, query, body }));
   }
 
   return async (ctx) => {

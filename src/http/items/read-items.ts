@@ -3,11 +3,11 @@ import type { Limits } from "../../config/settings.js";
 import type { RequestItem, RequestItems } from "../../entities/requests/batches.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
-import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
+import { lineNotJson } from "../../formats/json-error.js";
 import { parsedBytes } from "../../formats/json-size.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
 import { type BodyDependencies, isJsonLines, readBody, readLines, reservationOf } from "../core/body.js";
-import { notJson } from "../core/json-body.js";
+import { notJson, parsePart } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
 
 /** Items of a body as they arrive. */
@@ -73,18 +73,10 @@ async function checkedSizes(
     const text = textAt(elements, index);
     const size = parsedBytes(text);
     sizes.push(size);
-    if (size <= itemBytes) checkJson(text, elements, index);
+    if (size <= itemBytes) parsePart(text, () => bytes.toString("utf8", 0, startOf(elements, index)));
   }
   if (brokenAt !== undefined) throw notJson(bytes.toString("utf8", 0, brokenAt));
   return sizes;
-}
-
-function checkJson(text: string, elements: JsonArray, index: number): void {
-  try {
-    JSON.parse(text);
-  } catch {
-    throw notJson(elements.bytes.toString("utf8", 0, startOf(elements, index)) + text.slice(0, jsonErrorAt(text)));
-  }
 }
 
 function textAt(elements: JsonArray, index: number): string {
