@@ -2,8 +2,9 @@ import type { Socket } from "node:net";
 import { expect } from "chai";
 import { canary, expectError, head } from "../support/bad-input.js";
 import { openSocket } from "../support/raw-request.js";
-import { pointOf, valuesOf } from "../support/requests.js";
+import { gaugeOf, pointOf, valuesOf, writePoints } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
+import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2024, 0, 1);
@@ -101,6 +102,28 @@ describe("pipelined requests", () => {
     const { bytes, ts } = write("Connection: close");
     expect((await conversation(`${bytes}${canary}\r\n\r\n`)).statuses).to.deep.equal([200]);
     expect(await isKept(ts)).to.equal(true);
+  });
+
+  it("none is in flight when the caller disconnects while the first is answered", async () => {
+    const { series } = service.service.stores;
+    const { read } = series;
+    const held = pointOf("segment", "held", 1, Date.now());
+    await writePoints(service, [held]);
+    const { value: _, ts: __, ...asked } = held;
+    const body = JSON.stringify(asked);
+    const reading = `${head("POST", "/api/metric", service, [json, `Content-Length: ${body.length}`])}${body}`;
+    let reads = 0;
+    series.read = () => {
+      reads += 1;
+      return new Promise(() => {});
+    };
+    const socket = await openSocket(service.port);
+    socket.write(reading + head("GET", "/api/segment", service).repeat(3));
+    await until("the first is read", () => reads > 0).finally(() => {
+      series.read = read;
+    });
+    socket.destroy();
+    await until("none is in flight", async () => (await gaugeOf(service, "http_requests_under_way")) === 0);
   });
 
   it("a request that was refused is not refused again for its body", async () => {
