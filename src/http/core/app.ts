@@ -9,7 +9,6 @@ import { DISCONNECT_CODES } from "../edge/connections.js";
 import { errorResponse } from "../edge/errors.js";
 import { isLimited } from "../edge/limits.js";
 import { canonicalPath, WHOLE_SERVER } from "../edge/request-target.js";
-import { compressed } from "./response-body.js";
 import type { ApiContext, ApiState, Route } from "./route.js";
 import { routerOf } from "./router.js";
 import { type RunDependencies, runRoute } from "./run-route.js";
@@ -54,7 +53,6 @@ export function createApp(dependencies: AppDependencies): App {
     if (isLimited(ctx.path) && ctx.method !== "OPTIONS") dependencies.requestLimits.enter(ctx.res);
     return next();
   });
-  app.use(compressed);
   app.use(routerOf(routes, (route) => runRoute(route, dependencies, settings.limits)));
   return app;
 }

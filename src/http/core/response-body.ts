@@ -3,7 +3,7 @@ import { finished, Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import type Koa from "koa";
-import compress from "koa-compress";
+import koaCompress from "koa-compress";
 import type { ApiContext } from "./route.js";
 
 /** Minimum bytes for which gzip pays. */
@@ -14,11 +14,10 @@ const FAST = { level: 1 };
 
 const gzip = promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.gzip);
 
-const gzipResponse = compress({ threshold: MIN_GZIP_BYTES, gzip: FAST, br: false, deflate: false, zstd: false });
+const gzipResponse = koaCompress({ threshold: MIN_GZIP_BYTES, gzip: FAST, br: false, deflate: false, zstd: false });
 
-/** Compresses large responses for callers that accept gzip. Small responses and other callers cost nothing. */
-export async function compressed(ctx: Koa.Context, next: Koa.Next): Promise<void> {
-  await next();
+/** Compresses a large response if the caller accepts gzip. Small responses and other callers cost nothing. */
+export async function compress(ctx: ApiContext): Promise<void> {
   const source: unknown = ctx.body;
   if (!source || !takesGzip(ctx)) return;
   await gzipResponse(ctx, async () => {});

@@ -6,7 +6,7 @@ import { isLimited, type RequestLimits } from "../edge/limits.js";
 import { type BodyDependencies, reservationOf } from "./body.js";
 import { jsonReader } from "./json-body.js";
 import { queryReader } from "./query.js";
-import { isNotModified } from "./response-body.js";
+import { compress, isNotModified } from "./response-body.js";
 import type { ApiContext, Reply, Route } from "./route.js";
 import { parameterCheck } from "./validation.js";
 
@@ -67,6 +67,7 @@ export function runRoute(route: Route, { requestLimits, authenticate, bodies }: 
     ctx.state.deadline = new Deadline(limits.store_deadline_ms, tookTooLong);
     await ctx.state.deadline.limit(() => run(ctx));
     if (isNotModified(ctx)) ctx.status = 304;
+    else await compress(ctx);
   };
 }
 

@@ -5,7 +5,6 @@ import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
 import { ServiceError } from "../../errors.js";
 import type { KeyStore, Scope } from "../../keys/api-key.js";
-import { isExpired } from "../../keys/bounds.js";
 import type { VerifyKey } from "../../keys/verify-key.js";
 import type { AllowsOrigin } from "../core/app.js";
 import type { Authenticate } from "../core/run-route.js";
@@ -52,7 +51,8 @@ export function authenticator({
       });
       throw unauthenticated(NOT_VALID);
     }
-    if (isExpired(caller.bounds, clock())) throw unauthenticated(EXPIRED);
+    const { expiresAt } = caller.bounds;
+    if (expiresAt !== undefined && clock() >= expiresAt) throw unauthenticated(EXPIRED);
     requireOrigin(ctx, caller.bounds);
     const counted = countRate(caller);
     if (counted !== undefined) await counted;
