@@ -31,10 +31,12 @@ export function headOptions(ms: number): {
  * not time in which received bytes wait for the service.
  */
 export function closeSlowSenders(server: Server, connections: Connections, ms: number): void {
-  checkEvery(server, ms / CHECKS, () => {
+  const timer = setInterval(() => {
     const now = performance.now();
     for (const [socket, connection] of connections) checkSender(socket, connection, now, ms - (2 * ms) / CHECKS);
-  });
+  }, ms / CHECKS);
+  timer.unref();
+  server.once("close", () => clearInterval(timer));
 }
 
 function checkSender(socket: Socket, connection: Connection, now: number, ms: number): void {
@@ -54,42 +56,13 @@ function checkSender(socket: Socket, connection: Connection, now: number, ms: nu
   }
 }
 
-/** Written bytes that have not left this process, and the number of checks without a change. */
-interface Unread {
-  bytes: string;
-  checks: number;
-}
-
 /**
- * Closes connections whose reader has taken nothing of a pending response for `ms`. Counts checks, not time: a stalled
- * process closes nothing.
+ * Closes connections whose reader takes nothing of a pending response for `ms`: Node's timeout, for which sent bytes
+ * are activity. A request in progress may take longer; idle connections end after the server's `keepAliveTimeout`.
  */
 export function closeSlowReaders(server: Server, connections: Connections, ms: number): void {
-  const seen = new WeakMap<Socket, Unread>();
-  checkEvery(server, ms / CHECKS, () => {
-    for (const socket of connections.keys()) {
-      if (socket.writableLength === 0) {
-        seen.delete(socket);
-        continue;
-      }
-      const bytes = unreadBytes(socket);
-      const before = seen.get(socket);
-      if (before?.bytes !== bytes) seen.set(socket, { bytes, checks: 0 });
-      else if (++before.checks >= CHECKS) socket.destroy();
-    }
+  server.setTimeout(ms, (socket) => {
+    const isIdle = connections.get(socket)?.unanswered.length === 0;
+    if (isIdle || socket.writableLength > 0) socket.destroy();
   });
-}
-
-/**
- * Returns the unsent bytes as a text that changes with any progress. `writableLength` decreases only by whole chunks,
- * and a response is often one chunk, so the queue of the handle counts too, as in Node's own timeouts.
- */
-function unreadBytes(socket: Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null }): string {
-  return `${socket.writableLength} ${socket._handle?.writeQueueSize}`;
-}
-
-function checkEvery(server: Server, ms: number, check: () => void): void {
-  const timer = setInterval(check, ms);
-  timer.unref();
-  server.once("close", () => clearInterval(timer));
 }
