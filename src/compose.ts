@@ -10,9 +10,10 @@ import { firstSegmentIds, segmentNames } from "./catalogue/segments.js";
 import { type Clock, monotonicClock } from "./clock.js";
 import { readJson, type Settings } from "./config/settings.js";
 import { completedByMonth } from "./deletions/completed-by-month.js";
-import { openDeletions } from "./deletions/deletion-service.js";
 import { observeDeletions } from "./deletions/observe.js";
 import { receipts } from "./deletions/receipt.js";
+import { replayLedger } from "./deletions/replay.js";
+import { scheduler } from "./deletions/scheduler.js";
 import { downstreamTargets } from "./deletions/targets/index.js";
 import { webhookAt } from "./deletions/webhook.js";
 import { checkMessages, collectMessages, countTaken } from "./entities/collect/collect-messages.js";
@@ -164,13 +165,13 @@ export async function compose(
     signInCodes,
     async listen() {
       background.push(await watch(log));
-      await retryStart(() => deletions.service.replay().catch(reportDamage), isUnavailable, log);
+      await retryStart(() => deletions.replay().catch(reportDamage), isUnavailable, log);
       const address = await port.listen();
       const retention = retentionMs(settings.history.retention);
       const idempotency = [stores.idempotency, stores.repeatedDeletions];
       background.push(enforceRetention({ history, idempotency, catalogue, arrivalClock, retentionMs: retention, log }));
       if (roles.includes("worker")) {
-        deletions.service.start();
+        deletions.start();
         background.push(runRecorder(watchRecorder(series.recorder, clock, meters), settings.recorder.tick_ms, log));
       }
       return address;
@@ -356,9 +357,8 @@ function composeDeletions(
   });
   const signed = receipts({ ledger: stores.ledger, pepper: stores.pepper, version });
   const { webhook } = settings.deletions;
-  const service = openDeletions({
+  const dependencies = {
     ...opening,
-    memory: bodies.memory,
     ledger: stores.ledger,
     entities: stores.entities,
     entityKeys: stores.entityKeys,
@@ -378,29 +378,24 @@ function composeDeletions(
     retentionMs: retentionMs(settings.deletions.retention),
     // Each poll of a shared ledger queries a server.
     pollMs: stores.exclusive.entities ? 1_000 : 2_000,
-  });
+  };
+  const runs = scheduler(dependencies);
 
   return {
-    service,
+    replay: () => replayLedger(dependencies),
+    start: runs.start,
     routes: deletionRoutes({
-      ledger: stores.ledger,
+      ...dependencies,
       completedByMonth: completedByMonth(stores.ledger, clock),
       tables,
       limits: settings.limits,
       bodies,
-      clock,
       dueMs: durationMs(settings.deletions.due),
-      targets: settings.deletions.targets.map(({ name }) => name),
-      acceptDeletion: service.accept,
-      acceptMany: service.acceptMany,
-      preview: service.preview,
       receipts: signed,
-      notifyDue: stores.dueNotifications.send,
-      failpoint,
     }),
     async stop() {
       stopping.abort();
-      await service.stop();
+      await runs.stop();
     },
   };
 }

@@ -1,23 +1,23 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.js";
 import { idsOf } from "../entities/profile/entity.js";
-import type { HashIdentity, Identity, IdentityHash } from "../entities/profile/identity.js";
+import type { Identity, IdentityHash } from "../entities/profile/identity.js";
 import { retryOnConflict } from "../entities/requests/retry-on-conflict.js";
 import type { Failpoint } from "../failpoint.js";
+import type { Reservation } from "../memory-budget.js";
+import { LEASE_MS } from "./deletion.js";
 import { encryptIdentities } from "./identity-list.js";
 import type { DownstreamTarget, Ledger, Webhook } from "./ports.js";
-import { LEASE_MS } from "./scheduler.js";
-import type { DeletionScope } from "./scope.js";
+import { type DeletionScope, expandScope, type ScopeDependencies } from "./scope.js";
 
-export interface AcceptDependencies {
-  /** See `expandScope`. */
-  scopeOf(hash: IdentityHash): Promise<DeletionScope>;
-  readonly hashIdentity: HashIdentity;
+export interface AcceptDependencies extends ScopeDependencies {
   readonly ledger: Pick<Ledger, "accept">;
   /** Targets of a request that is accepted now. */
   readonly targets: readonly DownstreamTarget[];
   /** Notified of the completion of a request that is accepted now; undefined: none. */
   readonly webhook: Webhook | undefined;
+  /** See `clock.monotonicClock`. */
+  readonly arrivalClock: Clock;
   readonly clock: Clock;
   readonly failpoint: Failpoint;
 }
@@ -25,34 +25,52 @@ export interface AcceptDependencies {
 /**
  * Accepts the deletion of the profile that has this identity and resolves with its request id. From then on the request
  * survives a crash and no read returns the profile by any of its identities. Only messages that are stored after it
- * build a new one, unless they name an event time up to `now` (Unix ms). An identity without a profile is accepted in
- * the same way. A request whose id is stored already is not stored again. Rejects with `unavailable` when writers keep
- * changing the profile. Once `late` has aborted, nothing is sent to the ledger; a request sent before may still be
- * accepted.
+ * build a new one, unless they name an event time up to now. An identity without a profile is accepted in the same way.
+ * Rejects with `unavailable` when writers keep changing the profile. Once `late` has aborted, nothing is sent to the
+ * ledger; a request sent before may still be accepted.
  */
-export async function acceptDeletion(
+export function acceptDeletion(
   dependencies: AcceptDependencies,
   table: string,
   identity: Identity,
-  now: number,
-  late?: AbortSignal,
-  requestId = newRequestId(randomBytes(REQUEST_ID_DIGITS / 2).toString("hex"), now),
+  memory: Reservation,
+  late: AbortSignal,
+): Promise<string> {
+  const acceptedAt = dependencies.arrivalClock();
+  const requestId = newRequestId(acceptedAt);
+  const scopeOf = (hash: IdentityHash) => expandScope(dependencies, hash, memory);
+  return storeDeletion(dependencies, { requestId, table, identity, acceptedAt }, scopeOf, late);
+}
+
+/** A request that is not stored yet. */
+export interface NewDeletion {
+  readonly requestId: string;
+  readonly table: string;
+  readonly identity: Identity;
+  readonly acceptedAt: number;
+}
+
+/** Stores a request over the scope of its identity, as `acceptDeletion` does. A stored id is not stored again. */
+export function storeDeletion(
+  dependencies: AcceptDependencies,
+  { requestId, table, identity, acceptedAt }: NewDeletion,
+  scopeOf: (hash: IdentityHash) => Promise<DeletionScope>,
+  late: AbortSignal,
 ): Promise<string> {
   const hash = dependencies.hashIdentity(table, identity);
   const { ledger, targets, clock, failpoint } = dependencies;
   return retryOnConflict(async () => {
-    const { profiles, hashes, identities, unheld } = await dependencies.scopeOf(hash);
-    const entities = [...new Set(profiles.flatMap(idsOf))];
-    late?.throwIfAborted();
+    const { profiles, hashes, identities, unheld } = await scopeOf(hash);
+    late.throwIfAborted();
     failpoint("deletion-planned");
     const isAccepted = await ledger.accept(
       {
         requestId,
         table,
         identity: hash,
-        acceptedAt: now,
-        cutOff: now,
-        entities,
+        acceptedAt,
+        cutOff: acceptedAt,
+        entities: [...new Set(profiles.flatMap(idsOf))],
         hashes,
         encryptedIdentities: targets.some(({ remote }) => remote)
           ? encryptIdentities(requestId, [identity, ...identities])
@@ -78,6 +96,9 @@ export async function acceptDeletion(
 const REQUEST_ID_DIGITS = 20;
 
 /** Returns the id of a request that arrived at `arrival` (Unix ms), with the last of these unique hex digits. */
-export function newRequestId(digits: string, arrival: number): string {
+export function newRequestId(
+  arrival: number,
+  digits: string = randomBytes(REQUEST_ID_DIGITS / 2).toString("hex"),
+): string {
   return `${digits.slice(-REQUEST_ID_DIGITS)}-${Math.floor(arrival / 1000)}`;
 }

@@ -1,3 +1,4 @@
+import { backoff } from "../async/retry.js";
 import type { EntityId } from "../entities/profile/entity.js";
 import type { IdentityHash } from "../entities/profile/identity.js";
 
@@ -53,8 +54,43 @@ export interface Followers {
 
 export const noFollowers: Followers = { completed: [], freed: [] };
 
+/**
+ * Returns the followers among the requests that wait for `first` (`waiting`, in order of acceptance): those whose
+ * profiles are all erased by it. A request over other profiles or identities runs by itself, and later requests over
+ * its identities wait for it.
+ */
+export function followersOf(
+  first: Pick<Deletion, "entities" | "hashes">,
+  waiting: readonly WaitingDeletion[],
+  ownTargets: ReadonlySet<string>,
+): Followers {
+  const [entities, hashes] = [new Set(first.entities), new Set(first.hashes)];
+  const completed: WaitingDeletion[] = [];
+  const freed: WaitingDeletion[] = [];
+  for (const next of waiting) {
+    if (next.entities.every((id) => entities.has(id)) && next.hashes.every((hash) => hashes.has(hash))) {
+      (next.targets.every((name) => ownTargets.has(name)) ? completed : freed).push(next);
+    } else for (const hash of next.hashes) hashes.delete(hash);
+  }
+  return { completed, freed };
+}
+
+/** A lease ends this long after its last renewal. Clocks of processes differ by less. */
+export const LEASE_MS = 8_000;
+
 /** Maximum wait of a request, ms. No `notBefore` is further ahead, unless the clock was set back since. */
 export const LONGEST_WAIT_MS = 15 * 60_000;
+
+const FIRST_DELAY_MS = 250;
+const LONGEST_OWN_DELAY_MS = 30_000;
+
+/**
+ * Returns the ms to wait after this many consecutive failures. The delay doubles up to 30 s for our own stores and 15
+ * min for a remote target.
+ */
+export function retryDelay(attempts: number, isRemote: boolean): number {
+  return backoff(attempts + 1, FIRST_DELAY_MS, isRemote ? LONGEST_WAIT_MS : LONGEST_OWN_DELAY_MS);
+}
 
 /** Identities as written, encrypted under a random key used only here. */
 export interface EncryptedIdentities {
@@ -99,11 +135,11 @@ export function stageOf({
 /** Returns the remote target that the next stage calls; undefined when it calls none. */
 export function nextRemoteTarget(
   deletion: Pick<Deletion, "targets" | "done" | "times">,
-  isRemote: (target: string) => boolean,
+  remoteTargets: ReadonlySet<string>,
 ): string | undefined {
   const stage = stageOf(deletion);
   const isNext = (name: string) => (stage === VERIFIED ? !isVerified(deletion, name) : name === stage);
-  return deletion.targets.find((name) => isRemote(name) && isNext(name));
+  return deletion.targets.find((name) => remoteTargets.has(name) && isNext(name));
 }
 
 /** Returns whether the target was verified after all targets were erased. */

@@ -1,6 +1,24 @@
-import type { Deletion } from "./deletion.js";
+import type { EntityStore } from "../entities/ports.js";
+import { noFailpoint } from "../failpoint.js";
+import { type Deletion, PROFILE } from "./deletion.js";
 import { decryptIdentities } from "./identity-list.js";
 import { type DeletionSubject, type DownstreamTarget, TargetError } from "./ports.js";
+import { ownStore } from "./targets/own-store.js";
+
+/** Returns the live profile and the targets with these names. A target that is no longer configured always fails. */
+export function erasureTargets(
+  entities: Pick<EntityStore, "erase" | "holds">,
+  configured: readonly DownstreamTarget[],
+  names: readonly string[],
+): [profile: DownstreamTarget, ...others: DownstreamTarget[]] {
+  const named = names.map((name) => configured.find((target) => target.name === name) ?? missing(name));
+  return [ownStore(PROFILE, entities, noFailpoint), ...named];
+}
+
+function missing(name: string): DownstreamTarget {
+  const fail = () => Promise.reject(new TargetError(name, "is no longer configured"));
+  return { name, remote: false, erase: fail, verify: fail };
+}
 
 /** Erases a request's data from one target and verifies the result. Safe to repeat. Rejects with a `StageError`. */
 export async function eraseFrom(target: DownstreamTarget, deletion: Deletion): Promise<void> {
@@ -26,7 +44,9 @@ export async function verifyAll(targets: readonly DownstreamTarget[], deletion: 
 }
 
 function subjectFor({ remote }: DownstreamTarget, deletion: Deletion): DeletionSubject {
-  const { requestId, table, cutOff, entities } = deletion;
+  const { requestId, table, cutOff } = deletion;
+  // A store may keep an identity without a profile under the id of the request.
+  const entities = [...deletion.entities, requestId];
   return { requestId, table, cutOff, entities, identities: remote ? decryptIdentities(deletion) : [] };
 }
 

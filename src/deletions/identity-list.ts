@@ -8,7 +8,8 @@ const KEY_BYTES = 32;
 /** Encrypts a request's identities for its remote targets, without duplicates, under a new key. */
 export function encryptIdentities(requestId: string, identities: readonly Identity[]): EncryptedIdentities {
   const key = randomBytes(KEY_BYTES);
-  const plain = Buffer.from(JSON.stringify(eachOnce(identities).map(({ field, value }) => [field, value])));
+  const eachOnce = new Map(identities.map((identity) => [identityKey(identity), identity])).values();
+  const plain = Buffer.from(JSON.stringify(Array.from(eachOnce, ({ field, value }) => [field, value])));
   return { key, bytes: encrypt(key, plain, undefined, requestId) };
 }
 
@@ -20,8 +21,4 @@ export function decryptIdentities({
   if (encryptedIdentities === undefined) return [];
   const plain = decrypt(encryptedIdentities.key, encryptedIdentities.bytes, requestId);
   return (JSON.parse(plain.toString()) as [string, string][]).map(([field, value]) => ({ field, value }));
-}
-
-export function eachOnce(identities: readonly Identity[]): Identity[] {
-  return [...new Map(identities.map((identity) => [identityKey(identity), identity])).values()];
 }

@@ -2,13 +2,12 @@ import { type Background, inBackground } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { NOTIFICATION } from "./deletion.js";
-import type { DeletionWatermark, Ledger, Webhook } from "./ports.js";
+import type { DeletionWatermark, DownstreamTarget, Ledger, Webhook } from "./ports.js";
 import { advanceWatermark } from "./replay.js";
 
 export interface MaintenanceDependencies {
   readonly ledger: Pick<Ledger, "settledSequence" | "expire" | "clearOtherTargets">;
-  /** Names of the configured remote targets. */
-  readonly remoteTargets: readonly string[];
+  readonly targets: readonly DownstreamTarget[];
   readonly webhook: Webhook | undefined;
   readonly watermark: DeletionWatermark;
   readonly clock: Clock;
@@ -24,7 +23,8 @@ const EVERY_MS = 10_000;
  * requests fail whose remote target is no longer configured.
  */
 export function maintainLedger(dependencies: MaintenanceDependencies): Background {
-  const { ledger, remoteTargets, webhook, watermark, clock, log, retentionMs } = dependencies;
+  const { ledger, targets, webhook, watermark, clock, log, retentionMs } = dependencies;
+  const remoteTargets = targets.filter(({ remote }) => remote).map(({ name }) => name);
   const maintain = async () => {
     await ledger.clearOtherTargets([...remoteTargets, NOTIFICATION]);
     await advanceWatermark(dependencies);

@@ -1,10 +1,9 @@
 import type { Clock } from "../clock.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
-import { type CompletedDeletion, NOTIFICATION } from "./deletion.js";
+import { type CompletedDeletion, NOTIFICATION, retryDelay } from "./deletion.js";
 import type { DeletionObserver } from "./observe.js";
 import { type Ledger, TargetError, type Webhook } from "./ports.js";
-import { retryDelay } from "./retry-schedule.js";
 import type { LeasedDeletion, RunResult } from "./run.js";
 
 export interface NotificationDependencies {

@@ -144,6 +144,7 @@ export interface DeletionWatermark {
 export interface DeletionSubject {
   readonly requestId: string;
   readonly table: string;
+  /** Ids under which our own stores may keep data of the subject. */
   readonly entities: readonly EntityId[];
   /** Identities as written; empty for our own targets. */
   readonly identities: readonly Identity[];

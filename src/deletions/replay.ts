@@ -1,8 +1,7 @@
 import type { EntityStore } from "../entities/ports.js";
 import type { Deletion } from "./deletion.js";
-import { eraseFrom, StageError, verifyAll } from "./erase.js";
+import { eraseFrom, erasureTargets, StageError, verifyAll } from "./erase.js";
 import { type DeletionWatermark, type DownstreamTarget, type Ledger, TargetError } from "./ports.js";
-import { erasureTargets } from "./targets/index.js";
 
 export interface ReplayDependencies {
   readonly ledger: Pick<Ledger, "since" | "settledSequence">;

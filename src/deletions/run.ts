@@ -5,21 +5,20 @@ import type { Log } from "../log.js";
 import {
   type Deletion,
   type Followers,
+  followersOf,
   isStuck,
   KEY,
   NOTIFICATION,
   nextRemoteTarget,
   noFollowers,
   PROFILE,
+  retryDelay,
   stageOf,
   VERIFIED,
 } from "./deletion.js";
-import { eraseFrom, inStage, StageError, verifyAll } from "./erase.js";
-import { followersOf } from "./followers.js";
+import { eraseFrom, erasureTargets, inStage, StageError, verifyAll } from "./erase.js";
 import type { DeletionObserver } from "./observe.js";
 import { type DownstreamTarget, type DueNotifications, type Ledger, TargetError } from "./ports.js";
-import { retryDelay } from "./retry-schedule.js";
-import { erasureTargets } from "./targets/index.js";
 
 export interface RunDependencies {
   readonly ledger: Ledger;
@@ -62,7 +61,9 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
   const { ledger, clock, failpoint } = dependencies;
   const { requestId, hashes } = leased.deletion;
   const targets = erasureTargets(dependencies.entities, dependencies.targets, leased.deletion.targets);
-  const isRemote = (name: string) => targets.some((target) => target.remote && target.name === name);
+  const namesOf = (remote: boolean) =>
+    new Set(dependencies.targets.filter((target) => target.remote === remote).map(({ name }) => name));
+  const [ownTargets, remoteTargets] = [namesOf(false), namesOf(true)];
   let deletion = leased.deletion;
   let followers = noFollowers;
 
@@ -71,12 +72,11 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
 
   /** Returns the followers that are accepted by now, and erases what the store keeps under their ids. */
   async function gatherFollowers(): Promise<Followers> {
-    const isOwn = (name: string) => dependencies.targets.some((target) => target.name === name && !target.remote);
     const waiting = await inStage(VERIFIED, () => ledger.waitingOver(hashes, MAX_FOLLOWERS));
-    const found = followersOf(deletion, waiting, isOwn);
+    const found = followersOf(deletion, waiting, ownTargets);
     if (found.completed.length > 0) {
       const entities = [...deletion.entities, ...found.completed.map(({ requestId }) => requestId)];
-      await eraseFrom(targets[0] as DownstreamTarget, { ...deletion, entities });
+      await eraseFrom(targets[0], { ...deletion, entities });
     }
     return found;
   }
@@ -84,7 +84,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
   try {
     failpoint("deletion-begun");
     for (let stage = stageOf(deletion); stage !== KEY; stage = stageOf(deletion)) {
-      const nextTarget = nextRemoteTarget(deletion, isRemote);
+      const nextTarget = nextRemoteTarget(deletion, remoteTargets);
       if (nextTarget !== undefined && nextTarget !== leased.target) {
         await release(deletion, nextTarget, 0);
         return { next: nextTarget };
@@ -96,12 +96,12 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
         const callable = targets.filter(({ name, remote }) => !remote || name === leased.target);
         await verifyAll(callable, deletion);
         deletion = { ...deletion, times: verifiedNow(deletion, callable, clock()) };
-        if (nextRemoteTarget(deletion, isRemote) !== undefined) continue;
+        if (nextRemoteTarget(deletion, remoteTargets) !== undefined) continue;
         deletion = { ...deletion, attempts: 0, problem: undefined };
       } else {
         await eraseFrom(targets.find(({ name }) => name === stage) as DownstreamTarget, deletion);
         if (stage === PROFILE) failpoint("profile-erased");
-        if (deletion.attempts > 0 && isRemote(stage)) await ledger.wakeWaitingFor(stage);
+        if (deletion.attempts > 0 && remoteTargets.has(stage)) await ledger.wakeWaitingFor(stage);
         // Reset `attempts` only when a stage is done for the first time, so that a target that is never clean for long
         // backs off.
         if (deletion.times[stage] === undefined) deletion = { ...deletion, attempts: 0, problem: undefined };
@@ -119,7 +119,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
     const problem = cause instanceof TargetError ? cause.message : `${stage} failed`;
     const done = deletion.done.filter((other) => other !== stage);
     const failed = { ...deletion, done, attempts, problem };
-    await release(failed, nextRemoteTarget(failed, isRemote), retryDelay(attempts, isRemote(stage)));
+    await release(failed, nextRemoteTarget(failed, remoteTargets), retryDelay(attempts, remoteTargets.has(stage)));
     dependencies.observer.failed(stage);
     const fields = { request: requestId, stage, attempts, stuck: isStuck({ attempts }) };
     dependencies.log.warn(fields, "a deletion failed; retrying later");

@@ -1,27 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { type Background, inBackground } from "../async/retry.js";
-import type { Clock } from "../clock.js";
-import type { Failpoint } from "../failpoint.js";
-import type { Log } from "../log.js";
-import type { Ledger } from "./ports.js";
-import type { LeasedDeletion, RunResult } from "./run.js";
+import { isCompleted, LEASE_MS, NOTIFICATION } from "./deletion.js";
+import { type MaintenanceDependencies, maintainLedger } from "./maintain-ledger.js";
+import { runNotification } from "./notify.js";
+import type { DueNotifications, Ledger, Webhook } from "./ports.js";
+import { type RunDependencies, runDeletion } from "./run.js";
 
-export interface SchedulerDependencies {
-  readonly ledger: Pick<Ledger, "due" | "lease" | "renew">;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly failpoint: Failpoint;
-  /** Names of the configured remote targets, and `NOTIFICATION` with a webhook. */
-  readonly targets: readonly string[];
-  /** Ms between polls. */
+export interface SchedulerDependencies extends RunDependencies, MaintenanceDependencies {
+  readonly ledger: Ledger;
+  readonly dueNotifications: DueNotifications;
+  /** Undefined without the setting: pending notifications wait for its return. */
+  readonly webhook: Webhook | undefined;
+  /** Ms between polls of the ledger for due requests. */
   readonly pollMs: number;
-  /** See `runDeletion` and `runNotification`. */
-  run(leased: LeasedDeletion): Promise<RunResult>;
 }
 
-/** Runs requests that are due: at once after a due notification, otherwise at the next poll. */
+/** Runs requests that are due: at once after a due notification, otherwise at the next poll. Maintains the ledger. */
 export interface Scheduler {
-  /** Starts polling the ledger. */
+  /** Starts listening for due notifications, polling the ledger, and maintaining it. */
   start(): void;
   /**
    * Runs a request that is due; when too many are running, leaves it to the poll. Resolves when the run has ended.
@@ -32,8 +28,7 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
-/** A lease ends this long after its last renewal. Clocks of processes differ by less. */
-export const LEASE_MS = 8_000;
+/** Pause between two renewals of a lease. */
 const RENEW_MS = 2_000;
 
 /** Concurrent runs for our own stores, which share commits, and per remote target or webhook. */
@@ -52,7 +47,7 @@ interface Lane {
 }
 
 export function scheduler(dependencies: SchedulerDependencies): Scheduler {
-  const { ledger, clock, log, failpoint, targets, pollMs, run } = dependencies;
+  const { ledger, dueNotifications, targets, webhook, clock, log, failpoint, pollMs } = dependencies;
   const lane = (target: string | undefined, atOnce: number): Lane => ({
     target,
     atOnce,
@@ -60,8 +55,10 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     failures: 0,
   });
   const ownStores = lane(undefined, OWN_AT_ONCE);
-  const remote = new Map(targets.map((target) => [target, lane(target, REMOTE_AT_ONCE)]));
-  const polls: Background[] = [];
+  const called = targets.filter((target) => target.remote).map(({ name }) => name);
+  if (webhook !== undefined) called.push(NOTIFICATION);
+  const remote = new Map(called.map((target) => [target, lane(target, REMOTE_AT_ONCE)]));
+  const background: Background[] = [];
   const underWay = new Set<Promise<void>>();
   let isStopped = false;
 
@@ -95,7 +92,10 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
       failpoint("deletion-leased");
       const renew = () => ledger.renew(requestId, runner, clock() + LEASE_MS).catch(() => {});
       renewal = setInterval(renew, RENEW_MS).unref();
-      const { next, failed } = await run({ deletion, runner, target: lane.target });
+      const leased = { runner, target: lane.target };
+      const { next, failed } = isCompleted(deletion)
+        ? await runNotification(dependencies, { ...leased, deletion })
+        : await runDeletion(dependencies, { ...leased, deletion });
       lane.failures = failed ? lane.failures + 1 : 0;
       return next;
     } catch (error) {
@@ -126,16 +126,20 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     }
   }
 
+  const run = (requestId: string) => follow(requestId, ownStores);
+
   return {
     start() {
+      dueNotifications.listen(run);
       for (const lane of [ownStores, ...remote.values()]) {
-        polls.push(inBackground(() => poll(lane), { ref: false }));
+        background.push(inBackground(() => poll(lane), { ref: false }));
       }
+      background.push(maintainLedger(dependencies));
     },
-    run: (requestId) => follow(requestId, ownStores),
+    run,
     async stop() {
       isStopped = true;
-      await Promise.all(polls.map((one) => one.stop()));
+      await Promise.all([dueNotifications.close(), ...background.map((one) => one.stop())]);
       await Promise.all(underWay);
     },
   };

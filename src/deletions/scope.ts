@@ -1,10 +1,9 @@
 import type { EntityKeys, EntityStore, LoadedEntities } from "../entities/ports.js";
 import type { EntityId, StoredEntity } from "../entities/profile/entity.js";
 import { decodeIdentities } from "../entities/profile/entity-document.js";
-import type { HashIdentity, Identity, IdentityHash } from "../entities/profile/identity.js";
+import { type HashIdentity, type Identity, type IdentityHash, identityKey } from "../entities/profile/identity.js";
 import { type OpeningDependencies, openProfile, undefinedIfDamaged } from "../entities/read/open-profile.js";
 import type { Reservation } from "../memory-budget.js";
-import { eachOnce } from "./identity-list.js";
 
 export interface ScopeDependencies extends OpeningDependencies {
   readonly entities: Pick<EntityStore, "find" | "load">;
@@ -39,7 +38,7 @@ export async function expandScope(
   const hashes = new Set([hash]);
   const profiles = new Map<EntityId, CoveredProfile>();
   const unheld = new Map<IdentityHash, EntityId | undefined>();
-  const identities: Identity[] = [];
+  const identities = new Map<string, Identity>();
   let next = [hash];
   while (next.length > 0) {
     const { owners, ...found } = await entities.find(next);
@@ -54,7 +53,7 @@ export async function expandScope(
         for (const binding of profile.bindings) linked.add(binding.hash);
         for (const identity of await identitiesIn(dependencies, profile, memory)) {
           linked.add(dependencies.hashIdentity(profile.table, identity));
-          identities.push(identity);
+          identities.set(identityKey(identity), identity);
         }
       }
       if (page.left.length === 0) break;
@@ -66,7 +65,7 @@ export async function expandScope(
     next = [...linked].filter((one) => !hashes.has(one));
     for (const one of next) hashes.add(one);
   }
-  return { profiles: [...profiles.values()], hashes: [...hashes], identities: eachOnce(identities), unheld };
+  return { profiles: [...profiles.values()], hashes: [...hashes], identities: [...identities.values()], unheld };
 }
 
 /**

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, monotonicClock, systemClock } from "../../src/clock.js";
-import {
-  type DeletionDependencies,
-  type DeletionService,
-  openDeletions,
-} from "../../src/deletions/deletion-service.js";
+import { acceptDeletion } from "../../src/deletions/accept.js";
+import { type AcceptManyDependencies, acceptMany, type ManyDeletions } from "../../src/deletions/accept-many.js";
 import type { DeletionObserver } from "../../src/deletions/observe.js";
 import type { DownstreamTarget, Ledger, Webhook } from "../../src/deletions/ports.js";
+import { replayLedger } from "../../src/deletions/replay.js";
+import { type Scheduler, type SchedulerDependencies, scheduler } from "../../src/deletions/scheduler.js";
 import { downstreamTargets } from "../../src/deletions/targets/index.js";
 import { newKeys, seal } from "../../src/entities/profile/encryption.js";
 import type { EntityId } from "../../src/entities/profile/entity.js";
@@ -17,14 +16,23 @@ import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { changeOf, commitOf, freshEntity, messageFor } from "../support/commits.js";
-import { opening } from "../support/opening.js";
+import { endless, opening } from "../support/opening.js";
 import { type OpenStores, openTemporaryStores, storesOf } from "../support/stores.js";
+
+type DeletionDependencies = AcceptManyDependencies & SchedulerDependencies;
+
+/** Accepts and runs deletions as a service does. */
+export interface Deletions extends Scheduler {
+  accept(table: string, identity: Identity, late?: AbortSignal): Promise<string>;
+  acceptMany(request: ManyDeletions): ReturnType<typeof acceptMany>;
+  replay(): Promise<void>;
+}
 
 /** Deletion on the embedded engine; a test can hold and inspect all parts. */
 export interface ErasureStage extends OpenStores {
-  readonly deletions: DeletionService;
+  readonly deletions: Deletions;
   /** Another worker over the same stores. */
-  readonly another: DeletionService;
+  readonly another: Deletions;
   /** Runs a request now, also one that waits for its next try. */
   run(requestId: string): Promise<void>;
   /** Runs due requests once. */
@@ -55,7 +63,7 @@ export interface StageOptions {
 }
 
 /** Runs a request now, also one that waits for its next try. */
-export async function runNow(ledger: Ledger, deletions: DeletionService, requestId: string): Promise<void> {
+export async function runNow(ledger: Ledger, deletions: Deletions, requestId: string): Promise<void> {
   await ledger.wake([requestId]);
   await deletions.run(requestId);
 }
@@ -63,7 +71,7 @@ export async function runNow(ledger: Ledger, deletions: DeletionService, request
 /** Runs due requests once: at our own stores, then at these remote targets. */
 export async function runDue(
   ledger: Ledger,
-  deletions: DeletionService,
+  deletions: Deletions,
   clock: Clock,
   targets: readonly string[] = [],
 ): Promise<void> {
@@ -78,8 +86,8 @@ export const noObserver: DeletionObserver = { completed: () => {}, failed: () =>
 export function deletionsOver(
   stores: Stores,
   own: Pick<DeletionDependencies, "clock"> & Partial<DeletionDependencies>,
-): DeletionService {
-  return openDeletions({
+): Deletions {
+  const dependencies: DeletionDependencies = {
     ...stores,
     ...opening(),
     targets: downstreamTargets({ ...stores, remote: [], failpoint: own.failpoint ?? noFailpoint }),
@@ -93,7 +101,14 @@ export function deletionsOver(
     retentionMs: undefined,
     pollMs: 1_000,
     ...own,
-  });
+  };
+  const never = new AbortController().signal;
+  return {
+    ...scheduler(dependencies),
+    accept: (table, identity, late = never) => acceptDeletion(dependencies, table, identity, endless(), late),
+    acceptMany: (request) => acceptMany(dependencies, request),
+    replay: () => replayLedger(dependencies),
+  };
 }
 
 export async function erasureStage(options: StageOptions = {}): Promise<ErasureStage> {

@@ -31,7 +31,8 @@ describe("P25: the replay of the ledger over entity data", () => {
       const deletion = await at.stores.ledger.find(requestId);
       if (deletion === undefined) throw new Error("There is no such request");
       const { cutOff, entities } = deletion;
-      expected.push({ requestId, table: "user", cutOff, entities, identities: [] });
+      const ids = [...entities, requestId];
+      expected.push({ requestId, table: "user", cutOff, entities: ids, identities: [] });
     }
     own.erased.length = 0;
     own.verified.length = 0;

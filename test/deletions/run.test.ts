@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import { LEASE_MS } from "../../src/deletions/deletion.js";
 import type { DownstreamTarget } from "../../src/deletions/ports.js";
-import { LEASE_MS } from "../../src/deletions/scheduler.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { noScope } from "../contracts/ledger.contract.js";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
+import { LEASE_MS } from "../../src/deletions/deletion.js";
 import type { DownstreamTarget } from "../../src/deletions/ports.js";
 import { advanceWatermark } from "../../src/deletions/replay.js";
-import { LEASE_MS } from "../../src/deletions/scheduler.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import type { Log } from "../../src/log.js";
 import { noScope } from "../contracts/ledger.contract.js";

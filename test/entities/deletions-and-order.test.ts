@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import type { DeletionService } from "../../src/deletions/deletion-service.js";
-import { deletionsOver, runNow } from "../deletions/erasure-stage.js";
+import { type Deletions, deletionsOver, runNow } from "../deletions/erasure-stage.js";
 import { openProcess } from "../deletions/erasure-world.js";
 import { type EntityStage, entityStage } from "../support/entity-stage.js";
 import { HeldCalls } from "../support/held-calls.js";
@@ -11,7 +10,7 @@ const ids = ["a".repeat(32)];
 
 describe("P35: a message about a person who was deleted", () => {
   let stage: EntityStage;
-  let deletions: DeletionService;
+  let deletions: Deletions;
   let aheadMs = 0;
 
   beforeEach(async () => {

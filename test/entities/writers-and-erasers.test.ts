@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import type { DeletionService } from "../../src/deletions/deletion-service.js";
-import { deletionsOver, runNow } from "../deletions/erasure-stage.js";
+import { type Deletions, deletionsOver, runNow } from "../deletions/erasure-stage.js";
 import { type EntityStage, entityStage, LONG_AGO, PROFILE_PORTS } from "../support/entity-stage.js";
 import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { amount } from "../support/servers.js";
@@ -22,7 +21,7 @@ describe("a writer that is held up while a profile is erased", function () {
   let cases = 0;
   let stage: EntityStage;
   let calls: HeldCalls;
-  let deletions: DeletionService;
+  let deletions: Deletions;
 
   async function open(): Promise<void> {
     calls = new HeldCalls();

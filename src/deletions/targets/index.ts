@@ -1,9 +1,8 @@
-import type { EntityStore, History, MembershipIndex } from "../../entities/ports.js";
+import type { History, MembershipIndex } from "../../entities/ports.js";
 import { StartError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
 import { ownStages } from "../deletion.js";
-import { type DownstreamTarget, TargetError } from "../ports.js";
-import { liveProfile } from "./live-profile.js";
+import type { DownstreamTarget } from "../ports.js";
 import { ownStore } from "./own-store.js";
 import { type RemoteTarget, remoteTarget } from "./remote.js";
 
@@ -41,19 +40,4 @@ export function downstreamTargets({
     targets.push(remoteTarget(target, failpoint, stopping));
   }
   return targets;
-}
-
-/** Returns the live profile and the targets with these names. A target that is no longer configured always fails. */
-export function erasureTargets(
-  entities: Pick<EntityStore, "erase" | "holds">,
-  configured: readonly DownstreamTarget[],
-  names: readonly string[],
-): DownstreamTarget[] {
-  const named = names.map((name) => configured.find((target) => target.name === name) ?? missing(name));
-  return [liveProfile(entities), ...named];
-}
-
-function missing(name: string): DownstreamTarget {
-  const fail = () => Promise.reject(new TargetError(name, "is no longer configured"));
-  return { name, remote: false, erase: fail, verify: fail };
 }

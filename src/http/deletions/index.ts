@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import type { DeletionPreview } from "../../deletions/preview.js";
-import type { Identity } from "../../entities/profile/identity.js";
+import type { Clock } from "../../clock.js";
+import { type AcceptDependencies, acceptDeletion } from "../../deletions/accept.js";
+import type { DownstreamTarget } from "../../deletions/ports.js";
+import { type PreviewDependencies, previewDeletion } from "../../deletions/preview.js";
 import { found } from "../../errors.js";
-import type { Failpoint } from "../../failpoint.js";
-import type { Reservation } from "../../memory-budget.js";
 import { reservationOf } from "../core/body.js";
 import { errorEnvelope, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -22,20 +22,19 @@ import { type ReceiptRouteDependencies, receiptRoutes } from "./receipts.js";
 export interface DeletionRouteDependencies
   extends DeletionListDependencies,
     ReceiptRouteDependencies,
-    ManyDeletionsDependencies {
-  readonly ledger: DeletionListDependencies["ledger"];
-  /** Accepts the deletion of the entity with this identity and resolves with the request id. */
-  acceptDeletion(table: string, identity: Identity, late: AbortSignal): Promise<string>;
-  /** Returns counts of what a deletion would erase; undefined without a live profile. */
-  preview(table: string, identity: Identity, memory: Reservation): Promise<DeletionPreview | undefined>;
-  readonly failpoint: Failpoint;
+    ManyDeletionsDependencies,
+    AcceptDependencies,
+    PreviewDependencies {
+  readonly ledger: DeletionListDependencies["ledger"] & ManyDeletionsDependencies["ledger"];
+  readonly clock: Clock;
+  readonly targets: readonly DownstreamTarget[];
 }
 
 const deletionAnswer = success("DeletionAnswer", DeletionRequest);
 
 /** Routes that delete entities. */
 export function deletionRoutes(dependencies: DeletionRouteDependencies): readonly Route[] {
-  const { ledger, tables, limits, acceptDeletion, notifyDue, failpoint } = dependencies;
+  const { ledger, dueNotifications, tables, limits, bodies, failpoint } = dependencies;
   return [
     route({
       method: "GET",
@@ -72,10 +71,11 @@ export function deletionRoutes(dependencies: DeletionRouteDependencies): readonl
       responses: { 200: deletionAnswer, 507: errorEnvelope },
       async handler({ ctx, params }) {
         const { table, identity } = namedIdentity(params, tables, limits.identity_bytes);
-        const requestId = await acceptDeletion(table.name, identity, ctx.state.deadline.signal);
+        const memory = reservationOf(ctx, bodies);
+        const requestId = await acceptDeletion(dependencies, table.name, identity, memory, ctx.state.deadline.signal);
         onResponseClosed(ctx.res, () => {
           failpoint("deletion-answered");
-          notifyDue(requestId);
+          dueNotifications.send(requestId);
           failpoint("deletion-notified");
         });
         return { data: { request_id: requestId, completed: false }, message: deletionReceived };
@@ -103,7 +103,8 @@ export const Preview = Type.Object(
 );
 
 /** Route that previews a deletion. */
-function previewRoute({ tables, limits, bodies, preview }: DeletionRouteDependencies): Route {
+function previewRoute(dependencies: DeletionRouteDependencies): Route {
+  const { tables, limits, bodies } = dependencies;
   return route({
     method: "POST",
     path: "/api/deletion/preview",
@@ -120,7 +121,8 @@ function previewRoute({ tables, limits, bodies, preview }: DeletionRouteDependen
     responses: { 200: success("DeletionPreviewAnswer", Preview) },
     async handler({ ctx, body }) {
       const { table, identity } = identityInBody(body, tables, limits.identity_bytes);
-      const counted = found(await preview(table.name, identity, reservationOf(ctx, bodies)), "entity");
+      const memory = reservationOf(ctx, bodies);
+      const counted = found(await previewDeletion(dependencies, table.name, identity, memory), "entity");
       const { profiles, identities, messages, segments, targets } = counted;
       return {
         data: {

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import type { MonthCount } from "../../deletions/completed-by-month.js";
 import { type Deletion, EARLIER_OPEN, isStuck, stageOf } from "../../deletions/deletion.js";
-import type { Ledger } from "../../deletions/ports.js";
+import type { DownstreamTarget, DueNotifications, Ledger } from "../../deletions/ports.js";
 import { found, invalid, ServiceError } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { errorEnvelope, fetchPage, listQuery, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
@@ -16,10 +16,9 @@ export interface DeletionListDependencies {
   readonly clock: Clock;
   /** Ms from acceptance within which a request is to be completed. */
   readonly dueMs: number;
-  /** Names of the configured remote targets. */
-  readonly targets: readonly string[];
-  /** See `DueNotifications`. */
-  notifyDue(requestId: string): void;
+  /** Configured targets. */
+  readonly targets: readonly DownstreamTarget[];
+  readonly dueNotifications: Pick<DueNotifications, "send">;
 }
 
 /** 20 hex characters, a hyphen, epoch seconds. */
@@ -134,7 +133,8 @@ const stateAnswer = success("DeletionStateAnswer", DeletionState);
 
 /** Routes that list deletions and report their progress, without personal data. */
 export function deletionListRoutes(dependencies: DeletionListDependencies): readonly Route[] {
-  const { ledger, completedByMonth, clock, dueMs, targets, notifyDue } = dependencies;
+  const { ledger, completedByMonth, clock, dueMs, dueNotifications } = dependencies;
+  const remoteTargets = dependencies.targets.filter(({ remote }) => remote).map(({ name }) => name);
   return [
     route({
       method: "GET",
@@ -169,7 +169,7 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
           meta: {
             ...meta,
             total,
-            targets: [...targets],
+            targets: remoteTargets,
             ...(months === undefined ? {} : { completed_by_month: [...months] }),
           },
         };
@@ -223,7 +223,7 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
         const deletion = await foundDeletion(ledger, params.request_id);
         if (deletion.completedAt !== undefined) throw new ServiceError("conflict", "The deletion is completed");
         await ledger.wake([deletion.requestId]);
-        notifyDue(deletion.requestId);
+        dueNotifications.send(deletion.requestId);
         return { data: stateOf(await foundDeletion(ledger, params.request_id), clock(), dueMs) };
       },
     }),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Limits } from "../../config/settings.js";
-import type { Acceptance, ManyDeletions } from "../../deletions/accept-many.js";
+import { type Acceptance, type AcceptManyDependencies, acceptMany } from "../../deletions/accept-many.js";
 import type { Tables } from "../../entities/profile/entity-tables.js";
 import { type ValidationIssue as Issue, invalid, ServiceError } from "../../errors.js";
 import { type BodyDependencies, isJsonLines } from "../core/body.js";
@@ -15,12 +15,10 @@ import { idempotencyKey, repeatNameOf } from "../items/idempotency-key.js";
 import { type ItemLimits, type ItemRules, readItems } from "../items/read-items.js";
 import { RequestId } from "./list.js";
 
-export interface ManyDeletionsDependencies {
+export interface ManyDeletionsDependencies extends AcceptManyDependencies {
   readonly tables: Tables;
   readonly limits: ItemLimits & Pick<Limits, "identity_bytes">;
   readonly bodies: BodyDependencies;
-  /** See `acceptMany`. */
-  acceptMany(request: ManyDeletions): AsyncGenerator<readonly Acceptance[]>;
 }
 
 /** `data` of the responses to DELETE of an entity and to its status. */
@@ -99,7 +97,8 @@ const exampleItems = [
 ];
 
 /** Route that requests the deletion of many entities. */
-export function manyDeletionsRoute({ tables, limits, bodies, acceptMany }: ManyDeletionsDependencies): Route {
+export function manyDeletionsRoute(dependencies: ManyDeletionsDependencies): Route {
+  const { tables, limits, bodies } = dependencies;
   const rules: ItemRules<{ table: string; identity: ReturnType<typeof identityInBody>["identity"] }> = {
     parse(json) {
       const { table, field, value } = checkedInput(json);
@@ -141,7 +140,7 @@ export function manyDeletionsRoute({ tables, limits, bodies, acceptMany }: ManyD
       const repeatName = repeatNameOf(ctx);
       const isLines = isJsonLines(ctx);
       const { single, ...items } = await readItems(ctx, rules, limits, bodies);
-      const results = acceptMany({ ...items, late: ctx.state.deadline.signal, repeatName });
+      const results = acceptMany(dependencies, { ...items, late: ctx.state.deadline.signal, repeatName });
       if (isLines) {
         sendPlain(ctx);
         await streamJsonLines(ctx, pagesOf(ctx, results), (lines) => lines);
