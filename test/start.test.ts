@@ -68,7 +68,7 @@ describe("a start of the service", () => {
     expect(statSync(file).mode & 0o777).to.equal(0o600);
     expect(service.out()).to.contain(file);
     expect(service.out() + service.err()).to.not.contain(key);
-    const answer = await fetch(`${address}/api/deletion?completed=false`, { headers: { Authorization: key } });
+    const answer = await fetch(`${address}/api/deletion`, { headers: { Authorization: key } });
     expect(answer.status).to.equal(200);
     expect(await stop(service)).to.equal(0);
   });

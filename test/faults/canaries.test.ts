@@ -96,7 +96,7 @@ describe("the embedded service", function () {
     ["POST", "/api/deletion", `{"field":"email","value":"${canary}","${canary}":1}`],
     ["POST", "/api/deletion", `[{"table":"${canary}","field":"${canary}","value":{"${canary}":1}}]`],
     ["POST", "/api/deletion", `[{"field":"email","value":"${canary}"},{"field":"${canary}`],
-    ["GET", `/api/deletion?completed=${canary}`],
+    ["GET", `/api/deletion?state=${canary}`],
     ["GET", `/api/deletion?after=${canary}`],
     ["GET", `/api/metric?dimension=${canary}&dimension_id=x&dimension_type=size`],
     ["GET", `/api/metric?dimension=stream&dimension_id=x&dimension_type=${canary}`],

@@ -57,7 +57,7 @@ const needingMongo: readonly Asked[] = [
   ["a DELETE", "/api/entity/user/email/other@example.org", { method: "DELETE" }],
   ["a DELETE without a profile", "/api/entity/user/email/nobody@example.org", { method: "DELETE" }],
   ["the status of a deletion", "/api/entity/deletestatus/0123456789abcdef0123-1"],
-  ["the open deletions", "/api/deletion?completed=false"],
+  ["the open deletions", "/api/deletion"],
   ["the segments", "/api/segment"],
   ["a segment that is written", "/api/segment/late", { method: "PUT", json: { name: "Late", table: "user" } }],
   ["the experiences", "/api/experience"],

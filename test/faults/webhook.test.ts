@@ -166,16 +166,16 @@ describe("P31: the webhook of completed deletions", function () {
 
     it("keeps a request with a pending notification from expiring, unless its setting was removed", async () => {
       receiver.failure = "answers 500";
-      const first = await restart({ webhook: setting(), keep: "1h" });
-      const other = await removeThrough(await restart({ keep: "1h" }), "email/bob@example.org");
+      const first = await restart({ webhook: setting(), retention: "1h" });
+      const other = await removeThrough(await restart({ retention: "1h" }), "email/bob@example.org");
       await until("it is completed", () => isCompleteIn(service as TestService, other));
-      const requestId = await deleted(await restart({ webhook: setting(), keep: "1h" }));
+      const requestId = await deleted(await restart({ webhook: setting(), retention: "1h" }));
       expect(first.dir).to.equal(dir);
       now += 2 * HOUR;
-      const later = await restart({ webhook: setting(), keep: "1h" });
+      const later = await restart({ webhook: setting(), retention: "1h" });
       await until("the other one has expired", async () => (await statusOf(later, other)) === 404);
       expect(await statusOf(later, requestId)).to.equal(200);
-      const without = await restart({ keep: "1h" });
+      const without = await restart({ retention: "1h" });
       await until("it has expired", async () => (await statusOf(without, requestId)) === 404);
     });
   });

@@ -85,7 +85,7 @@ describe("the list of open deletions", () => {
     const ids: string[] = [];
     for (const name of ["ann", "ben", "cleo"]) ids.unshift(await erase(name));
     await until("they are stuck", async () => (await list("")).data.every(({ stuck }) => stuck));
-    const { data, meta } = await list("?completed=false");
+    const { data, meta } = await list("?state=open");
     expect(data.map(({ request_id }) => request_id)).to.deep.equal(ids);
     expect(meta.next).to.equal(null);
     for (const item of data) {

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.js";
 import type { MonthCount } from "../../deletions/completed-by-month.js";
 import { type Deletion, EARLIER_OPEN, isStuck, stageOf } from "../../deletions/deletion.js";
 import type { DownstreamTarget, DueNotifications, Ledger } from "../../deletions/ports.js";
-import { found, invalid, ServiceError } from "../../errors.js";
+import { found, ServiceError } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { errorEnvelope, fetchPage, listQuery, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -107,14 +107,6 @@ const listingQuery = {
     issue: { code: "unknown_state", message: `state must be one of ${states.join(", ")}` },
   }),
   target: Type.Optional(Type.String({ description: `Only requests with this name of ${targetText}` })),
-  completed: Type.Optional(
-    Type.String({
-      enum: ["false"],
-      deprecated: true,
-      description: "Alias of `state=open`.",
-      issue: { code: "not_listed", message: "completed must be false; use state=completed to list completed requests" },
-    }),
-  ),
   ...listQuery,
   sort: sortQuery([], "`id` and `name` both sort by order of acceptance."),
   order: orderQuery("desc"),
@@ -145,14 +137,11 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
         tag: "deletion",
         summary: "List deletion requests",
         description:
-          "Use it to find deletions that are open or stuck. Newest first by default. The list contains no personal data. Errors 400: `unknown_state`, `not_listed`, `invalid_id`.",
+          "Use it to find deletions that are open or stuck. Newest first by default. The list contains no personal data. Errors 400: `unknown_state`, `invalid_id`.",
       },
       query: listingQuery,
       responses: { 200: success("DeletionsAnswer", Type.Array(ListedDeletion), { meta: DeletionListMeta }) },
-      async handler({ query: { state, target, completed, order, after, limit } }) {
-        if (completed !== undefined && state !== "open") {
-          throw invalid("not_listed", "completed", `completed=false contradicts state=${state}`);
-        }
+      async handler({ query: { state, target, order, after, limit } }) {
         const { items, meta } = await fetchPage(
           { limit, ...(after === undefined ? {} : { after }) },
           async (last, most) =>

@@ -242,7 +242,7 @@ export class SharedHistory {
   }
 
   async #open(): Promise<number> {
-    const answer = await this.pair.service(0).fetch("/api/deletion?completed=false");
+    const answer = await this.pair.service(0).fetch("/api/deletion");
     return ((await answer.json()) as { data: unknown[] }).data.length;
   }
 
