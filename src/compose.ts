@@ -16,8 +16,7 @@ import { replayLedger } from "./deletions/replay.js";
 import { scheduler } from "./deletions/scheduler.js";
 import { downstreamTargets } from "./deletions/targets/index.js";
 import { webhookAt } from "./deletions/webhook.js";
-import { checkMessages, collectMessages, countTaken } from "./entities/collect/collect-messages.js";
-import { collectRequest } from "./entities/collect/collect-request.js";
+import { checkMessages, collectMessages } from "./entities/collect/collect-messages.js";
 import { type Tables, tablesOf } from "./entities/profile/entity-tables.js";
 import { type HashIdentity, identityHashing } from "./entities/profile/identity.js";
 import type { OpeningDependencies } from "./entities/read/open-profile.js";
@@ -286,27 +285,29 @@ function composeProfiles(
   const hashIdentity = identityHashing(stores.pepper);
   const hashRequest = requestHashing(stores.pepper);
   const collectDependencies = {
-    entities: countTaken(
-      stores.entities,
-      meters.counter("messages_taken_total", "Messages that were taken in, each once however often it is sent."),
-    ),
+    entities: stores.entities,
     history: stores.history,
     suppression: stores.suppression,
     memberships: stores.memberships,
     entityKeys: stores.entityKeys,
     newId: clusteredIds(),
-    hashIdentity,
     serviceErrorOf: stores.serviceErrorOf,
     turns,
     memory: bodies.memory,
+    maxSegments: limits.entity_segments,
+    countTaken: meters.counter(
+      "messages_taken_total",
+      "Messages that were taken in, each once however often it is sent.",
+    ),
   };
   const collecting = {
     clock,
     arrivalClock,
     idempotency: stores.idempotency,
+    hashIdentity,
     hashRequest,
-    collect: collectMessages(collectDependencies, limits.entity_segments),
-    check: checkMessages(collectDependencies, limits.entity_segments),
+    collect: collectMessages(collectDependencies),
+    check: checkMessages(collectDependencies),
   };
   const reading = {
     ...opening,
@@ -325,7 +326,7 @@ function composeProfiles(
     opening,
     routes: [
       ...entityRoutes({ ...reading, tables, identityBytes: limits.identity_bytes, bodies }),
-      ...collectRoutes({ collect: (request) => collectRequest(collecting, request), tables, limits, bodies, clock }),
+      ...collectRoutes({ ...collecting, tables, limits, bodies }),
     ],
   };
 }

@@ -77,6 +77,13 @@ export class Reservation {
     this.#add(bytes);
   }
 
+  /** Reserves bytes unless they are few; returns their release. */
+  reserveUnlessSmall(bytes: number): () => void {
+    if (bytes <= UNCOUNTED_BYTES) return () => {};
+    this.reserve(bytes);
+    return () => this.release(bytes);
+  }
+
   /** Releases some of the bytes before the request ends. */
   release(bytes: number): void {
     if (!this.#isOver) this.#add(-bytes);

@@ -2,9 +2,6 @@ import type { SegmentDeletions } from "./profile/deleted-segments.js";
 import type { Binding, EntityId, StoredEntity } from "./profile/entity.js";
 import type { IdentityHash } from "./profile/identity.js";
 
-/** Estimated memory of an update of a segment, for the `maxBytes` of `EntityStore.load`. */
-export const UPDATE_BYTES = 100;
-
 /** Bytes of profiles that a read returns at once: see `EntityStore.load`. */
 export const PAGE_BYTES = 1_048_576;
 

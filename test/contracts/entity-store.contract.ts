@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
 import type { ScopeSnapshot } from "../../src/deletions/ports.js";
-import { PAGE_BYTES, UPDATE_BYTES } from "../../src/entities/ports.js";
-import type { StoredEntity } from "../../src/entities/profile/entity.js";
+import { PAGE_BYTES } from "../../src/entities/ports.js";
+import { type StoredEntity, UPDATE_BYTES } from "../../src/entities/profile/entity.js";
 import type { EntityStores } from "../../src/stores/stores.js";
 import { changeOf, commitOf, freshEntity, keep, messageFor, newEntityId, newHash } from "../support/commits.js";
 

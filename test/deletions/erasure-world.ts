@@ -72,10 +72,11 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     hashIdentity,
     clock,
     newId,
+    maxSegments: MOST_SEGMENTS,
+    countTaken: () => {},
   };
   const deletions = deletionsOver(own, { clock });
-  const collect = collectMessages(profiles, MOST_SEGMENTS);
-  const read = readEntity(profiles);
+  const collect = collectMessages(profiles);
 
   return {
     run: (requestId) => runNow(stores.ledger, deletions, requestId),
@@ -95,7 +96,9 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
       const version = { time: time ?? first, arrival: first, position: 0 };
       const possiblyStoredSince = first === arrival ? undefined : stored?.began;
       const id = key === undefined ? newId() : createHash("sha256").update(key).digest("hex").slice(0, 32);
-      await collect("web", table, [{ id, possiblyStoredSince, version, bytes: 100, message }]);
+      const hashes = message.identities.map((identity) => hashIdentity(table.name, identity));
+      const late = new AbortController().signal;
+      await collect([{ id, possiblyStoredSince, version, weight: 1, message, table, stream: "web", hashes, late }]);
     },
 
     delete: (identity) => deletions.accept("user", identityOf(identity)),
@@ -108,7 +111,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     hashOf: (identity) => hashIdentity("user", identityOf(identity)),
 
     async read(identity) {
-      const profile = await read(table, identityOf(identity), { segments: true }, endless());
+      const profile = await readEntity(profiles, table, identityOf(identity), { segments: true }, endless());
       if (profile === undefined) return undefined;
       const attributes = Object.fromEntries([...profile.attributes].sort(([a], [b]) => (a < b ? -1 : 1)));
       const { email = [], user_id = [], ...rest } = attributes as Record<string, string[] | number>;

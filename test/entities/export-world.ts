@@ -50,8 +50,7 @@ export class ExportWorld {
   private readonly profiles = new Map<number, Expected>();
   private readonly exports: Export[] = [];
   private nextMessage = 1;
-  private readonly exporting;
-  private readonly explaining;
+  private readonly reading;
 
   constructor(
     private readonly service: TestService,
@@ -61,8 +60,7 @@ export class ExportWorld {
     const { stores } = service.service;
     const segments = { names: async (ids: readonly string[]) => new Map(ids.map((id) => [id, id])) };
     const hashIdentity = identityHashing(stores.pepper);
-    this.exporting = exportEntity({ ...stores, ...opening(), segments, hashIdentity });
-    this.explaining = explainSegments({ ...stores, segments, hashIdentity });
+    this.reading = { ...stores, ...opening(), segments, hashIdentity };
   }
 
   /** Makes a change, and concurrently reads the next page of every export if `exportsGoOn`. */
@@ -79,7 +77,7 @@ export class ExportWorld {
   async startExport(person: number): Promise<void> {
     this.tick();
     const of = this.profiles.get(person);
-    const pages = await this.exporting(userTable, this.identity(person), endless());
+    const pages = await exportEntity(this.reading, userTable, this.identity(person), endless());
     expect(pages === undefined, "there is an export of each profile that there is").to.equal(of === undefined);
     const one = { pages, of, atLeast: new Set(of?.messages), read: [], isOver: false, isDone: pages === undefined };
     this.exports.push(one);
@@ -93,7 +91,7 @@ export class ExportWorld {
 
   async askWhy(person: number): Promise<void> {
     this.tick();
-    const reasons = await this.explaining(userTable, this.identity(person), endless());
+    const reasons = await explainSegments(this.reading, userTable, this.identity(person), endless());
     const expected = this.profiles.get(person);
     expect(reasons?.map(({ id }) => id)).to.deep.equal(expected && [...expected.segments].sort());
     for (const { stream } of reasons ?? []) expect(stream).to.equal("web");

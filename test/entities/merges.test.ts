@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { segmentNames } from "../../src/catalogue/segments.js";
-import { readEntity } from "../../src/entities/read/read-entity.js";
+import { type ReadDependencies, readEntity } from "../../src/entities/read/read-entity.js";
 import { type EntityStage, entityStage, LONG_AGO, userTable } from "../support/entity-stage.js";
 import { endless, opening } from "../support/opening.js";
 
@@ -211,7 +211,7 @@ describe("messages about entities", () => {
     await stage.collect([{ email: `${own("younger")}@x.org`, y: 1 }]);
     const { entities, catalogue, entityKeys } = stage.stores;
     let isMerged = false;
-    const read = readEntity({
+    const dependencies: ReadDependencies = {
       entities: {
         ...entities,
         // A possible result of a server that resolves the identity while the entity is merged.
@@ -227,9 +227,9 @@ describe("messages about entities", () => {
       entityKeys,
       hashIdentity: stage.hashIdentity,
       ...opening(),
-    });
+    };
     const identity = { field: "email", value: `${own("younger")}@x.org` };
-    const profile = await read(userTable, identity, { segments: false }, endless());
+    const profile = await readEntity(dependencies, userTable, identity, { segments: false }, endless());
     expect(profile?.attributes.get("_uid")).to.equal(own("older"));
     expect(profile?.attributes.get("y")).to.equal(1);
   });

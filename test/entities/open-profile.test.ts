@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { YieldBudget } from "../../src/async/yielding.js";
 import { newKeys, seal } from "../../src/entities/profile/encryption.js";
-import { DamagedProfile, DECODED_BYTES, openProfile } from "../../src/entities/read/open-profile.js";
+import { DECODED_BYTES } from "../../src/entities/profile/entity-document.js";
+import { DamagedProfile, openProfile } from "../../src/entities/read/open-profile.js";
 import { ServiceError } from "../../src/errors.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { freshEntity } from "../support/commits.js";

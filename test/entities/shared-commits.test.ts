@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { countTaken } from "../../src/entities/collect/collect-messages.js";
 import { type EntityStage, entityStage } from "../support/entity-stage.js";
 
 describe("messages of requests that come at once", () => {
@@ -41,8 +40,10 @@ describe("messages of requests that come at once", () => {
 
   it("are counted as taken once, however often they come, and not when they are refused", async () => {
     let taken = 0;
-    stage = await entityStage(({ entities }) => ({
-      entities: countTaken(entities, (messages) => (taken += messages)),
+    stage = await entityStage(() => ({
+      countTaken(messages) {
+        taken += messages;
+      },
     }));
     const ids = [newId(), newId()];
     const messages = [{ _uid: "ann" }, { _uid: "ben", bytes: "x".repeat(1_048_576) }];

@@ -97,15 +97,15 @@ describe("the data of an entity", () => {
       expect((await service.fetch("/collect/json/web", { method: "POST", json: many })).status).to.equal(200);
       const { stores } = service.service;
       const table = tablesOf(JSON.parse(readFileSync("config/tables.json", "utf8"))).get("user") as Table;
-      const exporting = exportEntity({
+      const dependencies = {
         ...stores,
-        segments: { names: async (ids) => new Map(ids.map((id) => [id, id])) },
+        segments: { names: async (ids: readonly string[]) => new Map(ids.map((id) => [id, id])) },
         hashIdentity: identityHashing(stores.pepper),
         ...opening(),
-      });
+      };
       const lines: string[] = [];
       let isDone = false;
-      const pages = await exporting(table, { field: "email", value: "ann@example.org" }, endless());
+      const pages = await exportEntity(dependencies, table, { field: "email", value: "ann@example.org" }, endless());
       for await (const page of pages ?? []) {
         expect(isDone).to.equal(false);
         lines.push(...page.map((line) => JSON.stringify(line)));

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pacer } from "../../src/async/yielding.js";
 import { segmentNames } from "../../src/catalogue/segments.js";
 import { type Clock, monotonicClock } from "../../src/clock.js";
-import { collectMessages } from "../../src/entities/collect/collect-messages.js";
+import { type CollectDependencies, collectMessages, weightOf } from "../../src/entities/collect/collect-messages.js";
 import { collectRequest } from "../../src/entities/collect/collect-request.js";
 import { type MessageRules, parseMessage } from "../../src/entities/collect/parse-message.js";
 import type { LedgerPosition } from "../../src/entities/ports.js";
@@ -72,7 +72,9 @@ export const MOST_SEGMENTS = 10_000;
 export const PROFILE_PORTS = ["entities", "memberships", "history", "entityKeys", "suppression"] as const;
 
 /** Collecting and reading over the embedded engine. `wrap` puts something between collecting and a port. */
-export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = () => ({})): Promise<EntityStage> {
+export async function entityStage(
+  wrap: (stores: Stores) => Partial<Stores & CollectDependencies> = () => ({}),
+): Promise<EntityStage> {
   const stores = await temporaryStores();
   const common = {
     ...opening(),
@@ -80,28 +82,31 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
     hashIdentity: identityHashing(stores.pepper),
     clock: Date.now,
     newId: () => randomBytes(16).toString("hex"),
+    maxSegments: MOST_SEGMENTS,
   };
   const plain = { ...stores, ...common };
-  const parts = { ...stores, ...wrap(stores), ...common };
-  const take = collectMessages(parts, MOST_SEGMENTS);
-  const read = readEntity(plain);
+  const take = collectMessages({ ...stores, countTaken: () => {}, ...wrap(stores), ...common });
   const now = monotonicClock(Date.now);
   const rules = messageRules();
+  const never = new AbortController().signal;
 
   return {
     stores,
     arrivalClock: now,
     hashIdentity: common.hashIdentity,
-    async collect(messages, { ids, stream = "web", bytes = 100, late, ...repeated } = {}) {
+    async collect(messages, { ids, stream = "web", bytes = 100, late = never, ...repeated } = {}) {
       const possiblyStoredSince = "possiblyStoredSince" in repeated ? repeated.possiblyStoredSince : ids && "";
       const arrival = now();
       const batch = messages.map((json, position) => {
         const { time = arrival, ...message } = parseMessage(json, rules);
         const id = ids?.[position] ?? common.newId();
-        return { id, possiblyStoredSince, version: { time, arrival, position }, bytes, message };
+        const version = { time, arrival, position };
+        const hashes = message.identities.map((identity) => common.hashIdentity("user", identity));
+        const weight = weightOf(bytes, message);
+        return { id, possiblyStoredSince, version, weight, message, table: userTable, stream, hashes, late };
       });
-      const refused = await take(stream, userTable, batch, late);
-      return batch.flatMap((message) => refused.get(message)?.code ?? []);
+      const refused = await take(batch);
+      return batch.flatMap(({ id }) => refused.get(id)?.code ?? []);
     },
     async request(messages) {
       const items = messages.map((json) => {
@@ -113,14 +118,14 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
           place: (path: string) => path,
         };
       });
-      const deps = { collect: take, check: take, clock: Date.now, arrivalClock: now, ...stores, hashRequest: String };
+      const deps = { ...plain, collect: take, check: take, arrivalClock: now, hashRequest: String };
       const { errors } = await collectRequest(deps, {
         stream: "web",
         table: userTable,
         items: Readable.from([items]),
         pause: pacer(10),
         memory: endless(),
-        late: new AbortController().signal,
+        late: never,
         repeatName: undefined,
         dryRun: false,
       });
@@ -128,7 +133,7 @@ export async function entityStage(wrap: (stores: Stores) => Partial<Stores> = ()
     },
     async read(field, value) {
       const identity = identityOf(userTable, identityField(userTable, field) as IdentityField, value, 1024);
-      const profile = await read(userTable, identity, { segments: true }, endless());
+      const profile = await readEntity(plain, userTable, identity, { segments: true }, endless());
       return profile && { ...Object.fromEntries(profile.attributes), segments: profile.segments };
     },
     async counted(stream = "web") {

@@ -1,29 +1,31 @@
-import type { YieldBudget } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { MemoryBudget, Reservation } from "../../memory-budget.js";
 import type { Commit, EntityKeys, EntityStore, History, MembershipIndex, Suppression } from "../ports.js";
 import { isBeforeDeletion } from "../profile/deleted-segments.js";
 import { newKeys, open, seal } from "../profile/encryption.js";
-import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
-import { decodeDocument, encodeDocument } from "../profile/entity-document.js";
+import { type EntityId, idsOf, type StoredEntity, storedBytes } from "../profile/entity.js";
+import { DECODED_BYTES, decodeDocument, encodeDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
 import type { OpenProfile } from "../profile/profile-draft.js";
-import { DECODED_BYTES, reserveUnlessSmall, storedBytes } from "../read/open-profile.js";
 import { retryOnConflict } from "../requests/retry-on-conflict.js";
 import { type BatchMessage, encodeMessage, segmentsNamedIn } from "./message.js";
-import { type BatchPlan, type FoundProfiles, type PlanLimits, planBatch, type RefusedMessage } from "./plan-batch.js";
+import {
+  type BatchPlan,
+  type FoundProfiles,
+  type PlanDependencies,
+  planBatch,
+  type RefusedMessages,
+} from "./plan-batch.js";
 
-export interface BatchDependencies {
+export interface BatchDependencies extends PlanDependencies {
   readonly entities: EntityStore;
   readonly history: History;
   readonly suppression: Suppression;
   readonly memberships: MembershipIndex;
   readonly entityKeys: EntityKeys;
-  /** Returns a new random entity id. */
-  newId(): EntityId;
-  /** Turns of the work that holds large decoded values, shared by all requests. */
-  readonly turns: Pick<YieldBudget, "pauses">;
   readonly memory: MemoryBudget;
+  /** Counts messages that a commit has stored. */
+  countTaken(messages: number): void;
 }
 
 /**
@@ -39,7 +41,12 @@ const PAUSE_MS = 20;
  * Maximum bytes of the encrypted profiles that one message merges: they are decrypted together to check the limits of
  * one profile.
  */
-export const MERGE_BYTES = 8 * 1_048_576;
+const MERGE_BYTES = 8 * 1_048_576;
+
+const MERGE_TOO_LARGE = {
+  code: "merge_too_large",
+  message: `The entities that one message merges have at most ${MERGE_BYTES} bytes`,
+};
 
 /**
  * Maximum updates of segments that a commit of several messages changes. A full list or a merge may change many
@@ -53,11 +60,7 @@ export const MAX_UPDATES = 5_000;
  * stored when this rejects. Skips suppressed messages and messages that are already stored. Resolves with the refused
  * messages, which are not stored. Rejects with `unavailable` when other writers keep changing the same profiles.
  */
-export function applyBatch(
-  dependencies: BatchDependencies,
-  batch: readonly BatchMessage[],
-  limits: PlanLimits,
-): Promise<readonly RefusedMessage[]> {
+export function applyBatch(dependencies: BatchDependencies, batch: readonly BatchMessage[]): Promise<RefusedMessages> {
   const work = async (part: readonly BatchMessage[], maxBytes: number) => {
     let left: readonly BatchMessage[] = part;
     const attempt = async (memory: Reservation) => {
@@ -68,10 +71,14 @@ export function applyBatch(
         await eraseUnreadable(dependencies, found.unreadable);
         return undefined;
       }
-      const plan = await planBatch(left, found, limits, dependencies);
+      const plan = await planBatch(left, found, dependencies);
       if (plan.messages.length === 0) return plan.refused;
-      if (part.length > 1 && changedUpdates(plan) > MAX_UPDATES) return "too-large";
-      if (await dependencies.entities.commit(await commitOf(dependencies, plan, found))) return plan.refused;
+      const updates = sumOf(plan.profiles.map(({ changedUpdates }) => changedUpdates));
+      if (part.length > 1 && updates > MAX_UPDATES) return "too-large";
+      if (await dependencies.entities.commit(await commitOf(dependencies, plan, found))) {
+        dependencies.countTaken(plan.messages.length);
+        return plan.refused;
+      }
       left = left.map((message) => afterConflict(message, found));
       return undefined;
     };
@@ -81,16 +88,12 @@ export function applyBatch(
 }
 
 /** Returns the messages that `applyBatch` would refuse now. Stores and changes nothing. */
-export function checkBatch(
-  dependencies: BatchDependencies,
-  batch: readonly BatchMessage[],
-  limits: PlanLimits,
-): Promise<readonly RefusedMessage[]> {
+export function checkBatch(dependencies: BatchDependencies, batch: readonly BatchMessage[]): Promise<RefusedMessages> {
   const work = (part: readonly BatchMessage[], maxBytes: number) =>
     dependencies.memory.within(async (memory) => {
       const found = await findProfiles(dependencies, part, maxBytes, memory);
       if (found === "too-large") return found;
-      return (await planBatch(part, found, limits, dependencies)).refused;
+      return (await planBatch(part, found, dependencies)).refused;
     });
   return inHalves(batch, work, dependencies.turns.pauses(PAUSE_MS));
 }
@@ -98,19 +101,19 @@ export function checkBatch(
 /** Runs the work for a batch or, when that is too large, for its halves in turn. Other requests run in between. */
 async function inHalves(
   batch: readonly BatchMessage[],
-  work: (part: readonly BatchMessage[], maxBytes: number) => Promise<readonly RefusedMessage[] | "too-large">,
+  work: (part: readonly BatchMessage[], maxBytes: number) => Promise<RefusedMessages | "too-large">,
   pause: () => Promise<void> | undefined,
-): Promise<readonly RefusedMessage[]> {
+): Promise<RefusedMessages> {
   const [message] = batch;
-  if (message === undefined) return [];
+  if (message === undefined) return new Map();
   await pause();
   const isOne = batch.length === 1;
   const refused = await work(batch, isOne ? MERGE_BYTES : PROFILE_BYTES);
   if (refused !== "too-large") return refused;
-  if (isOne) return [{ message, reason: "merge_too_large" }];
+  if (isOne) return new Map([[message.id, MERGE_TOO_LARGE]]);
   const half = Math.ceil(batch.length / 2);
   const first = await inHalves(batch.slice(0, half), work, pause);
-  return [...first, ...(await inHalves(batch.slice(half), work, pause))];
+  return new Map([...first, ...(await inHalves(batch.slice(half), work, pause))]);
 }
 
 /** Returns the messages that the history does not contain. */
@@ -136,10 +139,6 @@ function afterConflict(message: BatchMessage, { cutOffs }: FoundProfiles): Batch
 
 function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
-}
-
-function changedUpdates({ profiles }: BatchPlan): number {
-  return profiles.reduce((sum, profile) => sum + profile.changedUpdates, 0);
 }
 
 async function commitOf({ turns }: BatchDependencies, plan: BatchPlan, found: ReadableProfiles): Promise<Commit> {
@@ -201,7 +200,7 @@ async function findProfiles(
   const segments = [...new Set(batch.flatMap(({ message }) => segmentsNamedIn(message)))];
   const [found, cutOffs] = await Promise.all([entities.find(hashes, maxBytes, segments), suppression.cutOffs(hashes)]);
   if (found.left.length > 0) return "too-large";
-  reserveUnlessSmall(memory, DECODED_BYTES * sumOf([...found.profiles.values()].map(storedBytes)));
+  memory.reserveUnlessSmall(DECODED_BYTES * sumOf([...found.profiles.values()].map(storedBytes)));
   const keys = await entityKeys.read([...found.profiles.keys()]);
   const pause = turns.pauses(PAUSE_MS);
   const profiles = new Map<EntityId, OpenProfile>();

@@ -2,10 +2,11 @@ import type { Clock } from "../../clock.js";
 import { invalid, type ValidationIssue } from "../../errors.js";
 import { clusteredIds } from "../../ids.js";
 import type { Table } from "../profile/entity-tables.js";
+import type { HashIdentity } from "../profile/identity.js";
 import { batchesOf, type RequestItem, type RequestItems } from "../requests/batches.js";
 import { type IdempotencyDependencies, RepeatableRun } from "../requests/repeatable-run.js";
 import { type CollectMessages, MAX_BATCH_WEIGHT, weightOf } from "./collect-messages.js";
-import type { NewMessage } from "./message.js";
+import type { BatchMessage } from "./message.js";
 import { aheadIssue, type ParsedMessage } from "./parse-message.js";
 
 /** Messages for one stream and table. */
@@ -31,6 +32,7 @@ export interface CollectTally {
 
 export interface CollectRequestDependencies extends IdempotencyDependencies {
   readonly clock: Clock;
+  readonly hashIdentity: HashIdentity;
   readonly collect: CollectMessages;
   /** Checks the messages like `collect`, but stores nothing. */
   readonly check: CollectMessages;
@@ -76,27 +78,22 @@ async function collectBatches(
     const possiblyStoredSince = run?.repeatedSince;
     const now = dependencies.clock();
     const issues = batch.map(({ value, issue }) => (value === undefined ? issue : aheadIssue(value, now)));
-    const messages = batch.map(({ item, value: message }, i): NewMessage | undefined => {
+    const messages = batch.map(({ item, value: message }, i): BatchMessage | undefined => {
       if (message === undefined || issues[i] !== undefined) return undefined;
-      const version = { time: message.time ?? arrival, arrival, position: first + i };
       return {
         id: ids?.[i] ?? newMessageId(),
         possiblyStoredSince,
-        version,
-        bytes: item.bytes,
+        version: { time: message.time ?? arrival, arrival, position: first + i },
+        weight: weightOf(item.bytes, message),
         message,
+        table,
+        stream,
+        hashes: message.identities.map((identity) => dependencies.hashIdentity(table.name, identity)),
+        late,
       };
     });
-    const refused = await take(
-      stream,
-      table,
-      messages.filter((message) => message !== undefined),
-      late,
-    );
-    for (const [i, { item }] of batch.entries()) {
-      const message = messages[i];
-      note(tally, item, message === undefined ? issues[i] : refused.get(message));
-    }
+    const refused = await take(messages.filter((message) => message !== undefined));
+    for (const [i, { item }] of batch.entries()) note(tally, item, issues[i] ?? refused.get(messages[i]?.id ?? ""));
     memory.progressed();
   }
   if (position === 0) throw invalid("empty", "", "The request has no messages");

@@ -48,8 +48,8 @@ export function decodeMessage(bytes: Uint8Array): object {
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()).body;
 }
 
-/** A message of a request. */
-export interface NewMessage {
+/** A message of a request, to be applied to profiles. */
+export interface BatchMessage {
   /** Id in the history: 32 lower-case hex characters, the same when it is sent again under an idempotency key. */
   readonly id: string;
   /**
@@ -58,17 +58,13 @@ export interface NewMessage {
    */
   readonly possiblyStoredSince: LedgerPosition | undefined;
   readonly version: Version;
-  /** Estimated memory, bytes. */
-  readonly bytes: number;
+  /** Share of a batch: see `weightOf`. */
+  readonly weight: number;
   readonly message: Message;
-}
-
-/** A message that is being applied to profiles. */
-export interface BatchMessage extends NewMessage {
   readonly table: Table;
   readonly stream: string;
   /** Hashes of its identities, in the same order. */
   readonly hashes: readonly IdentityHash[];
   /** Aborts when its request is abandoned; no commit of it begins afterwards. */
-  readonly late: AbortSignal | undefined;
+  readonly late: AbortSignal;
 }

@@ -2,7 +2,7 @@ import { invalid, type ValidationIssue } from "../../errors.js";
 import { instantForms } from "../../formats/instant.js";
 import { hasAtMost } from "../../text.js";
 import type { Json } from "../profile/entity-document.js";
-import type { Table } from "../profile/entity-tables.js";
+import { type Table, tooManyValues } from "../profile/entity-tables.js";
 import { type Identity, identityField, identityKey, identityOf } from "../profile/identity.js";
 import type { Message, SegmentUpdates } from "./message.js";
 
@@ -69,9 +69,7 @@ export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage 
       throw invalid("outside_bound", name, "The key does not allow this identity field (bound by)");
     }
     const values = Array.isArray(value) ? (value as readonly Json[]) : [value];
-    if (values.length > table.maxValues) {
-      throw invalid("too_many_values", name, `An entity has at most ${table.maxValues} values per identity field`);
-    }
+    if (values.length > table.maxValues) throw invalid("too_many_values", name, tooManyValues(table));
     for (const raw of values) {
       const identity = identityOf(table, field, raw, rules.identityBytes);
       identities.set(identityKey(identity), identity);

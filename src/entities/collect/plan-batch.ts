@@ -1,8 +1,10 @@
 import type { YieldBudget } from "../../async/yielding.js";
+import type { ValidationIssue } from "../../errors.js";
 import type { CutOff } from "../ports.js";
 import type { SegmentDeletions } from "../profile/deleted-segments.js";
 import { type EntityId, namedTime, type StoredEntity } from "../profile/entity.js";
 import type { EntityDocument } from "../profile/entity-document.js";
+import { tooManyValues } from "../profile/entity-tables.js";
 import type { IdentityHash } from "../profile/identity.js";
 import { type MergedDrafts, type OpenProfile, ProfileDraft } from "../profile/profile-draft.js";
 import { type BatchMessage, documentOf, segmentsNamedIn } from "./message.js";
@@ -27,12 +29,21 @@ export interface BatchPlan {
   readonly messages: readonly { readonly message: BatchMessage; readonly profile: ProfileDraft }[];
   /** Final profiles, with everything that was merged into them. */
   readonly profiles: readonly ProfileDraft[];
-  readonly refused: readonly RefusedMessage[];
+  readonly refused: RefusedMessages;
 }
 
-export interface RefusedMessage {
-  readonly message: BatchMessage;
-  readonly reason: LimitReason;
+/** Issues of messages that are not stored, by their ids. */
+export type RefusedMessages = ReadonlyMap<string, LimitIssue>;
+
+export type LimitIssue = Omit<ValidationIssue, "path">;
+
+export interface PlanDependencies {
+  /** Returns a new random entity id. */
+  newId(): EntityId;
+  /** Turns of the work that holds large decoded values, shared by all requests. */
+  readonly turns: Pick<YieldBudget, "pauses">;
+  /** Maximum segments of an entity with an update. */
+  readonly maxSegments: number;
 }
 
 /** Time after which other requests run between two messages, ms. */
@@ -45,15 +56,14 @@ const PAUSE_MS = 20;
 export async function planBatch(
   batch: readonly BatchMessage[],
   { owners, profiles, cutOffs, deletions }: FoundProfiles,
-  limits: PlanLimits,
-  { newId, turns }: { newId(): EntityId; turns: Pick<YieldBudget, "pauses"> },
+  { newId, turns, maxSegments }: PlanDependencies,
 ): Promise<BatchPlan> {
   const pause = turns.pauses(PAUSE_MS);
-  const limitReached = limitCheck(limits);
+  const limitReached = limitCheck(maxSegments);
   const drafts = new Map<EntityId, ProfileDraft>();
   const holders = new Map<IdentityHash, ProfileDraft>();
   const messages: { message: BatchMessage; at: ProfileDraft }[] = [];
-  const refused: RefusedMessage[] = [];
+  const refused = new Map<string, LimitIssue>();
 
   function storedHolder(hash: IdentityHash): ProfileDraft | undefined {
     const id = owners.get(hash);
@@ -82,9 +92,9 @@ export async function planBatch(
     if (message.hashes.some((hash) => isSuppressed(message, cutOffs.get(hash)))) continue;
     const named = holdersOf(message.hashes);
     const document = documentOf(message);
-    const reason = limitReached(named, message, document);
-    if (reason !== undefined) {
-      refused.push({ message, reason });
+    const issue = limitReached(named, message, document);
+    if (issue !== undefined) {
+      refused.set(message.id, issue);
       continue;
     }
     const at = named[0] ?? start(message);
@@ -113,29 +123,24 @@ function byAge(a: ProfileDraft, b: ProfileDraft): number {
   return a.born - b.born || a.order - b.order || (a.id < b.id ? -1 : 1);
 }
 
-export type LimitReason =
-  | "too_many_values"
-  | "entity_too_large"
-  | "merge_too_large"
-  | "too_many_segments"
-  | "segments_too_large";
+/** Maximum bytes of an entity's document. */
+const ENTITY_BYTES = 1_048_576;
 
-export interface PlanLimits {
-  /** Maximum bytes of a profile's document. */
-  readonly entityBytes: number;
-  /** Maximum segments with an update per profile, and maximum bytes of their ids. */
-  readonly segments: number;
-  readonly segmentBytes: number;
-}
+/**
+ * Maximum bytes of the ids of an entity's segments. A store may hold each id twice, in one document of at most 16 MiB.
+ */
+const SEGMENT_BYTES = 6 * 1_048_576;
 
 /** Maximum bytes of 256 characters. */
 const MAX_SEGMENT_ID_BYTES = 1_024;
 
+const TOO_LARGE = { code: "entity_too_large", message: `An entity has at most ${ENTITY_BYTES} bytes` };
+
 /**
- * Returns the check for limits: it returns the limit that a message for these profiles would exceed, or undefined. It
- * always allows a change that makes a profile smaller.
+ * Returns the check for limits: it returns the issue of a message for these profiles that would exceed one, or
+ * undefined. It always allows a change that makes a profile smaller.
  */
-function limitCheck({ entityBytes, segments, segmentBytes }: PlanLimits) {
+function limitCheck(maxSegments: number) {
   // Cache of the last union: many messages in a row may need the same merge.
   let last: { readonly of: string; readonly drafts: MergedDrafts } | undefined;
 
@@ -148,23 +153,28 @@ function limitCheck({ entityBytes, segments, segmentBytes }: PlanLimits) {
 
   return (
     named: readonly ProfileDraft[],
-    { table, message }: BatchMessage,
+    { table, message: sent }: BatchMessage,
     document: EntityDocument,
-  ): LimitReason | undefined => {
+  ): LimitIssue | undefined => {
     const { draft, memberships } = unionOf(named);
     const merges = named.length > 1;
     if ((merges || draft.lacks(document.identities)) && draft.valuesWith(document.identities) > table.maxValues) {
-      return "too_many_values";
+      return { code: "too_many_values", message: tooManyValues(table) };
     }
-    const bytes = draft.bytesWith(document, entityBytes);
-    if (bytes > entityBytes && (merges || bytes > draft.bytes)) return "entity_too_large";
+    const bytes = draft.bytesWith(document, ENTITY_BYTES);
+    if (bytes > ENTITY_BYTES && (merges || bytes > draft.bytes)) return TOO_LARGE;
     // An outdated value changes no profile but is stored in the history, so it is limited too.
-    if (draft.lateBytes(document) > entityBytes) return "entity_too_large";
-    const said = segmentsNamedIn(message);
-    const size = memberships.sizeWith(said);
+    if (draft.lateBytes(document) > ENTITY_BYTES) return TOO_LARGE;
+    const segments = segmentsNamedIn(sent);
+    const size = memberships.sizeWith(segments);
     if (size <= Math.max(0, ...named.map((one) => one.segments))) return undefined;
-    if (size > segments) return "too_many_segments";
-    const mayBeLarge = size * MAX_SEGMENT_ID_BYTES > segmentBytes;
-    return mayBeLarge && memberships.idBytesWith(said) > segmentBytes ? "segments_too_large" : undefined;
+    if (size > maxSegments) {
+      const message = `An entity has at most ${maxSegments} segments, including those it left`;
+      return { code: "too_many_segments", message };
+    }
+    if (size * MAX_SEGMENT_ID_BYTES <= SEGMENT_BYTES || memberships.idBytesWith(segments) <= SEGMENT_BYTES)
+      return undefined;
+    const message = `The segment ids of an entity take at most ${SEGMENT_BYTES} bytes, including those it left`;
+    return { code: "segments_too_large", message };
   };
 }

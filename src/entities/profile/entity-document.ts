@@ -28,6 +28,9 @@ export interface OpenedDocument {
   readonly bytes: number;
 }
 
+/** Memory of a decoded document per byte of its encrypted form: an upper bound for V8. */
+export const DECODED_BYTES = 10;
+
 type EncodedAttribute = [name: string, time: number, arrival: number, position: number, value?: Json];
 
 /** Encodes a document for encryption. */

@@ -51,6 +51,11 @@ export function tableNamed(tables: Tables, name: string): Table {
   throw notFound("table", "unknown_table", "table");
 }
 
+/** Returns the message for an identity field with too many values. */
+export function tooManyValues({ maxValues }: Table): string {
+  return `An entity has at most ${maxValues} values per identity field`;
+}
+
 function tableOf(entry: unknown, path: string): Table {
   const { name, identities, default_identity, max_values = MAX_VALUES, nobody = NOBODY } = fieldsOf(entry, path);
   if (typeof name !== "string" || !NAME.test(name) || RESERVED_TABLES.includes(name)) {

@@ -68,6 +68,14 @@ export interface StoredEntity {
   readonly sealed: Uint8Array;
 }
 
+/** Estimated memory of an update of a segment, for the `maxBytes` of `EntityStore.load`. */
+export const UPDATE_BYTES = 100;
+
+/** Returns the estimated memory of a stored profile, bytes. */
+export function storedBytes({ sealed, memberships }: StoredEntity): number {
+  return sealed.length + UPDATE_BYTES * memberships.updates.size;
+}
+
 /** Returns every id that a profile's data is stored under: its own and those merged into it. */
 export function idsOf({ id, mergedIds }: Pick<StoredEntity, "id" | "mergedIds">): EntityId[] {
   return [id, ...mergedIds];

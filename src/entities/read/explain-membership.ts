@@ -1,10 +1,9 @@
 import type { Reservation } from "../../memory-budget.js";
 import type { EntityStore, History, SegmentNames } from "../ports.js";
-import { idsOf } from "../profile/entity.js";
+import { idsOf, storedBytes } from "../profile/entity.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity, Identity } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
-import { reserveUnlessSmall, storedBytes } from "./open-profile.js";
 import { liveHolder } from "./read-entity.js";
 
 export interface ExplainDependencies {
@@ -30,29 +29,26 @@ export interface SegmentReason {
 const REASON_COPIES = 4;
 
 /** Returns the segments of the entity with this identity, by id; undefined when there is none or it is being erased. */
-export type ExplainSegments = (
+export async function explainSegments(
+  { entities, history, segments, hashIdentity }: ExplainDependencies,
   table: Table,
   identity: Identity,
   memory: Reservation,
-) => Promise<SegmentReason[] | undefined>;
-
-export function explainSegments({ entities, history, segments, hashIdentity }: ExplainDependencies): ExplainSegments {
-  return async (table, identity, memory) => {
-    const entity = await liveHolder(entities, hashIdentity(table.name, identity));
-    if (entity === undefined) return undefined;
-    reserveUnlessSmall(memory, REASON_COPIES * storedBytes(entity));
-    const { updates } = entity.memberships;
-    const ids = segmentsIn(entity.memberships);
-    const said = new Map(
-      ids.flatMap((id) => updates.get(id) ?? []).map((one) => [`${one.arrival} ${one.position}`, one]),
-    );
-    const [names, messages] = await Promise.all([segments.names(ids), history.at(idsOf(entity), [...said.values()])]);
-    const streams = new Map(messages.map(({ arrival, position, stream }) => [`${arrival} ${position}`, stream]));
-    return ids.flatMap((id) => {
-      const update = updates.get(id);
-      if (update === undefined) return [];
-      const { time, arrival, position } = update;
-      return [{ id, name: names.get(id) ?? id, since: time, arrival, stream: streams.get(`${arrival} ${position}`) }];
-    });
-  };
+): Promise<SegmentReason[] | undefined> {
+  const entity = await liveHolder(entities, hashIdentity(table.name, identity));
+  if (entity === undefined) return undefined;
+  memory.reserveUnlessSmall(REASON_COPIES * storedBytes(entity));
+  const { updates } = entity.memberships;
+  const ids = segmentsIn(entity.memberships);
+  const said = new Map(
+    ids.flatMap((id) => updates.get(id) ?? []).map((one) => [`${one.arrival} ${one.position}`, one]),
+  );
+  const [names, messages] = await Promise.all([segments.names(ids), history.at(idsOf(entity), [...said.values()])]);
+  const streams = new Map(messages.map(({ arrival, position, stream }) => [`${arrival} ${position}`, stream]));
+  return ids.flatMap((id) => {
+    const update = updates.get(id);
+    if (update === undefined) return [];
+    const { time, arrival, position } = update;
+    return [{ id, name: names.get(id) ?? id, since: time, arrival, stream: streams.get(`${arrival} ${position}`) }];
+  });
 }

@@ -44,19 +44,15 @@ export interface ExportedMessage {
  * it is being erased. Ends without the last piece when the entity is erased or merged during the export: each list is
  * yielded right after a check that the entity is live and has the same merged ids. Rejects as `openProfile` does.
  */
-export type ExportEntity = (
+export async function exportEntity(
+  dependencies: ExportDependencies,
   table: Table,
   identity: Identity,
   memory: Reservation,
-) => Promise<AsyncGenerator<readonly Exported[], void, void> | undefined>;
-
-/** Creates the export from these stores. */
-export function exportEntity(dependencies: ExportDependencies): ExportEntity {
-  return async (table, identity, memory) => {
-    const entity = await liveHolder(dependencies.entities, dependencies.hashIdentity(table.name, identity));
-    const profile = entity && (await profileLine(dependencies, entity, memory));
-    return entity && profile && piecesOf(dependencies, entity, profile, memory);
-  };
+): Promise<AsyncGenerator<readonly Exported[], void, void> | undefined> {
+  const entity = await liveHolder(dependencies.entities, dependencies.hashIdentity(table.name, identity));
+  const profile = entity && (await profileLine(dependencies, entity, memory));
+  return entity && profile && piecesOf(dependencies, entity, profile, memory);
 }
 
 /** Yields the profile, its messages by arrival, then a last piece with their number. */

@@ -1,17 +1,10 @@
 import type { Reservation } from "../../memory-budget.js";
 import type { EntityKeys, EntityStore, MembershipIndex, Suppression } from "../ports.js";
-import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
+import { type EntityId, idsOf, type StoredEntity, storedBytes } from "../profile/entity.js";
 import { decodeDocument, decodeIdentities, type EntityDocument, type Json } from "../profile/entity-document.js";
-import type { Tables } from "../profile/entity-tables.js";
+import type { Table, Tables } from "../profile/entity-tables.js";
 import { valuesByField } from "../profile/identity.js";
-import {
-  type OpeningDependencies,
-  openProfile,
-  PAUSE_MS,
-  reserveUnlessSmall,
-  storedBytes,
-  undefinedIfDamaged,
-} from "./open-profile.js";
+import { type OpeningDependencies, openProfile, PAUSE_MS, undefinedIfDamaged } from "./open-profile.js";
 import { attributesOf } from "./read-entity.js";
 
 export interface MembersDependencies extends OpeningDependencies {
@@ -37,17 +30,6 @@ export type Listed =
   | { readonly members: readonly Member[] }
   | { readonly count: number; readonly next: EntityId | null };
 
-/**
- * Yields at most `limit` members of a segment after `after`, in order of their ids; omits members whose profile is
- * damaged. Each piece is checked against accepted deletions right before it is returned: a piece requested after a
- * DELETE was answered does not contain that entity. Reserves memory for one piece at a time.
- */
-export type ListMembers = (
-  segment: string,
-  page: { readonly after?: EntityId; readonly limit?: number; readonly fields?: readonly string[] },
-  memory: Reservation,
-) => AsyncGenerator<Listed, void, void>;
-
 /** Maximum ids read at once. */
 const MAX_PAGE = 200;
 /** Profiles of the first piece; the number follows how many fit into one (see `EntityStore.load`). */
@@ -55,74 +37,81 @@ const FIRST_PIECE = 10;
 /** Copies of a piece in memory: as stored, and as sent. */
 const COPIES = 2;
 
-export function listMembers(dependencies: MembersDependencies): ListMembers {
-  const { memberships, entities, suppression, entityKeys, tables } = dependencies;
-
-  return async function* (segment, { after, limit = Number.POSITIVE_INFINITY, fields }, memory) {
-    const wanted = fields && new Set(fields);
-    let last = after;
-    let count = 0;
-    let size = FIRST_PIECE;
-    while (count < limit) {
-      const most = Math.min(MAX_PAGE, limit - count);
-      const ids = await memberships.members(segment, last, most);
-      for (let waiting: readonly EntityId[] = ids; waiting.length > 0; ) {
-        const asked = waiting.slice(0, size);
-        const { profiles, left } = await entities.load(asked);
-        waiting = [...left, ...waiting.slice(size)];
-        size = left.length === 0 ? 2 * size : asked.length - left.length;
-        const found = [...profiles.values()];
-        const release = reserveUnlessSmall(
-          memory,
-          found.reduce((sum, one) => sum + COPIES * storedBytes(one), 0),
-        );
-        const members = await membersOf(segment, found, wanted, memory);
-        if (members.length > 0) yield { members };
-        count += members.length;
-        release();
-      }
-      last = ids.at(-1) ?? last;
-      if (ids.length < most) return yield { count, next: null };
+/**
+ * Yields at most `limit` members of a segment after `after`, in order of their ids; omits members whose profile is
+ * damaged. Each piece is checked against accepted deletions right before it is returned: a piece requested after a
+ * DELETE was answered does not contain that entity. Reserves memory for one piece at a time.
+ */
+export async function* listMembers(
+  dependencies: MembersDependencies,
+  segment: string,
+  page: { readonly after?: EntityId; readonly limit?: number; readonly fields?: readonly string[] },
+  memory: Reservation,
+): AsyncGenerator<Listed, void, void> {
+  const { memberships, entities } = dependencies;
+  const { after, limit = Number.POSITIVE_INFINITY, fields } = page;
+  const wanted = fields && new Set(fields);
+  let last = after;
+  let count = 0;
+  let size = FIRST_PIECE;
+  while (count < limit) {
+    const most = Math.min(MAX_PAGE, limit - count);
+    const ids = await memberships.members(segment, last, most);
+    for (let waiting: readonly EntityId[] = ids; waiting.length > 0; ) {
+      const asked = waiting.slice(0, size);
+      const { profiles, left } = await entities.load(asked);
+      waiting = [...left, ...waiting.slice(size)];
+      size = left.length === 0 ? 2 * size : asked.length - left.length;
+      const found = [...profiles.values()];
+      const release = memory.reserveUnlessSmall(found.reduce((sum, one) => sum + COPIES * storedBytes(one), 0));
+      const members = await membersOf(dependencies, segment, found, wanted, memory);
+      if (members.length > 0) yield { members };
+      count += members.length;
+      release();
     }
-    const [another] = await memberships.members(segment, last, 1);
-    yield { count, next: another === undefined ? null : (last ?? null) };
-  };
+    last = ids.at(-1) ?? last;
+    if (ids.length < most) return yield { count, next: null };
+  }
+  const [another] = await memberships.members(segment, last, 1);
+  yield { count, next: another === undefined ? null : (last ?? null) };
+}
 
-  /** Returns the members among these profiles that can be decrypted. The check for deletions is the last step. */
-  async function membersOf(
-    segment: string,
-    profiles: readonly StoredEntity[],
-    wanted: ReadonlySet<string> | undefined,
-    memory: Reservation,
-  ): Promise<Member[]> {
-    const keys = await entityKeys.read(profiles.map(({ id }) => id));
-    const pause = dependencies.turns.pauses(PAUSE_MS);
-    const shown: { readonly profile: StoredEntity; readonly member: Member }[] = [];
-    for (const profile of profiles) {
-      const update = profile.memberships.updates.get(segment);
-      if (update?.member !== true) continue;
+/** Returns the members among these profiles that can be decrypted. The check for deletions is the last step. */
+async function membersOf(
+  dependencies: MembersDependencies,
+  segment: string,
+  profiles: readonly StoredEntity[],
+  wanted: ReadonlySet<string> | undefined,
+  memory: Reservation,
+): Promise<Member[]> {
+  const { entityKeys, suppression, tables, turns } = dependencies;
+  const keys = await entityKeys.read(profiles.map(({ id }) => id));
+  const pause = turns.pauses(PAUSE_MS);
+  const shown: { readonly profile: StoredEntity; readonly member: Member }[] = [];
+  for (const profile of profiles) {
+    const update = profile.memberships.updates.get(segment);
+    if (update?.member !== true) continue;
+    await pause();
+    memory.refuseIfOver();
+    const member = await openProfile(dependencies, keys, profile, memory, async (plain, pause): Promise<Member> => {
+      const since = update.time;
+      if (wanted === undefined)
+        return { identities: valuesByField(decodeIdentities(plain).identities), attributes: undefined, since };
+      const document = decodeDocument(plain);
       await pause();
-      memory.refuseIfOver();
-      const member = await openProfile(dependencies, keys, profile, memory, async (plain, pause): Promise<Member> => {
-        const since = update.time;
-        if (wanted === undefined)
-          return { identities: valuesByField(decodeIdentities(plain).identities), attributes: undefined, since };
-        const document = decodeDocument(plain);
-        await pause();
-        return {
-          identities: valuesByField(document.identities),
-          attributes: wantedOf(profile, document, wanted),
-          since,
-        };
-      }).catch(undefinedIfDamaged);
-      if (member !== undefined) shown.push({ profile, member });
-    }
-    const erased = await suppression.erased(shown.flatMap(({ profile }) => idsOf(profile)));
-    return shown.flatMap(({ profile, member }) => (idsOf(profile).some((id) => erased.has(id)) ? [] : member));
+      return {
+        identities: valuesByField(document.identities),
+        attributes: wantedOf(tables.get(profile.table), document, wanted),
+        since,
+      };
+    }).catch(undefinedIfDamaged);
+    if (member !== undefined) shown.push({ profile, member });
   }
+  const erased = await suppression.erased(shown.flatMap(({ profile }) => idsOf(profile)));
+  return shown.flatMap(({ profile, member }) => (idsOf(profile).some((id) => erased.has(id)) ? [] : member));
+}
 
-  function wantedOf({ table }: StoredEntity, document: EntityDocument, wanted: ReadonlySet<string>) {
-    const attributes = attributesOf(document, tables.get(table) ?? { identities: [] });
-    return new Map([...attributes].filter(([name]) => wanted.has(name)));
-  }
+function wantedOf(table: Table | undefined, document: EntityDocument, wanted: ReadonlySet<string>) {
+  const attributes = attributesOf(document, table ?? { identities: [] });
+  return new Map([...attributes].filter(([name]) => wanted.has(name)));
 }

@@ -1,8 +1,8 @@
 import type { YieldBudget } from "../../async/yielding.js";
 import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
-import { UPDATE_BYTES } from "../ports.js";
 import { open } from "../profile/encryption.js";
-import type { EntityId, StoredEntity } from "../profile/entity.js";
+import { type EntityId, type StoredEntity, storedBytes } from "../profile/entity.js";
+import { DECODED_BYTES } from "../profile/entity-document.js";
 
 export interface OpeningDependencies {
   /** Turns of the work that holds large decoded values, shared by all requests. */
@@ -16,22 +16,8 @@ export class DamagedProfile extends Error {
   override readonly name = "DamagedProfile";
 }
 
-/** Memory of a decoded document per byte of its encrypted form: an upper bound for V8. */
-export const DECODED_BYTES = 10;
 /** Time after which other requests run between two steps, ms. */
 export const PAUSE_MS = 10;
-
-/** Returns the estimated memory of a stored profile, bytes. */
-export function storedBytes({ sealed, memberships }: StoredEntity): number {
-  return sealed.length + UPDATE_BYTES * memberships.updates.size;
-}
-
-/** Reserves memory unless it is little; returns its release. */
-export function reserveUnlessSmall(memory: Reservation, bytes: number): () => void {
-  if (bytes <= UNCOUNTED_BYTES) return () => {};
-  memory.reserve(bytes);
-  return () => memory.release(bytes);
-}
 
 /** A turn of work on large values. */
 export interface Turn {
@@ -51,9 +37,9 @@ export async function openTurn(
   memory: Reservation,
 ): Promise<Turn> {
   if (bytes <= UNCOUNTED_BYTES) return { pause: () => undefined, release: () => {} };
-  const releaseStored = reserveUnlessSmall(memory, bytes);
+  const releaseStored = memory.reserveUnlessSmall(bytes);
   await turns.next();
-  const releaseDecoded = reserveUnlessSmall(memory, DECODED_BYTES * bytes);
+  const releaseDecoded = memory.reserveUnlessSmall(DECODED_BYTES * bytes);
   return {
     pause: turns.pauses(PAUSE_MS),
     release() {

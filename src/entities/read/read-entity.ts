@@ -31,35 +31,31 @@ export interface Profile {
  * Returns the entity with this identity; undefined when there is none or it is being erased. Rejects as `openProfile`
  * does.
  */
-export type ReadEntity = (
+export async function readEntity(
+  dependencies: ReadDependencies,
   table: Table,
   identity: Identity,
   options: { readonly segments: boolean },
   memory: Reservation,
-) => Promise<Profile | undefined>;
-
-/** Creates the read from these stores. */
-export function readEntity(dependencies: ReadDependencies): ReadEntity {
+): Promise<Profile | undefined> {
   const { entities, segments, entityKeys, hashIdentity } = dependencies;
-  return async (table, identity, options, memory) => {
-    const entity = await liveHolder(entities, hashIdentity(table.name, identity));
-    if (entity === undefined) return undefined;
-    const [keys, names] = await Promise.all([
-      entityKeys.read([entity.id]),
-      options.segments ? segmentNames(segments, entity.memberships) : undefined,
-    ]);
-    return openProfile(dependencies, keys, entity, memory, async (plain, pause) => {
-      const document = decodeDocument(plain);
-      await pause();
-      return {
-        attributes: attributesOf(document, table),
-        segments: names,
-        createdAt: entity.born,
-        modifiedAt: document.modified ?? entity.born,
-        streams: document.streams,
-      };
-    });
-  };
+  const entity = await liveHolder(entities, hashIdentity(table.name, identity));
+  if (entity === undefined) return undefined;
+  const [keys, names] = await Promise.all([
+    entityKeys.read([entity.id]),
+    options.segments ? segmentNames(segments, entity.memberships) : undefined,
+  ]);
+  return openProfile(dependencies, keys, entity, memory, async (plain, pause) => {
+    const document = decodeDocument(plain);
+    await pause();
+    return {
+      attributes: attributesOf(document, table),
+      segments: names,
+      createdAt: entity.born,
+      modifiedAt: document.modified ?? entity.born,
+      streams: document.streams,
+    };
+  });
 }
 
 /**

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import type { Clock } from "../../clock.js";
 import type { Limits } from "../../config/settings.js";
-import type { CollectRequest, CollectTally as Tally } from "../../entities/collect/collect-request.js";
+import { type CollectRequestDependencies, collectRequest } from "../../entities/collect/collect-request.js";
 import {
   MESSAGE_MEMORY_BYTES,
   type MessageRules,
@@ -22,12 +21,10 @@ import { type Route, route } from "../core/route.js";
 import { idempotencyKey, repeatNameOf } from "../items/idempotency-key.js";
 import { type ItemLimits, type ItemRules, readItems } from "../items/read-items.js";
 
-export interface CollectRouteDependencies {
-  collect(request: CollectRequest): Promise<Tally>;
+export interface CollectRouteDependencies extends CollectRequestDependencies {
   readonly tables: Tables;
   readonly limits: ItemLimits & Pick<Limits, "batch_messages" | "identity_bytes" | "nesting">;
   readonly bodies: BodyDependencies;
-  readonly clock: Clock;
 }
 
 const streamName = Type.String({
@@ -115,7 +112,8 @@ export const CollectTally = Type.Object(
 );
 
 /** Routes that collect messages about entities. A response means that the messages are durable, applied and counted. */
-export function collectRoutes({ collect, tables, limits, bodies, clock }: CollectRouteDependencies): readonly Route[] {
+export function collectRoutes(dependencies: CollectRouteDependencies): readonly Route[] {
+  const { tables, limits, bodies, clock } = dependencies;
   return [
     route({
       method: "POST",
@@ -148,7 +146,7 @@ export function collectRoutes({ collect, tables, limits, bodies, clock }: Collec
         const repeatName = repeatNameOf(ctx);
         const { single, ...messages } = await readItems(ctx, itemRules(rules, limits.batch_messages), limits, bodies);
         const { signal: late } = ctx.state.deadline;
-        const tally = await collect({ stream, table, ...messages, late, repeatName, dryRun });
+        const tally = await collectRequest(dependencies, { stream, table, ...messages, late, repeatName, dryRun });
         if (single && tally.rejected > 0) {
           throw new ServiceError("invalid", "The message was rejected", { issues: tally.errors });
         }

@@ -48,8 +48,6 @@ const exportLines = Type.String({
 /** Routes that explain an entity's segments and export its data. */
 export function accountRoutes(dependencies: AccountRouteDependencies): readonly Route[] {
   const { tables, identityBytes, bodies } = dependencies;
-  const explain = explainSegments(dependencies);
-  const exportAll = exportEntity(dependencies);
   return [
     route({
       method: "GET",
@@ -67,7 +65,8 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       responses: { 200: success("ExplainedSegmentsAnswer", Type.Array(ExplainedSegment)) },
       async handler({ ctx, params }) {
         const { table, identity } = namedIdentity(params, tables, identityBytes);
-        const segments = found(await explain(table, identity, reservationOf(ctx, bodies)), "entity");
+        const memory = reservationOf(ctx, bodies);
+        const segments = found(await explainSegments(dependencies, table, identity, memory), "entity");
         return {
           data: segments.map(({ id, name, since, arrival, stream = null }) => ({
             id,
@@ -93,7 +92,8 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       responses: { 200: done({ "application/x-ndjson": exportLines }) },
       async handler({ ctx, body }) {
         const { table, identity } = identityInBody(body, tables, identityBytes);
-        const pages = found(await exportAll(table, identity, reservationOf(ctx, bodies)), "entity");
+        const memory = reservationOf(ctx, bodies);
+        const pages = found(await exportEntity(dependencies, table, identity, memory), "entity");
         await streamJsonLines(ctx, pages, (page) => page.map(lineOf));
         return undefined;
       },

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Table } from "../../entities/profile/entity-tables.js";
-import { type Profile, type ReadDependencies, type ReadEntity, readEntity } from "../../entities/read/read-entity.js";
+import { type Profile, type ReadDependencies, readEntity } from "../../entities/read/read-entity.js";
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { reservationOf } from "../core/body.js";
@@ -12,10 +12,6 @@ import { type MemberRouteDependencies, memberRoutes } from "./members.js";
 import { entityPath, type NamedEntity, namedIdentity } from "./named-entity.js";
 
 export type EntityRouteDependencies = AccountRouteDependencies & ReadDependencies & MemberRouteDependencies;
-
-interface EntityReader extends Pick<EntityRouteDependencies, "tables" | "identityBytes" | "bodies"> {
-  readonly read: ReadEntity;
-}
 
 const entityQuery = {
   fields: Type.Optional(Type.String({ description: "Attributes to return, separated by commas. Default: all." })),
@@ -75,7 +71,6 @@ const byNamedField: Within = { fields: () => true, by: (by, { fieldname }) => fi
 
 /** Routes that read one entity. */
 export function entityRoutes(dependencies: EntityRouteDependencies): readonly Route[] {
-  const readers = { ...dependencies, read: readEntity(dependencies) };
   return [
     ...accountRoutes(dependencies),
     ...memberRoutes(dependencies),
@@ -85,7 +80,7 @@ export function entityRoutes(dependencies: EntityRouteDependencies): readonly Ro
       within: byNamedField,
       docs: { id: "readEntity", tag: "entities", summary: "Read an entity", description: readDescription },
       params: { table, fieldname, fieldval },
-      handler: ({ ctx, params, query }) => readOne(ctx, readers, params, query),
+      handler: ({ ctx, params, query }) => readOne(ctx, dependencies, params, query),
     }),
     route({
       ...reading,
@@ -101,7 +96,7 @@ export function entityRoutes(dependencies: EntityRouteDependencies): readonly Ro
         description: readDescription,
       },
       params: { table, fieldval: { ...fieldval, examples: [exampleNames.defaultValue] } },
-      handler: ({ ctx, params, query }) => readOne(ctx, readers, params, query),
+      handler: ({ ctx, params, query }) => readOne(ctx, dependencies, params, query),
     }),
     route({
       ...reading,
@@ -114,7 +109,7 @@ export function entityRoutes(dependencies: EntityRouteDependencies): readonly Ro
         description: `${readDescription} The table is \`user\`.`,
       },
       params: { fieldname, fieldval },
-      handler: ({ ctx, params, query }) => readOne(ctx, readers, { table: "user", ...params }, query),
+      handler: ({ ctx, params, query }) => readOne(ctx, dependencies, { table: "user", ...params }, query),
     }),
   ];
 }
@@ -123,16 +118,17 @@ const Query = Type.Object(entityQuery);
 
 async function readOne(
   ctx: ApiContext,
-  { read, tables, identityBytes, bodies }: EntityReader,
+  dependencies: EntityRouteDependencies,
   named: NamedEntity,
   { fields, segments, meta, download }: Static<typeof Query>,
 ) {
+  const { tables, identityBytes, bodies } = dependencies;
   const { table, identity } = namedIdentity(named, tables, identityBytes);
   const bound = ctx.state.bounds.fields;
   const mayReturn = (name: string) => bound?.includes(name) ?? true;
   const memory = reservationOf(ctx, bodies);
   const withSegments = segments && mayReturn("segments");
-  const profile = found(await read(table, identity, { segments: withSegments }, memory), "entity");
+  const profile = found(await readEntity(dependencies, table, identity, { segments: withSegments }, memory), "entity");
   if (download) {
     ctx.attachment(`${table.name}.json`);
     ctx.type = "application/json";

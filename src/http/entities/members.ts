@@ -43,7 +43,6 @@ const memberLines = Type.String({
 
 /** Route that lists the members of a segment. */
 export function memberRoutes(dependencies: MemberRouteDependencies): readonly Route[] {
-  const list = listMembers(dependencies);
   return [
     route({
       method: "POST",
@@ -62,7 +61,8 @@ export function memberRoutes(dependencies: MemberRouteDependencies): readonly Ro
       async handler({ ctx, params: { id }, body: page }) {
         found((await dependencies.segments.names([id])).get(id), "segment");
         sendPlain(ctx);
-        await streamJsonLines(ctx, list(id, page, reservationOf(ctx, dependencies.bodies)), (listed) =>
+        const pieces = listMembers(dependencies, id, page, reservationOf(ctx, dependencies.bodies));
+        await streamJsonLines(ctx, pieces, (listed) =>
           "members" in listed
             ? listed.members.map(lineOf)
             : [{ type: "end", members: listed.count, next: listed.next }],

@@ -7,10 +7,9 @@ import {
   type LoadedEntities,
   PAGE_BYTES,
   type ProfileChange,
-  UPDATE_BYTES,
 } from "../../../entities/ports.js";
 import { namesSegments, noSegmentDeletions } from "../../../entities/profile/deleted-segments.js";
-import type { EntityId } from "../../../entities/profile/entity.js";
+import { type EntityId, UPDATE_BYTES } from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { commitMoves } from "../../../metrics/move-counts.js";
 import { streamCounts } from "../../../metrics/stream-counts.js";

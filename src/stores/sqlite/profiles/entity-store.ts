@@ -4,7 +4,6 @@ import {
   type LoadedEntities,
   PAGE_BYTES,
   type ProfileChange,
-  UPDATE_BYTES,
 } from "../../../entities/ports.js";
 import { namesSegments, noSegmentDeletions } from "../../../entities/profile/deleted-segments.js";
 import {
@@ -13,6 +12,7 @@ import {
   idsOf,
   type Memberships,
   type StoredEntity,
+  UPDATE_BYTES,
 } from "../../../entities/profile/entity.js";
 import { commitMoves } from "../../../metrics/move-counts.js";
 import { streamCounts } from "../../../metrics/stream-counts.js";
