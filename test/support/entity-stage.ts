@@ -31,7 +31,6 @@ export function messageRules(table: Table = userTable): MessageRules {
     identityBytes: 1024,
     nesting: 16,
     segmentId: { allows: (id) => id !== "" && id !== "sizes", inWords: "a good one" },
-    eventTime: (written) => (typeof written === "number" ? written : undefined),
   };
 }
 

@@ -1,5 +1,5 @@
 import { invalid, type ValidationIssue } from "../../errors.js";
-import { instantForms } from "../../formats/instant.js";
+import { instantForms, parseInstant } from "../../formats/instant.js";
 import { hasAtMost } from "../../text.js";
 import type { Json } from "../profile/entity-document.js";
 import { type Table, tooManyValues } from "../profile/entity-tables.js";
@@ -17,8 +17,6 @@ export interface MessageRules {
   /** Maximum levels of nesting, including the message itself. */
   readonly nesting: number;
   readonly segmentId: SegmentIdRule;
-  /** Returns the Unix ms of a written event time; undefined when it is not valid. */
-  eventTime(written: string | number): number | undefined;
 }
 
 export interface ParsedMessage extends Message {
@@ -105,15 +103,16 @@ function checkedName(name: string): string {
   return name;
 }
 
-function eventTimeOf(json: object, { timestampField, eventTime }: MessageRules): number | undefined {
+function eventTimeOf(json: object, { timestampField }: MessageRules): number | undefined {
   if (timestampField === undefined) return undefined;
   const written = ownValue(json, timestampField);
   if (written === undefined || written === null) return undefined;
-  const time = typeof written === "string" || typeof written === "number" ? eventTime(written) : undefined;
-  if (time === undefined || time < 0) {
+  // A time relative to now is refused, so that a repeat of the message has the same time.
+  const instant = typeof written === "string" || typeof written === "number" ? parseInstant(written, 0) : undefined;
+  if (instant === undefined || instant.relative || instant.at < 0) {
     throw invalid("invalid_time", "timestampField", `The event time must be an ${instantForms}, since 1970`);
   }
-  return time;
+  return instant.at;
 }
 
 /** Returns an issue when the event time is too far ahead of `now` (Unix ms); otherwise undefined. */

@@ -10,7 +10,7 @@ import {
 } from "../../entities/collect/parse-message.js";
 import { type Table, type Tables, tableNamed } from "../../entities/profile/entity-tables.js";
 import { invalid, ServiceError } from "../../errors.js";
-import { instantForms, parseInstant } from "../../formats/instant.js";
+import { instantForms } from "../../formats/instant.js";
 import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
 import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
@@ -113,7 +113,7 @@ export const CollectTally = Type.Object(
 
 /** Routes that collect messages about entities. A response means that the messages are durable, applied and counted. */
 export function collectRoutes(dependencies: CollectRouteDependencies): readonly Route[] {
-  const { tables, limits, bodies, clock } = dependencies;
+  const { tables, limits, bodies } = dependencies;
   return [
     route({
       method: "POST",
@@ -142,7 +142,7 @@ export function collectRoutes(dependencies: CollectRouteDependencies): readonly 
       responses: { 200: success("CollectAnswer", CollectTally), 422: errorEnvelope },
       async handler({ ctx, params: { stream }, query: { table: name, timestamp_field, dryrun: dryRun } }) {
         const table = tableNamed(tables, name);
-        const rules = rulesOf(table, ctx.state.bounds.by, timestamp_field, limits, clock());
+        const rules = rulesOf(table, ctx.state.bounds.by, timestamp_field, limits);
         const repeatName = repeatNameOf(ctx);
         const { single, ...messages } = await readItems(ctx, itemRules(rules, limits.batch_messages), limits, bodies);
         const { signal: late } = ctx.state.deadline;
@@ -161,7 +161,6 @@ function rulesOf(
   onlyField: string | undefined,
   timestampField: string | undefined,
   limits: CollectRouteDependencies["limits"],
-  now: number,
 ): MessageRules {
   if (timestampField === "" || timestampField === "segments") {
     throw invalid("invalid_timestamp_field", "timestamp_field", "Must be the name of an attribute");
@@ -175,10 +174,6 @@ function rulesOf(
     segmentId: {
       allows: (id) => isDimensionId(id) && !RESERVED_SEGMENT_IDS.includes(id),
       inWords: `${dimensionIdRule}, not ${RESERVED_SEGMENT_IDS.join(" or ")}`,
-    },
-    eventTime(written) {
-      const instant = parseInstant(written, now);
-      return instant === undefined || instant.relative ? undefined : instant.at;
     },
   };
 }
