@@ -1,6 +1,6 @@
 import type { EntityKeys, EntityStore, LoadedEntities } from "../entities/ports.js";
 import type { EntityId, StoredEntity } from "../entities/profile/entity.js";
-import { decodeIdentities } from "../entities/profile/entity-document.js";
+import { decodeDocument } from "../entities/profile/entity-document.js";
 import { type HashIdentity, type Identity, type IdentityHash, identityKey } from "../entities/profile/identity.js";
 import { type OpeningDependencies, openProfile, undefinedIfDamaged } from "../entities/read/open-profile.js";
 import type { Reservation } from "../memory-budget.js";
@@ -83,7 +83,7 @@ async function identitiesIn(
     keys,
     profile,
     memory,
-    (plain) => decodeIdentities(plain).identities,
+    (plain) => decodeDocument(plain).identities,
   ).catch(undefinedIfDamaged);
   return identities ?? [];
 }

@@ -1,11 +1,6 @@
 import { expect } from "chai";
 import { newKeys, open, seal } from "../../src/entities/profile/encryption.js";
-import {
-  decodeDocument,
-  decodeIdentities,
-  type EntityDocument,
-  encodeDocument,
-} from "../../src/entities/profile/entity-document.js";
+import { decodeDocument, type EntityDocument, encodeDocument } from "../../src/entities/profile/entity-document.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf } from "../support/commits.js";
 import { temporaryStores } from "../support/stores.js";
@@ -96,7 +91,5 @@ describe("an entity's document", () => {
     );
     expect(decoded.identities).to.deep.equal(document.identities);
     expect([decoded.streams, decoded.modified]).to.deep.equal([["app", "web"], 3.25]);
-    const { attributes: _, ...others } = decoded;
-    expect(decodeIdentities(encodeDocument(document))).to.deep.equal(others);
   });
 });

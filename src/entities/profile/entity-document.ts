@@ -55,9 +55,17 @@ function encodeAttribute([name, { version, value }]: readonly [string, Attribute
   return value === undefined ? [name, time, arrival, position] : [name, time, arrival, position, value];
 }
 
+interface EncodedDocument {
+  readonly attributes: EncodedAttribute[];
+  readonly identities: [string, string][];
+  readonly streams?: string[];
+  readonly modified?: number;
+}
+
 /** Decodes the bytes of `encodeDocument`. */
 export function decodeDocument(bytes: Uint8Array): EntityDocument {
-  const { attributes, ...rest } = JSON.parse(textOf(bytes)) as EncodedRest & { attributes: EncodedAttribute[] };
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  const { attributes, identities, streams = [], modified } = JSON.parse(text) as EncodedDocument;
   return {
     attributes: new Map(
       attributes.map(([name, time, arrival, position, value]) => [
@@ -65,29 +73,8 @@ export function decodeDocument(bytes: Uint8Array): EntityDocument {
         { version: { time, arrival, position }, value },
       ]),
     ),
-    ...decodeRest(rest),
+    identities: identities.map(([field, value]) => ({ field, value })),
+    streams,
+    modified,
   };
-}
-
-/** Follows the attributes. No later part of a document has a member of this name, and texts escape its quotes. */
-const IDENTITIES = ',"identities":';
-
-/** Decodes a document without its attributes, which may be 1 MiB. */
-export function decodeIdentities(bytes: Uint8Array): Omit<EntityDocument, "attributes"> {
-  const text = textOf(bytes);
-  return decodeRest(JSON.parse(`{${text.slice(text.lastIndexOf(IDENTITIES) + 1)}`) as EncodedRest);
-}
-
-interface EncodedRest {
-  readonly identities: [string, string][];
-  readonly streams?: string[];
-  readonly modified?: number;
-}
-
-function decodeRest({ identities, streams = [], modified }: EncodedRest): Omit<EntityDocument, "attributes"> {
-  return { identities: identities.map(([field, value]) => ({ field, value })), streams, modified };
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }

@@ -1,7 +1,7 @@
 import type { Reservation } from "../../memory-budget.js";
 import type { EntityKeys, EntityStore, MembershipIndex, Suppression } from "../ports.js";
 import { type EntityId, idsOf, type StoredEntity, storedBytes } from "../profile/entity.js";
-import { decodeDocument, decodeIdentities, type EntityDocument, type Json } from "../profile/entity-document.js";
+import { decodeDocument, type EntityDocument, type Json } from "../profile/entity-document.js";
 import type { Table, Tables } from "../profile/entity-tables.js";
 import { valuesByField } from "../profile/identity.js";
 import { type OpeningDependencies, openProfile, PAUSE_MS, undefinedIfDamaged } from "./open-profile.js";
@@ -94,15 +94,12 @@ async function membersOf(
     await pause();
     memory.refuseIfOver();
     const member = await openProfile(dependencies, keys, profile, memory, async (plain, pause): Promise<Member> => {
-      const since = update.time;
-      if (wanted === undefined)
-        return { identities: valuesByField(decodeIdentities(plain).identities), attributes: undefined, since };
       const document = decodeDocument(plain);
       await pause();
       return {
         identities: valuesByField(document.identities),
-        attributes: wantedOf(tables.get(profile.table), document, wanted),
-        since,
+        attributes: wanted && wantedOf(tables.get(profile.table), document, wanted),
+        since: update.time,
       };
     }).catch(undefinedIfDamaged);
     if (member !== undefined) shown.push({ profile, member });
