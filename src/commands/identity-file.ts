@@ -1,7 +1,8 @@
 import { StartError } from "../errors.js";
 import { csvCells } from "../formats/csv.js";
-import { fileChunks } from "./input-file.js";
-import { type ConvertRow, formatOf, type Message, peekLine, readJson, readLines, readRows } from "./message-file.js";
+import { splitLines } from "../formats/line-splitter.js";
+import { fileChunks, LINE_BYTES } from "./input-file.js";
+import { type ConvertRow, formatOf, type Message, peekLine, readJson, readRows } from "./message-file.js";
 
 export const identityFormats = ["csv", "json", "values"] as const;
 
@@ -28,7 +29,7 @@ export async function* readIdentities(
   const start = await peekLine(fileChunks(path, onBytes));
   const format = options.format ?? formatBy(path, start.line, options);
   if (format === "csv") return yield* readRows(path, start.chunks, (names) => rowConverter(path, names, options));
-  const items = format === "json" ? readJson(path, start) : readLines(start.chunks);
+  const items = format === "json" ? readJson(path, start) : splitLines(start.chunks, LINE_BYTES);
   const convert = format === "json" ? withDefaults : valueItem;
   for await (const some of items) {
     yield some.map((item) => (item.issue === undefined ? { ...item, text: convert(item.text, options) } : item));

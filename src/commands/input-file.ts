@@ -2,9 +2,9 @@ import { createReadStream, statSync } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { StartError } from "../errors.js";
-import { type Line, LineSplitter } from "../formats/line-splitter.js";
+import { type Line, splitLines } from "../formats/line-splitter.js";
 
-const LINE_BYTES = 1024 * 1024;
+export const LINE_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
 /** Returns the bytes of all files on disk; undefined when one of them is stdin. */
@@ -28,14 +28,8 @@ export function isSameFile(a: string, b: string): boolean {
  * Yields the lines of a file, or of stdin for `-`, in batches and constant memory; inflates gzip. `onBytes` receives
  * the bytes read so far, before inflation.
  */
-export async function* fileLines(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Line[]> {
-  const splitter = new LineSplitter(LINE_BYTES);
-  for await (const chunk of fileChunks(path, onBytes)) {
-    const lines = splitter.push(chunk);
-    if (lines.length > 0) yield lines;
-  }
-  const rest = splitter.end();
-  if (rest.length > 0) yield rest;
+export function fileLines(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Line[]> {
+  return splitLines(fileChunks(path, onBytes), LINE_BYTES);
 }
 
 /** Yields the bytes of a file as `fileLines` reads them. */

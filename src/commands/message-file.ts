@@ -2,10 +2,9 @@ import { isUtf8 } from "node:buffer";
 import { StartError } from "../errors.js";
 import { CsvReader, type CsvRecord } from "../formats/csv.js";
 import { splitArray, startOf } from "../formats/json-array.js";
-import { type Line, LineSplitter, lineIssues } from "../formats/line-splitter.js";
-import { fileChunks, prepended } from "./input-file.js";
+import { type Line, lineIssues, splitLines } from "../formats/line-splitter.js";
+import { fileChunks, LINE_BYTES, prepended } from "./input-file.js";
 
-const LINE_BYTES = 1024 * 1024;
 /** Maximum bytes of a JSON array after inflation. */
 const ARRAY_BYTES = 16 * 1024 * 1024;
 
@@ -47,7 +46,7 @@ export async function* readMessages(
 /** Yields the lines of NDJSON, or the elements of a JSON array, as messages. */
 export async function* readJson(path: string, { line, chunks }: Peeked): AsyncGenerator<Message[]> {
   if (line.startsWith("[")) yield await elementsOf(path, chunks);
-  else yield* readLines(chunks);
+  else yield* splitLines(chunks, LINE_BYTES);
 }
 
 /** The start of a file. */
@@ -75,13 +74,6 @@ export async function peekLine(chunks: AsyncGenerator<Buffer>): Promise<Peeked> 
 /** Some programs write it at the start of a text. */
 const BYTE_ORDER_MARK = /^\ufeff/;
 
-/** Yields the lines of a file that are not blank. */
-export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
-  const splitter = new LineSplitter(LINE_BYTES);
-  for await (const chunk of chunks) yield splitter.push(chunk);
-  yield splitter.end();
-}
-
 /** Converts the cells of a row that are not empty, by column and in their order, to a message. */
 export type ConvertRow = (cells: ReadonlyMap<string, string>) => object;
 
@@ -91,7 +83,6 @@ export async function* readRows(
   chunks: AsyncIterable<Buffer>,
   converterOf: (names: readonly string[]) => ConvertRow,
 ): AsyncGenerator<Message[]> {
-  const splitter = new LineSplitter(LINE_BYTES, { keepBlank: true });
   const reader = new CsvReader();
   let read: ((record: CsvRecord) => Message) | undefined;
   const messages = ([first, ...rest]: readonly CsvRecord[]): Message[] => {
@@ -102,8 +93,9 @@ export async function* readRows(
     read = (record) => rowMessage(record, names, convert);
     return messages(rest);
   };
-  for await (const chunk of chunks) yield messages(reader.push(splitter.push(chunk)));
-  yield messages([...reader.push(splitter.end()), ...reader.end()]);
+  const lines = splitLines(chunks, LINE_BYTES, { keepBlank: true });
+  for await (const some of lines) yield messages(reader.push(some));
+  yield messages(reader.end());
 }
 
 /** Returns the names in a header. */

@@ -20,6 +20,21 @@ const NEWLINE = 10;
 /** At the start of a text it marks UTF-8 and belongs to no line. */
 const BYTE_ORDER_MARK = "\ufeff";
 
+/** Yields the lines that end in each chunk of a text, and the line after the last line end: see `LineSplitter`. */
+export async function* splitLines(
+  chunks: AsyncIterable<Buffer>,
+  lineBytes: number,
+  options?: { readonly keepBlank?: boolean },
+): AsyncGenerator<Line[]> {
+  const splitter = new LineSplitter(lineBytes, options);
+  for await (const chunk of chunks) {
+    const lines = splitter.push(chunk);
+    if (lines.length > 0) yield lines;
+  }
+  const rest = splitter.end();
+  if (rest.length > 0) yield rest;
+}
+
 /**
  * Splits bytes into lines, in memory of one chunk and one line, whatever the text's length. A line of more than
  * `lineBytes`, or of invalid UTF-8, becomes an issue; following lines are not affected. Blank lines are skipped, unless
