@@ -64,8 +64,8 @@ export async function sendFiles(
 /** Returns the error to report. `place` contains the progress of the command and the effect of a second run. */
 export function endedAt(place: string, error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return new InterruptedError(`Stopped. ${place}`, { cause: error });
-  const said = inWords(error);
-  return said instanceof StartError ? new StartError(`${said.message}. ${place}`, { cause: error }) : said;
+  const known = inWords(error);
+  return known instanceof StartError ? new StartError(`${known.message}. ${place}`, { cause: error }) : known;
 }
 
 /** Reason of a rejection: a code for programs, a sentence for people. */

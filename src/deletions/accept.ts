@@ -43,7 +43,7 @@ export function acceptDeletion(
 }
 
 /** A request that is not stored yet. */
-export interface NewDeletion {
+interface NewDeletion {
   readonly requestId: string;
   readonly table: string;
   readonly identity: Identity;

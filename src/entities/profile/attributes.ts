@@ -3,7 +3,7 @@ import { type AttributeState, type EntityDocument, encodedBytes } from "./entity
 import { type Identity, identityKey } from "./identity.js";
 
 /**
- * A document under construction: the newest statement of each attribute, and every identity. The result depends neither
+ * A document under construction: the newest value of each attribute, and every identity. The result depends neither
  * on the order of merged documents nor on duplicates.
  */
 export class AttributesDraft {
@@ -80,7 +80,7 @@ export class AttributesDraft {
     return bytes;
   }
 
-  /** Returns the size of the statements that are too old to change the draft. */
+  /** Returns the size of the values that are too old to change the draft. */
   lateBytes({ attributes }: EntityDocument): number {
     let bytes = 0;
     for (const [name, state] of attributes) if (!this.#isNews(name, state)) bytes += encodedBytes(name, state);
@@ -115,7 +115,7 @@ export class AttributesDraft {
     return this.#streams.has(stream) ? 0 : Buffer.byteLength(stream) + 3;
   }
 
-  /** Yields the statements that are newer than the stored ones, with the bytes that each adds. */
+  /** Yields the values that are newer than the stored ones, with the bytes that each adds. */
   *#newsOf({ attributes }: EntityDocument): Generator<[name: string, state: AttributeState, growth: number]> {
     for (const [name, state] of attributes) {
       if (!this.#isNews(name, state)) continue;

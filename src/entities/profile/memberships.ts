@@ -53,9 +53,9 @@ export class MembershipDraft {
     { newest: generation, bySegment }: SegmentDeletions,
   ): void {
     const version = { time, arrival, position, generation };
-    const say = (segment: string, member: boolean) => {
+    const update = (segment: string, member: boolean) => {
       const deletion = bySegment.get(segment);
-      if (!isBeforeDeletion(version, deletion)) this.#say(segment, { ...version, member }, deletion?.generation ?? 0);
+      if (!isBeforeDeletion(version, deletion)) this.#add(segment, { ...version, member }, deletion?.generation ?? 0);
     };
     if (full) {
       const listed = new Set(add);
@@ -65,13 +65,13 @@ export class MembershipDraft {
       }
       this.#raiseFull(version);
     }
-    for (const segment of remove) say(segment, false);
-    for (const segment of add) say(segment, true);
+    for (const segment of remove) update(segment, false);
+    for (const segment of add) update(segment, true);
   }
 
   /** Merges the updates of an entity that is merged into this one. */
   merge({ fullSince, updates }: Memberships): void {
-    for (const [segment, update] of updates) this.#state(segment, update);
+    for (const [segment, update] of updates) this.#keepNewer(segment, update);
     if (fullSince !== undefined) this.#raiseFull(fullSince);
   }
 
@@ -113,15 +113,15 @@ export class MembershipDraft {
   }
 
   /** `deletedIn` is the generation of the segment's last deletion: an earlier full list does not concern it. */
-  #say(segment: string, update: MembershipUpdate, deletedIn: number): void {
+  #add(segment: string, update: MembershipUpdate, deletedIn: number): void {
     const since = this.#updates.has(segment) ? undefined : this.#fullSince;
     const isOutdated = since !== undefined && since.generation >= deletedIn && compareVersions(update, since) < 0;
     const { generation } = update;
-    this.#state(segment, isOutdated ? { ...since, generation, member: false } : update);
+    this.#keepNewer(segment, isOutdated ? { ...since, generation, member: false } : update);
   }
 
   /** If two updates have the same version, membership wins. */
-  #state(segment: string, update: MembershipUpdate): void {
+  #keepNewer(segment: string, update: MembershipUpdate): void {
     const kept = this.#updates.get(segment);
     const order = kept === undefined ? -1 : compareVersions(kept, update);
     if (order < 0 || (order === 0 && update.member && !kept?.member)) this.#set(segment, update);

@@ -40,10 +40,10 @@ export async function explainSegments(
   memory.reserveUnlessSmall(REASON_COPIES * storedBytes(entity));
   const { updates } = entity.memberships;
   const ids = segmentsIn(entity.memberships);
-  const said = new Map(
+  const reasons = new Map(
     ids.flatMap((id) => updates.get(id) ?? []).map((one) => [`${one.arrival} ${one.position}`, one]),
   );
-  const [names, messages] = await Promise.all([segments.names(ids), history.at(idsOf(entity), [...said.values()])]);
+  const [names, messages] = await Promise.all([segments.names(ids), history.at(idsOf(entity), [...reasons.values()])]);
   const streams = new Map(messages.map(({ arrival, position, stream }) => [`${arrival} ${position}`, stream]));
   return ids.flatMap((id) => {
     const update = updates.get(id);
