@@ -132,6 +132,11 @@ export function stageOf({
   return [PROFILE, ...targets, VERIFIED].find((stage) => !done.includes(stage)) ?? KEY;
 }
 
+/** Returns the names of the remote targets among these. */
+export function remoteNames(targets: readonly { readonly name: string; readonly remote: boolean }[]): string[] {
+  return targets.filter(({ remote }) => remote).map(({ name }) => name);
+}
+
 /** Returns the remote target that the next stage calls; undefined when it calls none. */
 export function nextRemoteTarget(
   deletion: Pick<Deletion, "targets" | "done" | "times">,

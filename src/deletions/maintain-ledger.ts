@@ -1,7 +1,7 @@
 import { type Background, inBackground } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
-import { NOTIFICATION } from "./deletion.js";
+import { NOTIFICATION, remoteNames } from "./deletion.js";
 import type { DeletionWatermark, DownstreamTarget, Ledger, Webhook } from "./ports.js";
 import { advanceWatermark } from "./replay.js";
 
@@ -24,9 +24,8 @@ const EVERY_MS = 10_000;
  */
 export function maintainLedger(dependencies: MaintenanceDependencies): Background {
   const { ledger, targets, webhook, watermark, clock, log, retentionMs } = dependencies;
-  const remoteTargets = targets.filter(({ remote }) => remote).map(({ name }) => name);
   const maintain = async () => {
-    await ledger.clearOtherTargets([...remoteTargets, NOTIFICATION]);
+    await ledger.clearOtherTargets([...remoteNames(targets), NOTIFICATION]);
     await advanceWatermark(dependencies);
     // Without a webhook, a pending notification waits for its return no longer than its request is kept.
     if (retentionMs !== undefined)

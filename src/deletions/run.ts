@@ -12,6 +12,7 @@ import {
   nextRemoteTarget,
   noFollowers,
   PROFILE,
+  remoteNames,
   retryDelay,
   stageOf,
   VERIFIED,
@@ -61,9 +62,8 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
   const { ledger, clock, failpoint } = dependencies;
   const { requestId, hashes } = leased.deletion;
   const targets = erasureTargets(dependencies.entities, dependencies.targets, leased.deletion.targets);
-  const namesOf = (remote: boolean) =>
-    new Set(dependencies.targets.filter((target) => target.remote === remote).map(({ name }) => name));
-  const [ownTargets, remoteTargets] = [namesOf(false), namesOf(true)];
+  const remoteTargets = new Set(remoteNames(dependencies.targets));
+  const ownTargets = new Set(dependencies.targets.filter(({ remote }) => !remote).map(({ name }) => name));
   let deletion = leased.deletion;
   let followers = noFollowers;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Background, inBackground } from "../async/retry.js";
-import { isCompleted, LEASE_MS, NOTIFICATION } from "./deletion.js";
+import { isCompleted, LEASE_MS, NOTIFICATION, remoteNames } from "./deletion.js";
 import { type MaintenanceDependencies, maintainLedger } from "./maintain-ledger.js";
 import { runNotification } from "./notify.js";
 import type { DueNotifications, Ledger, Webhook } from "./ports.js";
@@ -55,8 +55,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     failures: 0,
   });
   const ownStores = lane(undefined, OWN_AT_ONCE);
-  const called = targets.filter((target) => target.remote).map(({ name }) => name);
-  if (webhook !== undefined) called.push(NOTIFICATION);
+  const called = webhook === undefined ? remoteNames(targets) : [...remoteNames(targets), NOTIFICATION];
   const remote = new Map(called.map((target) => [target, lane(target, REMOTE_AT_ONCE)]));
   const background: Background[] = [];
   const underWay = new Set<Promise<void>>();

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import type { MonthCount } from "../../deletions/completed-by-month.js";
-import { type Deletion, EARLIER_OPEN, isStuck, stageOf } from "../../deletions/deletion.js";
+import { type Deletion, EARLIER_OPEN, isStuck, remoteNames, stageOf } from "../../deletions/deletion.js";
 import type { DownstreamTarget, DueNotifications, Ledger } from "../../deletions/ports.js";
 import { found, ServiceError } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
@@ -126,7 +126,6 @@ const stateAnswer = success("DeletionStateAnswer", DeletionState);
 /** Routes that list deletions and report their progress, without personal data. */
 export function deletionListRoutes(dependencies: DeletionListDependencies): readonly Route[] {
   const { ledger, completedByMonth, clock, dueMs, dueNotifications } = dependencies;
-  const remoteTargets = dependencies.targets.filter(({ remote }) => remote).map(({ name }) => name);
   return [
     route({
       method: "GET",
@@ -158,7 +157,7 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
           meta: {
             ...meta,
             total,
-            targets: remoteTargets,
+            targets: remoteNames(dependencies.targets),
             ...(months === undefined ? {} : { completed_by_month: [...months] }),
           },
         };
