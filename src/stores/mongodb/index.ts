@@ -16,7 +16,7 @@ import { mongoSuppression } from "./deletions/suppression.js";
 import { mongoServiceError } from "./errors.js";
 import { leaseCollections, mongoLease } from "./lease.js";
 import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
-import { endEarlierDeletions, removedSegments } from "./profiles/deleted-segments.js";
+import { removedSegments } from "./profiles/deleted-segments.js";
 import { entityCollections } from "./profiles/entity-document.js";
 import { entityKeysCollections, keyWrapping, mongoEntityKeys } from "./profiles/entity-keys.js";
 import { mongoEntityStore } from "./profiles/entity-store.js";
@@ -51,7 +51,6 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
   const { data, ledger, transact, deadlineMs } = databases;
   try {
     await refuseUnfinishedCopy(ledger);
-    await endEarlierDeletions(data);
   } catch (error) {
     await close();
     throw error;

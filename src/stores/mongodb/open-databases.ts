@@ -8,13 +8,11 @@ import type { Log } from "../../log.js";
 import { pepperBytes, pepperFingerprint } from "../pepper.js";
 import { byIds, type CollectionPlan, checkCluster, makeCollections } from "./collection.js";
 import { type Connection, connect } from "./connection.js";
-import { FORGOTTEN, marksOf, mongoDeletionWatermark, numberIn, seenBy, textOf, textOnce } from "./database-facts.js";
-import { hasNoted, migrateNumbers, newestNumber } from "./deletions/number-deletions.js";
-import { linkWaiting } from "./deletions/waiting-deletions.js";
+import { FORGOTTEN, mongoDeletionWatermark, numberIn, seenBy, textOf, textOnce } from "./database-facts.js";
+import { hasNoted, newestNumber } from "./deletions/number-deletions.js";
 import { entityCollectionsOf } from "./profiles/entity-document.js";
 import { entityKeysOf } from "./profiles/entity-keys.js";
 import { messagesOf } from "./profiles/history.js";
-import { copyRepeatable } from "./profiles/idempotency.js";
 
 /** Both databases, which belong together and to this pepper. */
 export interface OpenDatabases extends Connection {
@@ -36,14 +34,13 @@ export async function openDatabases(
 ): Promise<OpenDatabases> {
   const pepper = requiredPepper(settings.pepper);
   const options = { url: settings.entities.url, deadlineMs: settings.limits.store_deadline_ms, log };
-  const prepare = async ({ client, data, ledger, transact }: Connection) => {
+  const prepare = async ({ client, data, ledger }: Connection) => {
     await checkCluster(client, { name: data.databaseName, plans: plans.data }, ledger.databaseName);
-    await matchLayout(ledger, data);
+    await matchLayout(data);
     await makeCollections(ledger, plans.ledger);
     await makeCollections(data, plans.data);
     await matchLedger(ledger, data);
     await matchPepper(ledger, pepper);
-    await linkWaiting({ ledger, transact });
   };
   const connection = await connect({ ...options, ...(waitMs === undefined ? {} : { waitMs }) }, prepare);
   return { ...connection, pepper };
@@ -66,17 +63,11 @@ async function matchPepper(ledger: Db, pepper: Uint8Array): Promise<void> {
 const LAYOUT = "layout";
 const OUR_LAYOUT = "2";
 
-/** Migrates documents of layout 1, and refuses databases whose documents have another layout. */
-async function matchLayout(ledger: Db, data: Db): Promise<void> {
+/** Refuses databases whose documents have another layout. */
+async function matchLayout(data: Db): Promise<void> {
   const isUsed = (await textOf(data, NAME)) !== undefined;
   const layout = isUsed ? await textOf(data, LAYOUT) : await textOnce(data, LAYOUT, OUR_LAYOUT);
-  if (layout === "1" || layout === OUR_LAYOUT) {
-    // Also with data of the new layout: new data may be created with an older ledger.
-    await migrateNumbers(ledger);
-    if (layout === "1") await copyRepeatable(data, ledger);
-    await marksOf(data).updateOne({ _id: LAYOUT }, { $set: { text: OUR_LAYOUT } });
-    return;
-  }
+  if (layout === OUR_LAYOUT) return;
   throw new StartError(`${data.databaseName} was written by another version of entity-metrics: name an empty database`);
 }
 

@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import { ServiceError, StartError } from "../../errors.js";
 
@@ -14,14 +14,12 @@ export interface FileLayout {
   readonly name: string;
   /** Page size of a new file, bytes; SQLite's default (4 KiB) if absent. */
   readonly pageBytes?: number;
-  /** Repeatable DDL of the newest layout. */
+  /** Repeatable DDL. */
   readonly schema: readonly string[];
-  /** Each migrates to the next layout; the first one from layout 1. Runs inside a transaction. */
-  readonly migrations: readonly Migration[];
 }
 
-/** SQL, or work that SQL alone cannot do; `folder` contains the file. */
-export type Migration = string | ((db: Database, folder: string) => void);
+/** Number of the layout that this version reads and writes, which each file has in its `user_version`. */
+const LAYOUT = 2;
 
 /** Maximum wait of a statement while another process writes to the file, ms. */
 const BUSY_MS = 2_000;
@@ -33,8 +31,8 @@ const CACHE_KIB = 16_384;
 const WAL_BYTES = 32 * 1024 * 1024;
 
 /**
- * Opens a file in WAL mode, in which a returned commit survives a power cut, and migrates it to the newest layout.
- * Throws a `StartError` if the file cannot be used.
+ * Opens a file in WAL mode, in which a returned commit survives a power cut, and creates its missing tables. Throws a
+ * `StartError` if the file has another layout or cannot be used.
  */
 export function openDatabase(dir: string, layout: FileLayout): Database {
   const path = join(dir, layout.name);
@@ -47,7 +45,7 @@ export function openDatabase(dir: string, layout: FileLayout): Database {
       `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
        PRAGMA journal_size_limit = ${WAL_BYTES};`,
     );
-    tolerateFullDisk(opened, layout, () => inTransaction(opened, () => bringUp(opened, path, layout)));
+    tolerateFullDisk(opened, () => inTransaction(opened, () => createTables(opened, path, layout)));
     return opened;
   } catch (error) {
     db?.close();
@@ -98,7 +96,7 @@ export function inTransaction<T>(db: Database, work: () => T): T {
 export function checkWrites(db: Database): string | undefined {
   if (!failedWrites.has(db)) return undefined;
   try {
-    withoutWaiting(db, () => transaction(db, () => db.exec(`PRAGMA user_version = ${layoutOf(db)}`)));
+    withoutWaiting(db, () => transaction(db, () => db.exec(`PRAGMA user_version = ${LAYOUT}`)));
     failedWrites.delete(db);
     return undefined;
   } catch (error) {
@@ -167,12 +165,12 @@ export function closeDatabase(db: Pick<Database, "exec" | "close">): void {
   }
 }
 
-/** Opens a file of the newest layout on a full disk for reads; writes are refused until there is space. */
-function tolerateFullDisk(db: Database, { migrations }: FileLayout, bringUp: () => void): void {
+/** Opens a file of this layout on a full disk for reads; writes are refused until there is space. */
+function tolerateFullDisk(db: Database, create: () => void): void {
   try {
-    bringUp();
+    create();
   } catch (error) {
-    if (sqliteServiceError(error)?.kind !== "out-of-space" || layoutOf(db) !== 1 + migrations.length) throw error;
+    if (sqliteServiceError(error)?.kind !== "out-of-space" || layoutOf(db) !== LAYOUT) throw error;
   }
 }
 
@@ -181,22 +179,17 @@ function layoutOf(db: Database): number {
   return (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 }
 
-/** Migrates an open file to the newest layout, whose number is its `user_version`. A new file (0) gets it at once. */
-function bringUp(db: Database, path: string, { schema, migrations }: FileLayout): void {
-  const newest = 1 + migrations.length;
-  const version = layoutOf(db);
-  if (version < 0 || version > newest) {
+/** Creates the missing tables of a file of this layout, or of a new one. */
+function createTables(db: Database, path: string, { schema }: FileLayout): void {
+  const layout = layoutOf(db);
+  if (layout !== 0 && layout !== LAYOUT) {
     throw new StartError(
-      `${path} has layout ${version}, which this version of entity-metrics does not read (its newest is ${newest}): start the version that wrote it, or name an empty folder`,
+      `${path} has layout ${layout}, and this version of entity-metrics reads layout ${LAYOUT}: start the version that wrote it, or name an empty folder`,
     );
-  }
-  if (version > 0) {
-    for (const migration of migrations.slice(version - 1))
-      typeof migration === "string" ? db.exec(migration) : migration(db, dirname(path));
   }
   for (const sql of schema) db.exec(sql);
   // Written even if unchanged: this write fails for a file that cannot be written to.
-  db.exec(`PRAGMA user_version = ${newest}`);
+  db.exec(`PRAGMA user_version = ${LAYOUT}`);
 }
 
 async function loadDriver(): Promise<Driver> {

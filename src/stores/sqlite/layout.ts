@@ -5,9 +5,8 @@ import type { FileLayout } from "./connection.js";
 import { ledgerSchema } from "./deletions/ledger.js";
 import { deletionWatermarkSchema, ledgerMarkSchema } from "./deletions/ledger-match.js";
 import { suppressionSchema } from "./deletions/suppression.js";
-import { ledgerToLayout2 } from "./layout-2.js";
 import { pepperSchema } from "./pepper.js";
-import { deletedSegmentsMigration, deletedSegmentsSchema } from "./profiles/deleted-segments.js";
+import { deletedSegmentsSchema } from "./profiles/deleted-segments.js";
 import { entityKeysSchema } from "./profiles/entity-keys.js";
 import { entitySchema } from "./profiles/entity-store.js";
 import { historySchema } from "./profiles/history.js";
@@ -29,7 +28,6 @@ export const ledgerFile: FileLayout = {
     keySchema,
     idempotencySchema,
   ],
-  migrations: [ledgerToLayout2],
 };
 
 /** Profiles, and all that changes with them in one transaction. */
@@ -48,10 +46,6 @@ export const entitiesFile: FileLayout = {
     deletedSegmentsSchema,
     leaseSchema,
   ],
-  migrations: [
-    `${deletedSegmentsMigration}
-    ALTER TABLE idempotent_request ADD COLUMN began INTEGER NOT NULL DEFAULT 0;`,
-  ],
 };
 
 /** Series of both value sources. */
@@ -59,5 +53,4 @@ export const metricsFile: FileLayout = {
   name: "metrics.db",
   pageBytes: CHUNK_PAGE_BYTES,
   schema: seriesSchema,
-  migrations: [],
 };

@@ -59,12 +59,9 @@ export interface DeletionDocument {
   /** The run that leases the request. */
   readonly runner: string | null;
   readonly open: boolean;
-  /**
-   * Open requests over the same identities that it waits for: the newest before it of each identity. Null for a copied
-   * request until the next start.
-   */
-  readonly behind: readonly string[] | null;
-  /** Greater than 0 once a request waits for it; each acceptance of one writes it, so that a completion conflicts. */
+  /** Open requests over the same identities that it waits for: the newest before it of each identity. */
+  readonly behind: readonly string[];
+  /** Greater than 0 if a request may wait for it; the acceptance of one writes it, so that a completion conflicts. */
   readonly followed: number;
   /** Whether no request waits for it, although it is open. */
   readonly freed?: true;
@@ -82,7 +79,7 @@ export function deletionDocument(
   { behind, followed }: Pick<DeletionDocument, "behind" | "followed">,
 ): DeletionDocument {
   const { requestId, encryptedIdentities, problem, completedAt, ...rest } = deletion;
-  const waits = behind !== null && behind.length > 0;
+  const waits = behind.length > 0;
   return {
     _id: requestId,
     sequence: sequenceOf(number),

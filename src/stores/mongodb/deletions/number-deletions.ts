@@ -2,8 +2,7 @@ import type { ClientSession, Collection, Db } from "mongodb";
 import { byIds, type CollectionPlan, type InSession } from "../collection.js";
 import type { StoreDependencies } from "../connection.js";
 import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "../database-facts.js";
-import { deletionsOf, sequenceOf } from "./ledger-document.js";
-import { erasedIdentitiesOf } from "./suppression.js";
+import { deletionsOf } from "./ledger-document.js";
 
 /**
  * In the data: requests that were accepted and have no number yet, so that the next start refuses a ledger without
@@ -61,27 +60,4 @@ export async function hasNoted(ledger: Db, data: Db): Promise<boolean> {
     .toArray();
   await notesOf(data).deleteMany(byIds(found.filter(({ number }) => number !== null).map(({ _id }) => _id)));
   return found.length === noted.length;
-}
-
-/**
- * Migrates requests of layout 1, whose sequence is their number, and the identities that have the number of their
- * newest request. Safe to repeat and to run concurrently.
- */
-export async function migrateNumbers(ledger: Db): Promise<void> {
-  const deletions = ledger.collection<{ _id: string; sequence: number; hashes: string[] }>("deletions");
-  const old = () => deletions.find({ sequence: { $gt: 0 } }, { limit: REQUESTS_PER_TRANSACTION }).toArray();
-  for (let some = await old(); some.length > 0; some = await old()) {
-    const named = some.map(({ _id, sequence, hashes }) => ({
-      updateMany: {
-        filter: { ...byIds(hashes), sequence },
-        update: { $set: { request: _id }, $unset: { sequence: 1 } } as object,
-      },
-    }));
-    await erasedIdentitiesOf(ledger).bulkWrite(named);
-    await deletionsOf(ledger).bulkWrite(
-      some.map(({ _id, sequence }) => ({
-        updateOne: { filter: { _id }, update: { $set: { sequence: sequenceOf(sequence), number: sequence } } },
-      })),
-    );
-  }
 }

@@ -18,10 +18,9 @@ export interface ErasedIdentityDocument {
   readonly request: string;
   /**
    * Time of the cluster at the newest request. The server advances it with each write, and a new primary continues from
-   * the newest write that it has: so it orders writes that a majority has, whatever the clocks show. Version 1.0.0
-   * stored none.
+   * the newest write that it has: so it orders writes that a majority has, whatever the clocks show.
    */
-  readonly accepted?: Timestamp;
+  readonly accepted: Timestamp;
 }
 
 export function erasedIdentitiesOf(ledger: Db): Collection<ErasedIdentityDocument> {
@@ -50,9 +49,6 @@ export async function addErasedIdentities(
   await erasedIdentitiesOf(ledger).bulkWrite(writes, { session });
 }
 
-/** Position of a request that version 1.0.0 accepted: before every other, and after that of an empty position. */
-const UNKNOWN = "0";
-
 /** Returns the newest deletion of each of these identities. */
 export async function newestCutOffs(
   ledger: Db,
@@ -65,7 +61,7 @@ export async function newestCutOffs(
 }
 
 function cutOffOf({ cutOff: time, accepted }: ErasedIdentityDocument): CutOff {
-  return { time, position: accepted === undefined ? UNKNOWN : ledgerPosition(accepted.toBigInt()) };
+  return { time, position: ledgerPosition(accepted.toBigInt()) };
 }
 
 /** Suppression in the database of the ledger. */

@@ -2,12 +2,9 @@ import type { ClientSession, Db } from "mongodb";
 import { type Deletion, EARLIER_OPEN } from "../../../deletions/deletion.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { byIds } from "../collection.js";
-import type { StoreDependencies } from "../connection.js";
 import { type DeletionDocument, deletionsOf } from "./ledger-document.js";
 import { erasedIdentitiesOf } from "./suppression.js";
 
-/** A request is not due while it waits. */
-const WAITS = { nextTarget: null, problem: EARLIER_OPEN } as const;
 const DUE = { nextTarget: "", problem: null } as const;
 
 /** Place of a new request among those over its identities. */
@@ -63,8 +60,8 @@ export async function releaseWaiting(
   const gone = new Set(ended);
   const deletions = deletionsOf(ledger);
   const waiting = await deletions.find({ ...waitingOver(hashes) }, { session, projection: { behind: 1 } }).toArray();
-  const touched = waiting.filter(({ behind }) => behind?.some((id) => gone.has(id)));
-  const released = touched.filter(({ behind }) => behind?.every((id) => gone.has(id))).map(({ _id }) => _id);
+  const touched = waiting.filter(({ behind }) => behind.some((id) => gone.has(id)));
+  const released = touched.filter(({ behind }) => behind.every((id) => gone.has(id))).map(({ _id }) => _id);
   if (touched.length > 0)
     await deletions.updateMany(byIds(touched.map(({ _id }) => _id)), { $pullAll: { behind: [...ended] } }, { session });
   if (released.length > 0) await deletions.updateMany(byIds(released), { $set: DUE }, { session });
@@ -82,32 +79,14 @@ export function waitingOver(hashes: readonly IdentityHash[]) {
   return { open: true, nextTarget: null, hashes: { $in: [...hashes] } };
 }
 
-/**
- * Lets the open requests wait that were copied, or stored by layout 1, without their earlier ones. Safe to repeat and
- * to run concurrently.
- */
-export async function linkWaiting({ ledger, transact }: Pick<StoreDependencies, "ledger" | "transact">): Promise<void> {
-  const deletions = deletionsOf(ledger);
-  const unlinked = { open: true, behind: null };
-  if ((await deletions.findOne(unlinked)) === null) return;
-  const open = deletions.find({ open: true }, { sort: { sequence: 1 }, projection: { hashes: 1, behind: 1 } });
+/** Returns a function that returns the place of each request of a copied ledger. It must be called in their order. */
+export function copiedQueue(): (deletion: Deletion) => QueuePlace {
   const newest = new Map<IdentityHash, string>();
-  const first: string[] = [];
-  for (const { _id, hashes, behind } of await open.toArray()) {
-    const earlier = [...new Set(hashes.flatMap((hash) => newest.get(hash) ?? []))];
-    for (const hash of hashes) newest.set(hash, _id);
-    if (behind !== null && behind !== undefined) continue;
-    if (earlier.length === 0) first.push(_id);
-    else
-      await transact(async (session) => {
-        const filter = { ...byIds<DeletionDocument>(earlier), open: true };
-        const still = (await deletions.find(filter, { session, projection: { _id: 1 } }).toArray()).map(
-          ({ _id }) => _id,
-        );
-        await deletions.updateMany(filter, { $inc: { followed: 1 } }, { session });
-        const link = still.length > 0 ? { ...WAITS, runner: null, behind: still } : { behind: [] };
-        await deletions.updateOne({ _id, ...unlinked }, { $set: link }, { session });
-      });
-  }
-  await deletions.updateMany({ ...byIds<DeletionDocument>(first), ...unlinked }, { $set: { behind: [] } });
+  return ({ requestId, hashes, problem, completedAt }) => {
+    if (completedAt !== undefined) return { behind: [], followed: 0 };
+    const earlier = new Set(hashes.flatMap((hash) => newest.get(hash) ?? []));
+    for (const hash of hashes) newest.set(hash, requestId);
+    // A later one may follow; otherwise the completion only looks for it.
+    return { behind: problem === EARLIER_OPEN ? [...earlier] : [], followed: 1 };
+  };
 }

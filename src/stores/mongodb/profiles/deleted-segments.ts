@@ -14,8 +14,8 @@ interface RemovedSegment {
   readonly _id: string;
   /** When it was last deleted, Unix ms. */
   readonly deletedAt: number;
-  /** See `SegmentDeletion`. Absent in documents of version 1.0.0, which is 0. */
-  readonly generation?: number;
+  /** See `SegmentDeletion`. */
+  readonly generation: number;
   /** End of the search for void updates, by the clock of the server; absent once none can be stored any more. */
   readonly lookUntil?: Date;
 }
@@ -36,14 +36,14 @@ export async function segmentDeletionsOf(db: Db, ids: readonly string[]): Promis
   return new Map(found.map((segment) => [segment._id, deletionOf(segment)]));
 }
 
-export function deletionOf({ deletedAt, generation = 0 }: RemovedSegment): SegmentDeletion {
+export function deletionOf({ deletedAt, generation }: RemovedSegment): SegmentDeletion {
   return { at: deletedAt, generation };
 }
 
 /** Returns the generations of the segments whose void updates may still be stored. */
 export async function endingGenerations(db: Db): Promise<Map<string, number>> {
   const found = await removedSegmentsOf(db).find(isEnding).toArray();
-  return new Map(found.map(({ _id, generation = 0 }) => [_id, generation]));
+  return new Map(found.map(({ _id, generation }) => [_id, generation]));
 }
 
 const isEnding: Filter<RemovedSegment> = { lookUntil: { $gt: new Date(0) } };
@@ -71,7 +71,7 @@ export async function noteDeletion(db: Db, id: string, at: number, session: Clie
 function voidUpdates(segment: string, generation: number): Filter<EntityDocument> {
   return {
     segments: { $in: [memberOf(segment), formerMemberOf(segment)] },
-    updates: { $elemMatch: { 0: segment, [GENERATION]: { $not: { $gte: generation } } } },
+    updates: { $elemMatch: { 0: segment, [GENERATION]: { $lt: generation } } },
   };
 }
 
@@ -128,23 +128,4 @@ async function removeUpdates(db: Db, segment: string, profiles: Filter<EntityDoc
     { ordered: false },
   );
   return found.length;
-}
-
-/**
- * Removes the updates that segment deletions of version 1.0.0 void and had not removed: those whose event or arrival
- * was not later. Run it before the first read. Safe to repeat and to run concurrently.
- */
-export async function endEarlierDeletions(db: Db): Promise<void> {
-  const removed = removedSegmentsOf(db);
-  for (const { _id, deletedAt } of await removed.find({ ...isEnding, generation: { $exists: false } }).toArray()) {
-    const notLater = { $lte: deletedAt };
-    const profiles: Filter<EntityDocument> = {
-      segments: { $in: [memberOf(_id), formerMemberOf(_id)] },
-      updates: {
-        $elemMatch: { 0: _id, [GENERATION]: { $exists: false }, $or: [{ 2: notLater }, { 3: notLater }] },
-      },
-    };
-    while ((await removeUpdates(db, _id, profiles)) > 0);
-    await removed.updateOne({ _id, generation: { $exists: false } }, { $unset: { lookUntil: "" } });
-  }
 }

@@ -19,7 +19,7 @@ export interface EntityDocument {
   readonly bindings: readonly Binding[];
   readonly joined: readonly EntityId[];
   readonly sealed: Binary;
-  readonly fullSince: OptionalGeneration<UpdateVersion> | null;
+  readonly fullSince: UpdateVersion | null;
   readonly updates: readonly UpdateTuple[];
   /** One text per update, for the index: see `memberOf` and `formerMemberOf`. */
   readonly segments: readonly string[];
@@ -27,16 +27,13 @@ export interface EntityDocument {
   readonly erased?: true;
 }
 
-/** Documents of version 1.0.0 have no generations, which are 0. */
-type OptionalGeneration<T extends { readonly generation: number }> = Omit<T, "generation"> & Partial<T>;
-
 type UpdateTuple = readonly [
   segment: string,
   member: boolean,
   time: number,
   arrival: number,
   position: number,
-  generation?: number,
+  generation: number,
 ];
 
 /** Place of the generation in an update. */
@@ -136,9 +133,9 @@ export function entityOf(document: EntityDocument, generations: ReadonlyMap<stri
 
 export function membershipsOf({ fullSince, updates }: Pick<EntityDocument, "fullSince" | "updates">): Memberships {
   return {
-    fullSince: fullSince === null ? undefined : { ...fullSince, generation: fullSince.generation ?? 0 },
+    fullSince: fullSince ?? undefined,
     updates: new Map(
-      updates.map(([segment, member, time, arrival, position, generation = 0]) => [
+      updates.map(([segment, member, time, arrival, position, generation]) => [
         segment,
         { member, time, arrival, position, generation },
       ]),

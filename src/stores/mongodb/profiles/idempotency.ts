@@ -6,7 +6,7 @@ import { isDuplicate } from "../errors.js";
 
 export interface RequestDocument extends Omit<IdempotentRequest, "id" | "began"> {
   readonly _id: string;
-  /** Time of the cluster at the first arrival; see `ErasedIdentityDocument`. Absent in documents of version 1.0.0. */
+  /** Time of the cluster at the first arrival; see `ErasedIdentityDocument`. Absent in a copy if it was empty. */
   readonly began?: Timestamp;
 }
 
@@ -55,13 +55,6 @@ export function mongoIdempotency(db: Db): Idempotency {
       await requests.deleteMany({ arrival: { $lte: now - REMEMBERED_MS } });
     },
   };
-}
-
-/** Copies the requests of layout 1: those for deletions belong to the ledger now, and cannot be distinguished. */
-export async function copyRepeatable(data: Db, ledger: Db): Promise<void> {
-  const into = { db: ledger.databaseName, coll: "idempotent_requests" };
-  const copied = [{ $merge: { into, whenMatched: "keepExisting" } }];
-  await data.collection("idempotent_requests").aggregate(copied).toArray();
 }
 
 export function requestDocument({ id: _id, began, ...request }: IdempotentRequest): RequestDocument {

@@ -28,6 +28,7 @@ import {
 import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "../deletions/ledger-document.js";
 import { newestNumber } from "../deletions/number-deletions.js";
 import { type ErasedIdentityDocument, erasedIdentitiesOf } from "../deletions/suppression.js";
+import { copiedQueue } from "../deletions/waiting-deletions.js";
 import { importPart } from "../import-part.js";
 import {
   type StreamCountDocument,
@@ -109,11 +110,11 @@ export function ledgerParts(
   readonly "repeatable deletions": PartTarget<IdempotentRequest>;
 } {
   const wrapping = keyWrapping(pepper);
+  const placeOf = copiedQueue();
   return {
     deletions: importPart<DeletionDocument, DeletionRecord>({
       collection: deletionsOf(db),
-      documentOf: ({ deletion, sequence }) =>
-        deletionDocument(deletion, sequence, wrapping, { behind: null, followed: 0 }),
+      documentOf: ({ deletion, sequence }) => deletionDocument(deletion, sequence, wrapping, placeOf(deletion)),
       recordOf: (document) => ({
         id: document._id,
         sequence: Number(document.number),
@@ -130,7 +131,7 @@ export function ledgerParts(
         id: _id,
         cutOff,
         request,
-        sequence: Number(accepted?.toBigInt() ?? 0),
+        sequence: Number(accepted.toBigInt()),
       }),
     }),
     "entity keys": importPart<EntityKeyDocument, EntityKeyRecord>({

@@ -7,19 +7,10 @@ import { type Database, withoutSync } from "../connection.js";
  */
 export const deletedSegmentsSchema = `
   CREATE TABLE IF NOT EXISTS segment_removed (
-    id TEXT PRIMARY KEY, deleted_at REAL NOT NULL, ending INTEGER NOT NULL, generation INTEGER NOT NULL DEFAULT 0
+    id TEXT PRIMARY KEY, deleted_at REAL NOT NULL, ending INTEGER NOT NULL, generation INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS segment_ending ON segment_removed (id) WHERE ending = 1;
   CREATE INDEX IF NOT EXISTS segment_generation ON segment_removed (generation);`;
-
-/** From layout 1, in which updates were void whose event or arrival was not after the deletion: it removes them. */
-export const deletedSegmentsMigration = `
-  DELETE FROM membership WHERE EXISTS (SELECT 1 FROM segment_removed AS removed
-    WHERE removed.id = segment AND ending = 1 AND (time <= deleted_at OR arrival <= deleted_at));
-  UPDATE segment_removed SET ending = 0;
-  ALTER TABLE segment_removed ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE membership ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE membership_full ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;`;
 
 /** Deletions of segments. */
 export function segmentDeletions(db: Database) {

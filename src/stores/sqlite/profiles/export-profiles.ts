@@ -99,7 +99,7 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
 
   return {
     deletions: exportTable<DeletionRecord>(db, {
-      from: deletionRows,
+      from: `(SELECT * FROM ${deletionRows} ORDER BY sequence)`,
       records: (rows: DeletionRow[]) =>
         rows.map((row) => ({
           id: row.request_id,

@@ -2,11 +2,11 @@ import type { Idempotency, IdempotentRequest } from "../../../entities/ports.js"
 import { ledgerPosition } from "../../ledger-position.js";
 import { type Database, inTransaction } from "../connection.js";
 
-/** `began` is the number of the newest deletion at the first arrival; 0: none, or unknown (layout 1). */
+/** `began` is the number of the newest deletion at the first arrival; 0: none. */
 export const idempotencySchema = `
   CREATE TABLE IF NOT EXISTS idempotent_request (
     id TEXT PRIMARY KEY, arrival REAL NOT NULL, digest TEXT NOT NULL, tally TEXT NOT NULL,
-    began INTEGER NOT NULL DEFAULT 0
+    began INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS idempotent_request_arrival ON idempotent_request (arrival);`;
 

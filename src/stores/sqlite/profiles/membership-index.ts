@@ -14,14 +14,14 @@ import { segmentDeletions } from "./deleted-segments.js";
 export const membershipSchema = `
   CREATE TABLE IF NOT EXISTS membership (
     entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE, segment TEXT NOT NULL, member INTEGER NOT NULL,
-    time REAL NOT NULL, arrival REAL NOT NULL, position INTEGER NOT NULL, generation INTEGER NOT NULL DEFAULT 0,
+    time REAL NOT NULL, arrival REAL NOT NULL, position INTEGER NOT NULL, generation INTEGER NOT NULL,
     PRIMARY KEY (entity, segment)
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS membership_member ON membership (segment, entity) WHERE member = 1;
   CREATE INDEX IF NOT EXISTS membership_segment ON membership (segment) WHERE member = 0;
   CREATE TABLE IF NOT EXISTS membership_full (
     entity TEXT PRIMARY KEY REFERENCES entity ON DELETE CASCADE,
-    time REAL NOT NULL, arrival REAL NOT NULL, position INTEGER NOT NULL, generation INTEGER NOT NULL DEFAULT 0
+    time REAL NOT NULL, arrival REAL NOT NULL, position INTEGER NOT NULL, generation INTEGER NOT NULL
   ) WITHOUT ROWID;`;
 
 /** Memberships in `entities.db`; `sqliteEntityStore` writes them. */

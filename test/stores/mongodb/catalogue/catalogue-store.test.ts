@@ -167,22 +167,6 @@ onServers(["mongodb"], "mongodb", () => {
       expect(await stored()).to.equal(0);
     });
 
-    it("is without the members that version 1.0.0 had voided and not removed, once a process starts", async () => {
-      const data = engine.client.db(engine.name);
-      const before = await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"] }] });
-      const version = { time: DELETED_AT + 1, arrival: DELETED_AT + 1, position: 0 };
-      const later = await keep(engine.stores.entities, freshEntity(), { said: [{ add: ["late"], version }] });
-      await data
-        .collection("entities")
-        .updateMany({}, [{ $set: { updates: { $map: { input: "$updates", in: { $slice: ["$$this", 5] } } } } }]);
-      const removed = { deletedAt: DELETED_AT, lookUntil: new Date(Date.now() + 60_000) };
-      await data.collection<{ _id: string }>("removed_segments").insertOne({ _id: "late", ...removed });
-      const { entities, memberships } = await engine.another();
-      const stated = async (id: string) => (await entities.load([id])).profiles.get(id)?.memberships.updates.size;
-      expect([await stated(before.id), await stated(later.id)]).to.deep.equal([0, 1]);
-      expect(await memberships.sizes(["late"])).to.deep.equal([1]);
-    });
-
     it("takes few operations to look for, however many were deleted lately", async () => {
       const ids = Array.from({ length: 20 }, (_, at) => `gone ${at}`);
       for (const id of ids) await engine.stores.catalogue.putSegment({ id, name: id, table: "user" });

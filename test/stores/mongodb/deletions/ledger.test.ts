@@ -1,7 +1,9 @@
 import { expect } from "chai";
+import { EARLIER_OPEN } from "../../../../src/deletions/deletion.js";
 import type { Ledger } from "../../../../src/deletions/ports.js";
 import { mongoLedger } from "../../../../src/stores/mongodb/deletions/ledger.js";
 import { keyWrapping } from "../../../../src/stores/mongodb/profiles/entity-keys.js";
+import { ledgerParts } from "../../../../src/stores/mongodb/profiles/import-profiles.js";
 import { type Transact, transactions } from "../../../../src/stores/mongodb/transaction.js";
 import { ledgerContract, noScope, someDeletion } from "../../../contracts/ledger.contract.js";
 import { suppressionContract } from "../../../contracts/suppression.contract.js";
@@ -95,44 +97,26 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     await engine.empty();
   });
 
-  it("migrates requests of layout 1, which keep their numbers, and expire them with their identities", async () => {
-    const own = await openTestEngine();
-    const { ledger } = own.stores;
-    for (const name of ["a", "b"]) await ledger.accept(someDeletion(name, { hashes: ["shared", name] }), noScope);
-    const numbered = await ledger.since(0, 9);
-    const stored = own.client.db(`${own.name}_ledger`);
-    for (const { sequence, deletion } of numbered) {
-      const { requestId, hashes } = deletion;
-      await ledger.complete(requestId, 1000 * sequence, {});
-      await stored
-        .collection<{ _id: string }>("deletions")
-        .updateOne({ _id: requestId }, { $set: { sequence }, $unset: { number: 1 } });
-      await stored
-        .collection("erased_identities")
-        .updateMany({ _id: { $in: [...hashes] } as object }, { $set: { sequence }, $unset: { request: 1 } });
-    }
-    const data = own.client.db(own.name);
-    await data.collection<{ _id: string }>("marks").updateOne({ _id: "layout" }, { $set: { text: "1" } });
-    const repeatable = { id: "old", arrival: Date.now(), digest: "d", tally: "" };
-    const { began } = await own.stores.idempotency.begin(repeatable);
-    const next = await own.another();
-    const migrated = next.ledger;
-    expect(await next.repeatedDeletions.begin({ ...repeatable, digest: "other" })).to.deep.equal({
-      ...repeatable,
-      began,
-    });
-    await migrated.accept(someDeletion("c"), noScope);
-    expect((await migrated.since(0, 9)).map(({ sequence, deletion }) => [sequence, deletion.identity])).to.deep.equal([
-      [1, "hash-a"],
-      [2, "hash-b"],
-      [3, "hash-c"],
-    ]);
-    const listed = await migrated.list({ state: "all", newestFirst: false, after: "a-1700000000", limit: 9 });
-    expect(listed.map(({ identity }) => identity)).to.deep.equal(["hash-b", "hash-c"]);
-    await migrated.expire(1001, true, async () => {});
-    const kept = await stored.collection("erased_identities").distinct("_id");
-    expect(kept).to.have.members(["shared", "b", "hash-c", "other-c"]);
-    await own.close();
+  it("Copied requests wait for earlier ones over their identities, and so do later requests", async () => {
+    const waits = { problem: EARLIER_OPEN };
+    const copied = [
+      someDeletion("a", { hashes: ["1"], completedAt: 1000 }),
+      someDeletion("b", { hashes: ["1", "2"] }),
+      someDeletion("c", { hashes: ["1"], ...waits }),
+      someDeletion("d", { hashes: ["2"] }),
+      someDeletion("e", { hashes: ["1", "2"], ...waits }),
+    ].map((deletion, index) => ({ id: deletion.requestId, sequence: index + 1, deletion }));
+    const { deletions } = ledgerParts(engine.client.db(`${engine.name}_ledger`), Buffer.alloc(32));
+    await deletions.add(copied);
+    for await (const records of deletions.all()) expect(records).to.have.deep.members(copied);
+    await one.accept(someDeletion("f", { hashes: ["2"] }), noScope);
+    const id = (name: string) => `${name}-1700000000`;
+    const due = async () => (await one.due(0, undefined, 9)).map((requestId) => requestId[0]).join("");
+    expect(await due()).to.equal("bdf");
+    expect(await one.complete(id("b"), 2000, {})).to.deep.equal([id("c")]);
+    expect(await one.complete(id("c"), 2000, {})).to.deep.equal([]);
+    expect(await one.complete(id("d"), 2000, {})).to.deep.equal([id("e")]);
+    await engine.empty();
   });
 
   describe("several processes over one ledger", () => {

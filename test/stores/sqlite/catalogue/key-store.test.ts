@@ -6,7 +6,7 @@ import { dataFolder } from "../../../support/data-folder.js";
 
 keyStoreContract("sqlite", async () => {
   const dir = dataFolder();
-  const db = openDatabase(dir, { name: "ledger.db", schema: [keySchema], migrations: [] });
+  const db = openDatabase(dir, { name: "ledger.db", schema: [keySchema] });
   return {
     store: sqliteKeyStore(db),
     async close() {
