@@ -195,7 +195,6 @@ export function composeSeries(
   const { sharedGenerations, exclusive } = stores;
   const shared = sharedInvalidation({ sharedGenerations, exclusive: exclusive.metrics }, deadlineMs);
   const generations = new Generations(stores.series.chunkSlots, { exclusive: exclusive.metrics, shared });
-  stores.onReplaced?.(() => generations.endAll());
   const write = writePoints({ store: stores.series, generations, failpoint });
   const longest = retentionMs(settings.metrics.retention);
   const retention = () => shorterOf(longest, stores.retentionMs());

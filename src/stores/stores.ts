@@ -102,11 +102,6 @@ export interface MetricEngine extends Engine {
   readonly series: SeriesStore;
   /** The store's own retention, ms; undefined: unlimited, or not known yet. */
   retentionMs(): number | undefined;
-  /**
-   * Calls `listener` within 5 s after the store was replaced by another, if the server responds: earlier reads are no
-   * longer valid. Absent if that cannot happen while a service runs.
-   */
-  onReplaced?(listener: () => void): void;
 }
 
 /** The engine of JOBS_URL. */

@@ -5,11 +5,8 @@ import { tlsError } from "../tls-errors.js";
 import type { InfluxAddress, InfluxClient } from "./connection.js";
 import { BucketError, statusOf } from "./errors.js";
 
-/**
- * Pause between two checks of the bucket, ms. A check detects a replaced bucket, whose old points are cached for at
- * most 5 s, so the pause and a slow check must fit into this time.
- */
-const CHECK_EVERY_MS = 3_000;
+/** Pause between two checks of the bucket, which detect a changed retention, ms. */
+const CHECK_EVERY_MS = 5_000;
 
 interface KnownBucketOptions {
   /** Finds the bucket on the server, or creates it. */
@@ -26,9 +23,6 @@ export class KnownBucket {
   readonly #options: KnownBucketOptions;
   #bucket: Bucket | undefined;
   #retentionMs: number | undefined;
-  /** Id of the bucket at the last check, even if the bucket has been deleted since. */
-  #id: string | undefined;
-  #replaced: () => void = () => {};
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   /** The state that was last logged. */
@@ -41,11 +35,6 @@ export class KnownBucket {
   /** Retention at the last check, ms; undefined: unlimited, or not known yet. */
   get retentionMs(): number | undefined {
     return this.#retentionMs;
-  }
-
-  /** Calls `listener` when a check finds a different bucket under the name: the points of the previous one are lost. */
-  onReplaced(listener: () => void): void {
-    this.#replaced = listener;
   }
 
   /** Resolves when a check has found a bucket; checks at once if none has. */
@@ -73,7 +62,6 @@ export class KnownBucket {
     try {
       const bucket = await withTimeLimit(this.#options.checkMs, [], this.#options.find);
       this.#logOnce("up", () => this.#options.log.info(bucket, "the bucket of the series is ready"));
-      this.#compareId(bucket);
       this.#bucket = bucket;
       this.#retentionMs = bucket.retentionMs;
       return bucket;
@@ -86,17 +74,6 @@ export class KnownBucket {
       } else this.#logOnce("away", () => this.#options.log.warn(`InfluxDB at ${host} is unreachable; retrying`));
       throw error;
     }
-  }
-
-  #compareId({ id }: Bucket): void {
-    const before = this.#id;
-    this.#id = id;
-    if (before === undefined || before === id) return;
-    this.#options.log.warn(
-      { before, id },
-      "the bucket of the series was deleted and created again: its points are lost",
-    );
-    this.#replaced();
   }
 
   /** Logs a state when it begins, and not again while it lasts. */
@@ -114,7 +91,6 @@ export class KnownBucket {
 
 /** A bucket as the server describes it. */
 export interface Bucket {
-  /** A new bucket of the same name has a new id. */
   readonly id: string;
   /** Retention, ms; undefined: unlimited. */
   readonly retentionMs: number | undefined;

@@ -50,7 +50,6 @@ export async function openInflux({ settings, log, clock }: EngineDependencies): 
   return {
     series,
     retentionMs: () => bucket.retentionMs,
-    onReplaced: (listener) => bucket.onReplaced(listener),
     probes: [probe(bucket, isFull)],
     serviceErrorOf: influxServiceError,
     async close() {

@@ -37,17 +37,13 @@ export class SeriesNames {
   }
 
   readonly list: SeriesStore["list"] = async (dimension, { after, limit, descending = false, ...among }) => {
-    const { ids, typesAt } = await this.#listOf(dimension).read();
+    const { ids, typesOf } = await this.#listOf(dimension).read();
     const page = await pageOf(ids, among, { after, limit, descending });
-    return page.map((at) => ({ id: ids[at] as string, types: typesAt(at) }));
+    return page.map((id) => ({ id, types: typesOf(id) }));
   };
 
   readonly count: SeriesStore["count"] = async (dimension, among) => {
     const { ids } = await this.#listOf(dimension).read();
-    if ((among.contains ?? "") === "") {
-      const { first, end } = rangeOf(ids, among.prefix);
-      return end - first;
-    }
     const everyId = { limit: Number.POSITIVE_INFINITY, after: undefined, descending: false };
     return (await pageOf(ids, among, everyId)).length;
   };
@@ -65,8 +61,8 @@ export class SeriesNames {
 /** Ids in the order of their UTF-8 bytes. */
 interface SortedIds {
   readonly ids: readonly string[];
-  /** Returns the stored types of which the id at this index has a point. */
-  typesAt(at: number): readonly string[];
+  /** Returns the stored types of which this id has a point. */
+  typesOf(id: string): readonly string[];
 }
 
 /** The ids of one dimension. */
@@ -74,7 +70,7 @@ class IdList {
   readonly #time: () => number;
   /** One load at a time: calls during a load wait for the next one, as a write may require it. */
   readonly #reload: (calls: readonly undefined[]) => Promise<SortedIds>;
-  #sorted: SortedIds = { ids: [], typesAt: () => [] };
+  #sorted: SortedIds = { ids: [], typesOf: () => [] };
   #freshUntil = Number.NEGATIVE_INFINITY;
   #isLoading = false;
   /** Number of new series written. */
@@ -107,9 +103,7 @@ class IdList {
   /** Invalidates the list if it lacks this series. */
   written({ id, type }: Pick<Series, "id" | "type">): void {
     if (!this.#isFresh() && !this.#isLoading) return;
-    const { ids, typesAt } = this.#sorted;
-    const at = placeOf(ids, id);
-    if (ids[at] === id && typesAt(at).includes(type)) return;
+    if (this.#sorted.typesOf(id).includes(type)) return;
     this.#added += 1;
     this.#freshUntil = Number.NEGATIVE_INFINITY;
   }
@@ -128,13 +122,11 @@ async function loadSorted(
   load: (type: string, take: (id: string) => void) => Promise<void>,
 ): Promise<SortedIds> {
   /** A bit per type. */
-  const typesOf = new Map<string, number>();
-  await Promise.all(
-    types.map((type, i) => load(type, (id) => void typesOf.set(id, (typesOf.get(id) ?? 0) | (1 << i)))),
-  );
+  const bitsOf = new Map<string, number>();
+  await Promise.all(types.map((type, i) => load(type, (id) => void bitsOf.set(id, (bitsOf.get(id) ?? 0) | (1 << i)))));
   // The server lists in this order, type by type, so that sorting merges sorted runs.
-  const ids = [...typesOf.keys()].sort(compareBytes);
-  return { ids, typesAt: (at) => types.filter((_, i) => ((typesOf.get(ids[at] as string) ?? 0) & (1 << i)) !== 0) };
+  const ids = [...bitsOf.keys()].sort(compareBytes);
+  return { ids, typesOf: (id) => types.filter((_, i) => ((bitsOf.get(id) ?? 0) & (1 << i)) !== 0) };
 }
 
 interface Page {
@@ -146,45 +138,19 @@ interface Page {
 /** Ids compared in one step; other requests run between steps. */
 const IDS_PER_STEP = 20_000;
 
-/** Returns the indexes of up to `limit` ids after `after`, in either order. */
+/** Returns up to `limit` of these ids, which are sorted, after `after` in either order. */
 async function pageOf(
   sorted: readonly string[],
   { prefix, contains = "" }: ListedIds,
   { after, limit, descending }: Page,
-): Promise<number[]> {
-  let { first, end } = rangeOf(sorted, prefix);
-  if (after !== undefined) {
-    const at = placeOf(sorted, after);
-    if (descending) end = Math.min(end, at);
-    else first = Math.max(first, sorted[at] === after ? at + 1 : at);
-  }
-  const page: number[] = [];
-  for (let i = 0; i < end - first && page.length < limit; i += 1) {
+): Promise<string[]> {
+  const direction = descending ? -1 : 1;
+  const page: string[] = [];
+  for (const [i, id] of (descending ? sorted.toReversed() : sorted).entries()) {
+    if (page.length === limit) break;
     if (i % IDS_PER_STEP === IDS_PER_STEP - 1) await setImmediate();
-    const at = descending ? end - 1 - i : first + i;
-    if (contains === "" || searchText(sorted[at] as string).includes(contains)) page.push(at);
+    if (!id.startsWith(prefix) || (contains !== "" && !searchText(id).includes(contains))) continue;
+    if (after === undefined || direction * compareBytes(id, after) > 0) page.push(id);
   }
   return page;
-}
-
-/** Upper bound of all ids, by length and in the order of UTF-8 bytes. */
-const LAST_ID = "\u{10ffff}".repeat(256);
-
-/** Returns the range [first, end) of the ids that begin with `prefix`. */
-function rangeOf(sorted: readonly string[], prefix: string): { first: number; end: number } {
-  if (prefix === "") return { first: 0, end: sorted.length };
-  const end = placeOf(sorted, `${prefix}${LAST_ID}`);
-  return { first: placeOf(sorted, prefix), end: sorted[end]?.startsWith(prefix) ? end + 1 : end };
-}
-
-/** Returns the index of the first id that is not before this one. */
-function placeOf(sorted: readonly string[], id: string): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (compareBytes(sorted[middle] as string, id) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

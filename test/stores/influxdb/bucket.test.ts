@@ -4,7 +4,6 @@ import type { Log } from "../../../src/log.js";
 import { HOUR, stream } from "../../../src/metrics/dimensions.js";
 import type { MetricEngine } from "../../../src/stores/stores.js";
 import { influxdbUrl, onServers, ownName } from "../../support/servers.js";
-import { until } from "../../support/until.js";
 import {
   ask,
   describeBucket,
@@ -109,17 +108,6 @@ onServers(["influxdb"], "the bucket of the series", () => {
     await remove();
     expect(await noteOf(engine)).to.equal(undefined);
     expect(await describeBucket(engine.bucket)).to.include({ orgID: await organizationId() });
-  });
-
-  it("that is deleted and created again is noticed by a process that neither reads nor writes", async () => {
-    const engine = await openSeries();
-    let isReplaced = false;
-    engine.onReplaced?.(() => {
-      isReplaced = true;
-    });
-    await ask("DELETE", `/api/v2/buckets/${(await describeBucket(engine.bucket))?.id}`);
-    await makeBucket(engine.bucket, 0);
-    await until("it is noticed", () => isReplaced);
   });
 
   it("is made once by two processes that start at once", async () => {
