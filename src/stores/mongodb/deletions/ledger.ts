@@ -59,8 +59,10 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
     },
 
     async waitingOver(identities, limit) {
-      const options = { sort: { sequence: 1 }, limit } as const;
-      return (await requests.find(waitingOver(identities), options).toArray()).map(deletionOf);
+      const projection = { acceptedAt: 1, entities: 1, hashes: 1, targets: 1 } as const;
+      const options = { sort: { sequence: 1 }, limit, projection } as const;
+      const found = requests.find<WaitingDocument>(waitingOver(identities), options);
+      return (await found.toArray()).map(({ _id: requestId, ...waiting }) => ({ requestId, ...waiting }));
     },
 
     async due(now, nextTarget = "", limit) {
@@ -200,6 +202,8 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
     },
   };
 }
+
+type WaitingDocument = Pick<DeletionDocument, "_id" | "acceptedAt" | "entities" | "hashes" | "targets">;
 
 interface Update {
   readonly updateOne: {

@@ -57,15 +57,14 @@ export async function releaseWaiting(
   hashes: readonly IdentityHash[],
   session: ClientSession,
 ): Promise<readonly string[]> {
-  const gone = new Set(ended);
   const deletions = deletionsOf(ledger);
-  const waiting = await deletions.find({ ...waitingOver(hashes) }, { session, projection: { behind: 1 } }).toArray();
-  const touched = waiting.filter(({ behind }) => behind.some((id) => gone.has(id)));
-  const released = touched.filter(({ behind }) => behind.every((id) => gone.has(id))).map(({ _id }) => _id);
-  if (touched.length > 0)
-    await deletions.updateMany(byIds(touched.map(({ _id }) => _id)), { $pullAll: { behind: [...ended] } }, { session });
-  if (released.length > 0) await deletions.updateMany(byIds(released), { $set: DUE }, { session });
-  return released;
+  const waiting = waitingOver(hashes);
+  const behindEnded = { ...waiting, behind: { $in: [...ended] } };
+  await deletions.updateMany(behindEnded, { $pullAll: { behind: [...ended] } }, { session });
+  const released = await deletions.find({ ...waiting, behind: [] }, { session, projection: { _id: 1 } }).toArray();
+  const ids = released.map(({ _id }) => _id);
+  if (ids.length > 0) await deletions.updateMany(byIds(ids), { $set: DUE }, { session });
+  return ids;
 }
 
 /** Makes these waiting requests due; no request waits for them any more. */

@@ -1,4 +1,4 @@
-import type { Deletion } from "../../../deletions/deletion.js";
+import type { Deletion, WaitingDeletion } from "../../../deletions/deletion.js";
 
 /** A row of `deletionRows`. */
 export interface DeletionRow {
@@ -29,17 +29,13 @@ export const deletionRows =
 
 export function deletionOf(row: DeletionRow): Deletion {
   return {
-    requestId: row.request_id,
+    ...waitingDeletionOf(row),
     table: row.table_name,
     identity: row.identity,
-    acceptedAt: row.accepted_at,
     cutOff: row.cut_off,
-    entities: JSON.parse(row.entities) as string[],
-    hashes: JSON.parse(row.hashes) as string[],
     encryptedIdentities: row.identities_key?.some((byte) => byte !== 0)
       ? { key: row.identities_key, bytes: row.identities }
       : undefined,
-    targets: JSON.parse(row.targets) as string[],
     done: JSON.parse(row.done) as string[],
     times: JSON.parse(row.times) as Deletion["times"],
     attempts: row.attempts,
@@ -47,5 +43,17 @@ export function deletionOf(row: DeletionRow): Deletion {
     notBefore: row.not_before,
     completedAt: row.completed_at ?? undefined,
     notify: row.notify === 1,
+  };
+}
+
+export type WaitingRow = Pick<DeletionRow, "request_id" | "accepted_at" | "entities" | "hashes" | "targets">;
+
+export function waitingDeletionOf(row: WaitingRow): WaitingDeletion {
+  return {
+    requestId: row.request_id,
+    acceptedAt: row.accepted_at,
+    entities: JSON.parse(row.entities) as string[],
+    hashes: JSON.parse(row.hashes) as string[],
+    targets: JSON.parse(row.targets) as string[],
   };
 }

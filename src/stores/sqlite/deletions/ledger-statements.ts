@@ -32,8 +32,10 @@ export function ledgerStatements(db: Database) {
       (SELECT value, sequence FROM deletion, json_each(hashes) WHERE request_id = ?)`),
     find: db.prepare(`SELECT * FROM ${deletionRows} WHERE request_id = ?`),
     anyOpen: db.prepare("SELECT 1 FROM open_identity WHERE hash IN (SELECT value FROM json_each(?)) LIMIT 1"),
-    waitingOver: db.prepare(`SELECT * FROM ${deletionRows} WHERE next_target IS NULL AND sequence IN
-      (SELECT sequence FROM open_identity WHERE hash IN (SELECT value FROM json_each(?))) ORDER BY sequence LIMIT ?`),
+    waitingOver: db.prepare(`SELECT request_id, accepted_at, entities, hashes, targets FROM deletion
+      WHERE next_target IS NULL AND sequence IN
+        (SELECT sequence FROM open_identity WHERE hash IN (SELECT value FROM json_each(?)))
+      ORDER BY sequence LIMIT ?`),
     free: db.prepare("UPDATE deletion SET next_target = '', problem = NULL WHERE request_id = ?"),
     // Each waiting request over an identity of the completed one; the plus sign makes SQLite begin with these.
     releaseNext: db.prepare(`UPDATE deletion SET next_target = '', problem = NULL

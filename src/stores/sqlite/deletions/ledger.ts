@@ -11,7 +11,7 @@ import { type Database, inTransaction, sharingCommits, withoutSync } from "../co
 import { emptyJournal } from "../profiles/entity-keys.js";
 import { membershipRemoval } from "../profiles/membership-index.js";
 import { deletionList } from "./deletion-list.js";
-import { type DeletionRow, deletionOf } from "./deletion-row.js";
+import { type DeletionRow, deletionOf, type WaitingRow, waitingDeletionOf } from "./deletion-row.js";
 import { noteSeen } from "./ledger-match.js";
 import { ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statements.js";
 
@@ -172,8 +172,8 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     find: async (requestId) => find(requestId),
 
     async waitingOver(identities, limit) {
-      const rows = sql.waitingOver.all(JSON.stringify(identities), limit) as unknown as DeletionRow[];
-      return rows.map(deletionOf);
+      const rows = sql.waitingOver.all(JSON.stringify(identities), limit) as unknown as WaitingRow[];
+      return rows.map(waitingDeletionOf);
     },
 
     async due(now, nextTarget, limit) {
