@@ -235,11 +235,14 @@ export interface IdempotentRequest {
 /** The store adds the position. */
 export type NewIdempotentRequest = Omit<IdempotentRequest, "began">;
 
+/** Time after its arrival for which a request is remembered, ms. */
+export const REMEMBERED_MS = 24 * 3_600_000;
+
 /** PORT. Requests with an idempotency key. Rejects as every store does: see `ServiceErrorOf`. */
 export interface Idempotency {
   /**
-   * Stores the request, unless a request with this id arrived less than 24 h before it. Returns the stored one when it
-   * survives a crash; concurrent calls all return the same.
+   * Stores the request, unless a request with this id arrived less than `REMEMBERED_MS` before it. Returns the stored
+   * one when it survives a crash; concurrent calls all return the same.
    */
   begin(request: NewIdempotentRequest): Promise<IdempotentRequest>;
   /**
@@ -247,7 +250,7 @@ export interface Idempotency {
    * survives a crash; undefined when it is no longer stored.
    */
   finish(request: NewIdempotentRequest): Promise<IdempotentRequest | undefined>;
-  /** Removes requests that arrived 24 h before `now` (Unix ms) or earlier. Safe to repeat. */
+  /** Removes requests that arrived `REMEMBERED_MS` before `now` (Unix ms) or earlier. Safe to repeat. */
   forget(now: number): Promise<void>;
 }
 

@@ -1,5 +1,11 @@
 import { type Db, Long, Timestamp } from "mongodb";
-import type { Idempotency, IdempotentRequest, LedgerPosition, NewIdempotentRequest } from "../../../entities/ports.js";
+import {
+  type Idempotency,
+  type IdempotentRequest,
+  type LedgerPosition,
+  type NewIdempotentRequest,
+  REMEMBERED_MS,
+} from "../../../entities/ports.js";
 import { ledgerPosition, positionNumber } from "../../ledger-position.js";
 import type { CollectionPlan } from "../collection.js";
 import { isDuplicate } from "../errors.js";
@@ -13,8 +19,6 @@ export interface RequestDocument extends Omit<IdempotentRequest, "id" | "began">
 export const idempotencyCollections: readonly CollectionPlan[] = [
   { name: "idempotent_requests", indexes: [{ key: { arrival: 1 } }] },
 ];
-
-const REMEMBERED_MS = 24 * 3_600_000;
 
 /** Repeatable requests, one document each. */
 export function mongoIdempotency(db: Db): Idempotency {

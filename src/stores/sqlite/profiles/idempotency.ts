@@ -1,6 +1,6 @@
-import type { Idempotency, IdempotentRequest } from "../../../entities/ports.js";
+import { type Idempotency, type IdempotentRequest, REMEMBERED_MS } from "../../../entities/ports.js";
 import { ledgerPosition } from "../../ledger-position.js";
-import { type Database, inTransaction } from "../connection.js";
+import type { Database } from "../connection.js";
 
 /** `began` is the number of the newest deletion at the first arrival; 0: none. */
 export const idempotencySchema = `
@@ -10,8 +10,6 @@ export const idempotencySchema = `
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS idempotent_request_arrival ON idempotent_request (arrival);`;
 
-const REMEMBERED_MS = 24 * 3_600_000;
-
 export type RequestRow = Omit<IdempotentRequest, "began"> & { readonly began: number };
 
 /**
@@ -20,9 +18,9 @@ export type RequestRow = Omit<IdempotentRequest, "began"> & { readonly began: nu
  */
 export function sqliteIdempotency(db: Database, ledger: Database): Idempotency {
   const find = db.prepare("SELECT id, arrival, digest, tally, began FROM idempotent_request WHERE id = ?");
-  const start = db.prepare(
-    "INSERT OR REPLACE INTO idempotent_request (id, arrival, digest, tally, began) VALUES (?, ?, ?, ?, ?)",
-  );
+  const start = db.prepare(`INSERT INTO idempotent_request (id, arrival, digest, tally, began) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET arrival = excluded.arrival, digest = excluded.digest, tally = excluded.tally,
+      began = excluded.began WHERE arrival <= excluded.arrival - ${REMEMBERED_MS}`);
   const newestDeletion = ledger.prepare(
     "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS began",
   );
@@ -37,15 +35,11 @@ export function sqliteIdempotency(db: Database, ledger: Database): Idempotency {
   };
 
   return {
-    begin: async (request) =>
-      inTransaction(db, () => {
-        const { id, arrival, digest, tally } = request;
-        const before = stored(id);
-        if (before !== undefined && before.arrival > arrival - REMEMBERED_MS) return before;
-        const { began } = newestDeletion.get() as { began: number };
-        start.run(id, arrival, digest, tally, began);
-        return requestOf({ ...request, began });
-      }),
+    async begin({ id, arrival, digest, tally }) {
+      const { began } = newestDeletion.get() as { began: number };
+      start.run(id, arrival, digest, tally, began);
+      return stored(id) as IdempotentRequest;
+    },
 
     async finish({ id, arrival, digest, tally }) {
       end.run(digest, tally, id, arrival);
