@@ -79,9 +79,9 @@ export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): 
         },
       }));
       await counts.bulkWrite(additions, { session });
-      const newest = newestArrivals(
-        found.flatMap(({ stream, arrival }) => (arrival === undefined ? [] : { _id: stream, lastArrival: arrival })),
-      );
+      const newest = new Map<string, number>();
+      for (const { stream, arrival } of found)
+        if (arrival !== undefined) newest.set(stream, Math.max(arrival, newest.get(stream) ?? arrival));
       if (newest.size === 0) return;
       const arrivals = Array.from(newest, ([_id, lastArrival]) => ({
         updateOne: { filter: { _id }, update: { $max: { lastArrival } }, upsert: true },
@@ -114,17 +114,21 @@ export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): 
 
     /** Additions are moved together with their stream's arrival, so they are read first. */
     async streams(after = "", limit) {
-      const ofAdditions = [
-        { $match: { stream: { $gt: after }, arrival: { $exists: true } } },
-        { $group: { _id: "$stream", lastArrival: { $max: "$arrival" } } },
-        { $sort: { _id: 1 } },
-        { $limit: limit },
-      ];
-      const fresh = await added.aggregate<StreamDocument>(ofAdditions, { maxTimeMS }).toArray();
-      const byName = { sort: { _id: 1 }, limit, maxTimeMS } as const;
-      const known = await streams.find({ _id: { $gt: after } }, byName).toArray();
-      const newest = [...newestArrivals([...known, ...fresh])].sort(([a], [b]) => (a < b ? -1 : 1));
-      return newest.slice(0, limit).map(([stream, lastArrival]) => ({ stream, lastArrival }));
+      const firstByName = [{ $sort: { _id: 1 } }, { $limit: limit }];
+      const known = [{ $match: { _id: { $gt: after } } }, ...firstByName];
+      const newest = await added
+        .aggregate<StreamDocument>(
+          [
+            { $match: { stream: { $gt: after }, arrival: { $exists: true } } },
+            { $group: { _id: "$stream", lastArrival: { $max: "$arrival" } } },
+            { $unionWith: { coll: streams.collectionName, pipeline: known } },
+            { $group: { _id: "$_id", lastArrival: { $max: "$lastArrival" } } },
+            ...firstByName,
+          ],
+          { maxTimeMS },
+        )
+        .toArray();
+      return newest.map(({ _id, lastArrival }) => ({ stream: _id, lastArrival }));
     },
 
     /** Sums the count and the additions, from one snapshot. */
@@ -141,12 +145,4 @@ export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): 
       });
     },
   };
-}
-
-function newestArrivals(streams: readonly StreamDocument[]): Map<string, number> {
-  const newest = new Map<string, number>();
-  for (const { _id, lastArrival } of streams) {
-    newest.set(_id, Math.max(lastArrival, newest.get(_id) ?? lastArrival));
-  }
-  return newest;
 }
