@@ -5,7 +5,7 @@ import { tlsError } from "../tls-errors.js";
 import type { InfluxAddress, InfluxClient } from "./connection.js";
 import { BucketError, statusOf } from "./errors.js";
 
-/** Pause between two checks of the bucket, which detect a changed retention, ms. */
+/** Time between two checks of the bucket, which detect a changed retention, ms. */
 const CHECK_EVERY_MS = 5_000;
 
 interface KnownBucketOptions {
@@ -18,12 +18,12 @@ interface KnownBucketOptions {
   readonly checkMs: number;
 }
 
-/** The state of the bucket at the last check. Checks repeat from the first `check` until `close`. */
+/** The state of the bucket at the last check. Checks repeat until `close`. */
 export class KnownBucket {
   readonly #options: KnownBucketOptions;
   #bucket: Bucket | undefined;
   #retentionMs: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer = setInterval(() => this.check().catch(() => {}), CHECK_EVERY_MS).unref();
   #closed = false;
   /** The state that was last logged. */
   #logged: string | undefined;
@@ -47,14 +47,12 @@ export class KnownBucket {
     await withTimeLimit(this.#options.checkMs, [signal], () => this.check());
   }
 
-  /**
-   * Checks now and at intervals. Calls during a check share it. Rejects with a `BucketError`, or the client's error.
-   */
-  readonly check = singleFlight(() => this.#checkNow().finally(() => this.#schedule()));
+  /** Checks now. Calls during a check share it. Rejects with a `BucketError`, or the client's error. */
+  readonly check = singleFlight(() => this.#checkNow());
 
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
   }
 
   async #checkNow(): Promise<Bucket> {
@@ -80,12 +78,6 @@ export class KnownBucket {
   #logOnce(state: string, log: () => void): void {
     if (this.#logged !== state && !this.#closed) log();
     this.#logged = state;
-  }
-
-  #schedule(): void {
-    clearTimeout(this.#timer);
-    if (this.#closed) return;
-    this.#timer = setTimeout(() => this.check().catch(() => {}), CHECK_EVERY_MS).unref();
   }
 }
 
