@@ -1,3 +1,5 @@
+import { StartError } from "../errors.js";
+
 /**
  * Facts that a start compares: the ledger and the entity data. Numbers are sequence numbers of requests; 0 means none.
  */
@@ -25,19 +27,36 @@ export interface LedgerFacts {
   };
 }
 
+/** Names of both stores for the operator. */
+interface StoreNames {
+  readonly ledger: string;
+  readonly data: string;
+}
+
 /**
- * Returns why the data must not be used with the ledger; undefined when it may be used. Another or an older ledger
- * lacks keys of profiles and misses later deletions. Data older than its ledger comes from a backup and is allowed,
- * unless the ledger has expired a request that the data has not seen.
+ * Returns the error of a start if the data must not be used with the ledger. Another or an older ledger lacks keys of
+ * profiles and misses later deletions. Data older than its ledger comes from a backup and is allowed, unless the ledger
+ * has expired a request that the data has not seen.
  */
-export function ledgerMismatch({
-  ledger,
-  data,
-}: LedgerFacts): "another ledger" | "older ledger" | "data older than forgotten requests" | undefined {
-  if (data.mark !== undefined && data.mark !== ledger.mark) return "another ledger";
+export function ledgerMismatch({ ledger, data }: LedgerFacts, names: StoreNames): StartError | undefined {
+  if (data.mark !== undefined && data.mark !== ledger.mark) {
+    return new StartError(
+      `${names.ledger} is missing or belongs to other data: put back the newest one that ${names.data} was used with`,
+    );
+  }
   // New data contains nothing to erase.
   const isKnown = data.mark === undefined || ledger.forgotten <= Math.max(data.erased, data.forgotten);
-  if (!isKnown) return "data older than forgotten requests";
+  if (!isKnown) {
+    return new StartError(
+      `${names.data} is older than deletions that ${names.ledger} has forgotten (deletions.retention): put back a newer one`,
+    );
+  }
   const isOlder = Math.max(data.erased, data.accepted) > ledger.accepted || !ledger.hasNewest;
-  return isOlder ? "older ledger" : undefined;
+  return isOlder ? new StartError(`${names.ledger} is older than ${names.data}: put back the newest one`) : undefined;
 }
+
+/**
+ * Newest profiles and messages whose keys the ledger must have. Exceeds the profiles created at one time: if an older
+ * ledger lacks keys, it lacks those of the newest, whatever the clocks of processes show.
+ */
+export const NEWEST = 1000;

@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 import type { Settings } from "../../config/settings.js";
-import { ledgerMismatch } from "../../deletions/match-ledger.js";
+import { ledgerMismatch, NEWEST } from "../../deletions/match-ledger.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
@@ -86,35 +86,18 @@ export async function matchLedger(ledger: Db, data: Db): Promise<void> {
   const forgotten = await numberIn(ledger, FORGOTTEN);
   const seen = await seenBy(data);
   const hasNewest = (await hasNoted(ledger, data)) && (await hasKeys(ledger, await newestEntities(data)));
-  const mismatch = ledgerMismatch({
+  const facts = {
     data: { mark: known, ...seen },
     ledger: { mark, forgotten, accepted: await newestNumber(ledger), hasNewest },
-  });
-  if (mismatch === "another ledger") {
-    throw new StartError(
-      `${kept} is missing or belongs to other data: put back the newest one that ${of} was used with`,
-    );
-  }
-  if (mismatch === "older ledger") {
-    throw new StartError(`${kept} is older than ${of}: put back the newest one`);
-  }
-  if (mismatch === "data older than forgotten requests") {
-    throw new StartError(
-      `${of} is older than deletions that ${kept} has forgotten (deletions.retention): put back a newer one`,
-    );
-  }
+  };
+  const error = ledgerMismatch(facts, { ledger: kept, data: of });
+  if (error !== undefined) throw error;
   if (known === undefined) await mongoDeletionWatermark(data).noteForgotten(forgotten);
   // Writes at every start, so that a user without the right to write is refused at the start.
   if (mark !== undefined && (await textOnce(data, NAME, mark)) !== mark) {
     throw new StartError(`${of} is being initialized with another ledger than ${kept}: start again`);
   }
 }
-
-/**
- * Exceeds the profiles created at one time: if an older ledger lacks keys, it lacks those of the newest, whatever the
- * clocks of processes show.
- */
-const NEWEST = 1000;
 
 /**
  * Returns the ids of the newest profiles, and of the profiles of the newest messages, which may have been merged since.

@@ -1,6 +1,5 @@
-import { ledgerMismatch } from "../../../deletions/match-ledger.js";
+import { ledgerMismatch, NEWEST } from "../../../deletions/match-ledger.js";
 import type { DeletionWatermark } from "../../../deletions/ports.js";
-import { StartError } from "../../../errors.js";
 import { randomId } from "../../../ids.js";
 import { type Database, refuseDamaged } from "../connection.js";
 import { checkAccepted } from "./accepted-file.js";
@@ -17,24 +16,15 @@ export function matchLedger(ledger: Database, entities: Database, dir: string): 
   const mark = markOf(ledger) ?? makeMark(ledger);
   const known = markOf(entities);
   const forgotten = forgottenBy(ledger);
-  const mismatch = ledgerMismatch({
+  const facts = {
     ledger: { mark, accepted: acceptedBy(ledger), forgotten, hasNewest: hasKeys(ledger, newestEntities(entities)) },
     data: { mark: known, ...seenBy(entities) },
-  });
-  // A damaged file may lack rows that it had.
-  if (mismatch !== undefined) for (const db of [ledger, entities]) refuseDamaged(db);
-  if (mismatch === "another ledger") {
-    throw new StartError(
-      `ledger.db in ${dir} is missing or belongs to other data: put back the newest one that entities.db was used with`,
-    );
-  }
-  if (mismatch === "older ledger") {
-    throw new StartError(`ledger.db in ${dir} is older than entities.db: put back the newest one`);
-  }
-  if (mismatch === "data older than forgotten requests") {
-    throw new StartError(
-      `entities.db in ${dir} is older than deletions that ledger.db has forgotten (deletions.retention): put back a newer one`,
-    );
+  };
+  const error = ledgerMismatch(facts, { ledger: `ledger.db in ${dir}`, data: "entities.db" });
+  if (error !== undefined) {
+    // A damaged file may lack rows that it had.
+    for (const db of [ledger, entities]) refuseDamaged(db);
+    throw error;
   }
   checkAccepted(dir, mark, acceptedBy(ledger));
   if (known !== undefined) return mark;
@@ -68,9 +58,6 @@ function forgottenBy(ledger: Database): number {
   const row = ledger.prepare("SELECT sequence FROM forgotten_deletion").get() as { sequence: number } | undefined;
   return row?.sequence ?? 0;
 }
-
-/** Exceeds the profiles created at one time: if an older ledger lacks keys, it lacks those of the newest. */
-const NEWEST = 1000;
 
 /**
  * Returns the ids of the newest profiles, and of the profiles of the newest messages, which may have been merged since.
