@@ -28,7 +28,7 @@ export const ledgerSchema = `
     sequence INTEGER PRIMARY KEY AUTOINCREMENT, request_id TEXT NOT NULL UNIQUE, table_name TEXT NOT NULL, identity TEXT NOT NULL,
     accepted_at REAL NOT NULL, cut_off REAL NOT NULL, entities TEXT NOT NULL, hashes TEXT NOT NULL, identities BLOB NOT NULL,
     targets TEXT NOT NULL, done TEXT NOT NULL, times TEXT NOT NULL, attempts INTEGER NOT NULL, problem TEXT,
-    next_target TEXT DEFAULT '', not_before REAL NOT NULL, runner TEXT, completed_at REAL, notify INTEGER NOT NULL
+    next_target TEXT, not_before REAL NOT NULL, runner TEXT, completed_at REAL, notify INTEGER NOT NULL
   );
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence, attempts) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_due ON deletion (next_target, not_before, sequence) WHERE next_target IS NOT NULL;
