@@ -69,7 +69,7 @@ export function refuseDamaged(db: Database): void {
 }
 
 /** The error for a damaged file; that of the ledger warns of older copies, which would bring deleted people back. */
-export function damagedFile(path: string, cause?: unknown): StartError {
+function damagedFile(path: string, cause?: unknown): StartError {
   const advice = path.endsWith("ledger.db")
     ? "read docs/backup.md before you put a copy in its place: an older one lacks deletions"
     : "put the newest backup in its place";

@@ -106,7 +106,7 @@ function nextTargetOf({ completedAt, notify }: Deletion, waits: boolean): string
 }
 
 /** Returns the place of a numbered request, before every other; without a number one that the server replaces. */
-export function sequenceOf(number = 0): Timestamp {
+function sequenceOf(number = 0): Timestamp {
   return new Timestamp({ t: 0, i: number });
 }
 

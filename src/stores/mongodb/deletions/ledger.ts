@@ -138,7 +138,8 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
     },
 
     async list({ state, target, newestFirst, after, limit }) {
-      const last = after === undefined ? undefined : await requests.findOne({ _id: after });
+      const last =
+        after === undefined ? undefined : await requests.findOne({ _id: after }, { projection: { sequence: 1 } });
       if (last === null) return [];
       const filter = {
         ...listed(state, target),
