@@ -45,7 +45,7 @@ describe("the files in deploy", () => {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  it("allow a start in Kubernetes to take an hour, as a migration of the layout may", () => {
+  it("allow a start in Kubernetes to take an hour, as one that repeats deletions may", () => {
     for (const name of ["embedded", "servers"]) {
       const probes = read(`kubernetes/${name}.yaml`).match(/startupProbe:\n(?: {12}.*\n)+/g) ?? [];
       const containers = read(`kubernetes/${name}.yaml`).match(/containers:/g);
