@@ -6,6 +6,7 @@ import { failpointFrom } from "./failpoint.js";
 import { scopes } from "./keys/api-key.js";
 import { mintKey } from "./keys/verify-key.js";
 import { openLog } from "./log.js";
+import { serviceClock } from "./service-clock.js";
 
 // Files created by this process are accessible only to their owner.
 process.umask(0o077);
@@ -30,7 +31,7 @@ async function serve(settings: Settings): Promise<void> {
   let isServing = false;
   // Before the port is open there are no requests to finish, and the next start repeats unfinished work.
   void asked.then(() => isServing || process.exit(0));
-  const service = await compose(settings, systemClock, log, failpointFrom(process.env));
+  const service = await compose(settings, serviceClock(systemClock), log, failpointFrom(process.env));
   const terminal = process.stdout.isTTY === true;
   const inFile = terminal ? undefined : await firstKey(service, settings, (key) => keepInFile(settings.data_dir, key));
   const address = await service.listen();

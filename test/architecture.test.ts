@@ -29,9 +29,9 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     words: "failpoint and the memory budget import errors alone",
   },
   {
-    who: /^shared-clock$/,
+    who: /^service-clock$/,
     may: (to) => leaves.test(to),
-    words: "the shared clock imports leaves",
+    words: "the clock of the service imports leaves",
   },
   { who: leaves, may: () => false, words: "a leaf imports nothing of ours" },
   {
@@ -42,7 +42,7 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   { who: /^compose(\/|$)/, may: (to) => !/^(main|commands\/)/.test(to), words: "compose knows every part" },
   {
     who: /^main$/,
-    may: (to) => /^compose$|^(config|keys)\//.test(to) || leaves.test(to),
+    may: (to) => /^(compose|service-clock)$|^(config|keys)\//.test(to) || leaves.test(to),
     words: "main reads the settings, composes, listens",
   },
   {
@@ -190,7 +190,8 @@ describe("the source code", () => {
       const { readSettings } = await import("./src/config/settings.ts");
       const { compose } = await import("./src/compose.ts");
       const { openLog } = await import("./src/log.ts");
-      const service = await compose({ ...readSettings({ DATA_DIR: ${JSON.stringify(dir)}, PORT: "0" }) }, () => 1_700_000_000_000, openLog("silent"));
+      const { serviceClock } = await import("./src/service-clock.ts");
+      const service = await compose({ ...readSettings({ DATA_DIR: ${JSON.stringify(dir)}, PORT: "0" }) }, serviceClock(() => 1_700_000_000_000), openLog("silent"));
       await service.listen();
       await service.stop();
       process.exit(0);`;

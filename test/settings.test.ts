@@ -7,6 +7,7 @@ import { compose } from "../src/compose.js";
 import { settingList } from "../src/config/schema.js";
 import { readSettings } from "../src/config/settings.js";
 import { openLog } from "../src/log.js";
+import { serviceClock } from "../src/service-clock.js";
 import { dataFolder } from "./support/data-folder.js";
 import { freePort } from "./support/free-port.js";
 import { adminKey, type FetchOptions, type StartOptions, startService, type TestService } from "./support/service.js";
@@ -198,7 +199,11 @@ const effects: Readonly<Record<string, Effect>> = {
     const cutOffs: number[] = [];
     for (const environment of [{}, { [name]: "1h" }]) {
       const settings = { DATA_DIR: dir, PORT: "0", ADMIN_KEY: adminKey, ...environment };
-      const service = await compose(readSettings(settings), () => NOW, openLog("silent"));
+      const service = await compose(
+        readSettings(settings),
+        serviceClock(() => NOW),
+        openLog("silent"),
+      );
       service.stores.history.expire = async (before) => {
         cutOffs.push(before);
         return false;

@@ -8,7 +8,7 @@ import type { VerifyKey } from "../keys/verify-key.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
 import { createApp } from "./core/app.js";
-import type { BodyDependencies } from "./core/body.js";
+import type { Budgets } from "./core/body.js";
 import type { Route } from "./core/route.js";
 import { answerClientErrors } from "./edge/client-errors.js";
 import {
@@ -26,7 +26,7 @@ export interface ServerDependencies {
   /** All routes. */
   readonly routes: readonly Route[];
   readonly settings: Pick<Settings, "http" | "limits">;
-  readonly bodies: BodyDependencies;
+  readonly budgets: Budgets;
   readonly verify: VerifyKey;
   readonly keys: Pick<KeyStore, "hasOrigin">;
   readonly clock: Clock;
@@ -60,7 +60,7 @@ const BACKLOG = 4096;
 export function openServer({
   routes,
   settings,
-  bodies,
+  budgets,
   verify,
   keys,
   clock,
@@ -69,7 +69,7 @@ export function openServer({
   serviceErrorOf,
 }: ServerDependencies): ApiServer {
   const { http, limits } = settings;
-  const requestLimits = new RequestLimits(limits, bodies.parsing);
+  const requestLimits = new RequestLimits(limits, budgets.turns);
   const authentication = authenticator({
     verify,
     keys,
@@ -80,7 +80,7 @@ export function openServer({
   });
   const codedPaths = routes.filter(({ errorCode }) => errorCode !== undefined).map(({ path }) => path);
   let stopping = false;
-  const running = { requestLimits, ...authentication, bodies };
+  const running = { requestLimits, ...authentication, budgets };
   const app = createApp({ routes, log, meters, settings, ...running, serviceErrorOf, stopping: () => stopping });
   // The application adds CORS headers, `Connection: close` and protocol codes.
   const mayShed = ({ method, url = "", headers }: IncomingMessage) =>
@@ -98,7 +98,7 @@ export function openServer({
   // Keep all headers: a request with too many is refused.
   server.maxHeadersCount = 0;
   const connections = followConnections(server);
-  server.on("connection", () => bodies.parsing.connectionAccepted());
+  server.on("connection", () => budgets.turns.connectionAccepted());
   server.on("request", answer);
   deferContinue(server, answer);
   closeAfterRequest(server, connections);

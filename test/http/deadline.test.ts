@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { readBody } from "../../src/http/core/body.js";
 import { success } from "../../src/http/core/responses.js";
 import { type Route, route } from "../../src/http/core/route.js";
-import { bodyParts, serveRoutes } from "../support/routes-alone.js";
+import { newBudgets, serveRoutes } from "../support/routes-alone.js";
 
 const DEADLINE_MS = 300;
 
@@ -27,7 +27,9 @@ const routes: readonly Route[] = [
     scopes: "keyless",
     docs,
     responses,
-    handler: async ({ ctx }) => ({ data: (await readBody(ctx, 1_000, bodyParts())).bytes.toString() }),
+    handler: async ({ ctx }) => ({
+      data: (await readBody(ctx, 1_000, { inflation: 1 }, newBudgets())).bytes.toString(),
+    }),
   }),
   route({
     method: "POST",

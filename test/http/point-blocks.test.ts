@@ -5,7 +5,7 @@ import { ServiceError } from "../../src/errors.js";
 import type { ApiContext } from "../../src/http/core/route.js";
 import { readJsonPoints } from "../../src/http/points/json-points.js";
 import { pointReaders } from "../../src/http/points/point-reader.js";
-import { bodyParts } from "../support/routes-alone.js";
+import { newBudgets } from "../support/routes-alone.js";
 import { settingsFor } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -29,7 +29,7 @@ const seriesNamed = (id: string) => ({ dimension: "stream", dimension_id: id, di
 /** Columns of a block; `rows` contain a value or null for each of the times. */
 async function columnsOf(ts: readonly number[], rows: readonly (readonly (number | null)[])[]) {
   const series = rows.map((_, i) => seriesNamed(`s${i}`));
-  const { columns } = await readJsonPoints(requestOf({ series, ts, values: rows }), newReader(), limits, bodyParts());
+  const { columns } = await readJsonPoints(requestOf({ series, ts, values: rows }), newReader(), limits, newBudgets());
   return columns;
 }
 
@@ -87,7 +87,7 @@ describe("a block with only invalid points", () => {
   ] as const) {
     it(`is read no further than its issues are named (${what})`, async () => {
       const reader = newReader();
-      const error = await readJsonPoints(requestOf(block), reader, limits, bodyParts()).catch((reason) => reason);
+      const error = await readJsonPoints(requestOf(block), reader, limits, newBudgets()).catch((reason) => reason);
       expect(error).to.be.instanceOf(ServiceError);
       expect(error.issues).to.have.length(100);
       expect(reader.issues.count).to.be.at.most(101);

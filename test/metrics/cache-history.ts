@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { composeSeries } from "../../src/compose.js";
+import { composeSeries } from "../../src/compose/series.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openMeters } from "../../src/meters.js";
 import { HOUR } from "../../src/metrics/dimensions.js";
@@ -10,7 +10,7 @@ import { seriesKey } from "../../src/metrics/series.js";
 import { EVERY_STREAM } from "../../src/reserved-names.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { newEntityId } from "../support/commits.js";
-import { bodyParts, serveRoutes } from "../support/routes-alone.js";
+import { newBudgets, serveRoutes } from "../support/routes-alone.js";
 import { settingsFor } from "../support/service.js";
 import { temporaryStores } from "../support/stores.js";
 import { type Caches, largeCaches, noCaches } from "./metric-reader.js";
@@ -238,7 +238,15 @@ export async function openSeriesService(
 ): Promise<ComposedSeries> {
   const settings = settingsFor("unused", { cache, metrics: { retention } });
   const meters = openMeters();
-  const series = composeSeries({ settings, stores, clock, meters, failpoint: noFailpoint }, bodyParts());
+  const series = composeSeries({
+    settings,
+    stores,
+    clock,
+    budgets: newBudgets(),
+    version: "0",
+    meters,
+    failpoint: noFailpoint,
+  });
   const { server, port } = await serveRoutes(series.routes, { meters });
   const url = `http://127.0.0.1:${port}`;
   const headers = { "content-type": "application/json" };

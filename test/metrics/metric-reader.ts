@@ -62,10 +62,10 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
     },
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
-  const budget = new YieldBudget();
-  const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, budget, deadlineMs });
+  const turns = new YieldBudget();
+  const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, turns, deadlineMs });
   const memory = new CacheMemory(cache.responses_bytes);
-  const read = readPlans({ store, slots, generations, memory, budget });
+  const read = readPlans({ store, slots, generations, memory, turns });
   const record = writePoints({ store, generations });
   return {
     stores,

@@ -7,6 +7,7 @@ import { compose } from "../../src/compose.js";
 import { readSettings } from "../../src/config/settings.js";
 import { startErrorText } from "../../src/config/start-output.js";
 import { openLog } from "../../src/log.js";
+import { serviceClock } from "../../src/service-clock.js";
 import { type ChildService, startChild } from "../support/child-service.js";
 import { freePort } from "../support/free-port.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
@@ -172,7 +173,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
         const folder = temporaryFolder();
         folders.push(folder);
         const settings = readSettings({ DATA_DIR: folder.dir, PEPPER: testPepper, PORT: "0", ...environment });
-        const line = await compose(settings, systemClock, openLog("silent")).then(
+        const line = await compose(settings, serviceClock(systemClock), openLog("silent")).then(
           (service) => service.stop().then(() => "it started"),
           (error: unknown) => startErrorText(error, settings),
         );

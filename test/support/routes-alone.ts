@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { YieldBudget } from "../../src/async/yielding.js";
 import { createApp } from "../../src/http/core/app.js";
-import type { BodyDependencies } from "../../src/http/core/body.js";
+import type { Budgets } from "../../src/http/core/body.js";
 import type { Route } from "../../src/http/core/route.js";
 import { followConnections } from "../../src/http/edge/connections.js";
 import { RequestLimits } from "../../src/http/edge/limits.js";
@@ -12,10 +12,9 @@ import { MemoryBudget } from "../../src/memory-budget.js";
 import { type Meters, openMeters } from "../../src/meters.js";
 import { type Overrides, settingsFor } from "./service.js";
 
-/** Dependencies of reading bodies, with the limits as shipped. */
-export function bodyParts(): BodyDependencies {
-  const { read_bytes, inflation } = settingsFor("unused").limits;
-  return { memory: new MemoryBudget(read_bytes), parsing: new YieldBudget(), inflation };
+/** The budgets of a process, of the size as shipped. */
+export function newBudgets(): Budgets {
+  return { memory: new MemoryBudget(settingsFor("unused").limits.read_bytes), turns: new YieldBudget() };
 }
 
 /** Serves routes without stores, to callers without a key. The test closes the server. */
@@ -25,18 +24,18 @@ export async function serveRoutes(
 ): Promise<{ readonly server: Server; readonly port: number }> {
   const { meters = openMeters(), log = openLog("silent") } = options;
   const settings = settingsFor("unused", options.overrides);
-  const bodies = bodyParts();
+  const budgets = newBudgets();
   const app = createApp({
     routes,
     meters,
     settings,
     log,
-    requestLimits: new RequestLimits(settings.limits, bodies.parsing),
+    requestLimits: new RequestLimits(settings.limits, budgets.turns),
     authenticate: async (ctx) => {
       ctx.state.bounds = {};
     },
     allowsOrigin: async () => false,
-    bodies,
+    budgets,
     stopping: () => false,
     serviceErrorOf: () => undefined,
   });

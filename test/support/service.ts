@@ -3,10 +3,10 @@ import { type Clock, systemClock } from "../../src/clock.js";
 import { compose, type Service } from "../../src/compose.js";
 import { defaultSettings } from "../../src/config/schema.js";
 import type { Settings } from "../../src/config/settings.js";
-import { noFailpoint } from "../../src/failpoint.js";
 import type { KeyBounds, Scope } from "../../src/keys/api-key.js";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { type Log, openLog } from "../../src/log.js";
+import { serviceClock } from "../../src/service-clock.js";
 import { dataFolder } from "./data-folder.js";
 import { dropFromServers } from "./drop-from-servers.js";
 import { nameOf, onServersOnly, PATIENT, storesOnServers } from "./servers.js";
@@ -62,8 +62,9 @@ export async function startService(overrides: Overrides = {}, options: StartOpti
   const { onServers = storesOnServers } = options;
   const stored = { ...(onServers ? onServersOnly(nameOf(dir)) : {}), ...(storesOnServers ? PATIENT : {}) };
   const settings = settingsFor(dir, merge(stored, overrides));
-  const { clock = options.machine ?? systemClock, machine = systemClock, log = openLog("silent") } = options;
-  const service = await compose(settings, clock, log, noFailpoint, machine);
+  const { machine = systemClock, log = openLog("silent") } = options;
+  const own = serviceClock(machine);
+  const service = await compose(settings, { ...own, now: options.clock ?? own.now }, log);
   const url = await service.listen();
   return {
     url,

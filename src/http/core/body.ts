@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import type { YieldBudget } from "../../async/yielding.js";
+import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type Line, LineSplitter } from "../../formats/line-splitter.js";
 import { type MemoryBudget, type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
@@ -50,18 +51,19 @@ export function refuseUnlessJson(ctx: ApiContext): void {
   throw new ServiceError("unsupported-media", "The body must be application/json in UTF-8");
 }
 
-/** Resources shared by the bodies of all requests. */
-export interface BodyDependencies {
-  /** Memory budget of bodies and their parsed values, shared with other work. */
+/** Resources of the process that requests share. */
+export interface Budgets {
+  /** Memory of bodies, reads and unsent responses. */
   readonly memory: MemoryBudget;
-  /** Allows one large text to be parsed per round of the event loop. */
-  readonly parsing: YieldBudget;
-  /** Maximum bytes that one byte of a gzip body may inflate to. */
-  readonly inflation: number;
+  /** Rounds of the event loop: long work runs one part per round. */
+  readonly turns: YieldBudget;
 }
 
+/** Maximum bytes that one byte of a gzip body may inflate to. */
+export type Inflation = Pick<Limits, "inflation">;
+
 /** Returns the request's memory reservation, which ends when the response is sent or the caller disconnects. */
-export function reservationOf({ res, state }: ApiContext, { memory }: Pick<BodyDependencies, "memory">): Reservation {
+export function reservationOf({ res, state }: ApiContext, memory: MemoryBudget): Reservation {
   state.memory ??= memory.open(
     (then) => onResponseClosed(res, then),
     () => state.deadline.restart(),
@@ -77,8 +79,13 @@ export interface WholeBody {
 }
 
 /** Reads a complete UTF-8 body as `readBytes` does, without its byte order mark. */
-export async function readBody(ctx: ApiContext, limit: number, dependencies: BodyDependencies): Promise<WholeBody> {
-  const { bytes, memory } = await readBytes(ctx, limit, dependencies);
+export async function readBody(
+  ctx: ApiContext,
+  limit: number,
+  limits: Inflation,
+  budgets: Budgets,
+): Promise<WholeBody> {
+  const { bytes, memory } = await readBytes(ctx, limit, limits, budgets);
   return { bytes: utf8Of(bytes), memory };
 }
 
@@ -86,14 +93,19 @@ export async function readBody(ctx: ApiContext, limit: number, dependencies: Bod
  * Reads a complete body, plain or gzip, of at most `limit` bytes after inflation. Throws `unavailable` when memory is
  * short. A large body resolves when it may be parsed: one per round of the event loop.
  */
-export async function readBytes(ctx: ApiContext, limit: number, dependencies: BodyDependencies): Promise<WholeBody> {
-  const memory = reservationOf(ctx, dependencies);
+export async function readBytes(
+  ctx: ApiContext,
+  limit: number,
+  { inflation }: Inflation,
+  budgets: Budgets,
+): Promise<WholeBody> {
+  const memory = reservationOf(ctx, budgets.memory);
   const arrived = arrivedBytes(ctx, limit);
   if (arrived !== undefined) return { bytes: arrived, memory };
   const chunks: Buffer[] = [];
   let bytes = 0;
   let reserved = 0;
-  for await (const chunk of bodyChunks(ctx, dependencies.inflation)) {
+  for await (const chunk of bodyChunks(ctx, inflation)) {
     bytes += chunk.length;
     if (bytes > limit) throw tooLarge(limit);
     if (bytes > UNCOUNTED_BYTES) {
@@ -103,7 +115,7 @@ export async function readBytes(ctx: ApiContext, limit: number, dependencies: Bo
     }
     chunks.push(chunk);
   }
-  if (reserved > 0) await dependencies.parsing.next();
+  if (reserved > 0) await budgets.turns.next();
   const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
   memory.release(reserved / 2);
   return { bytes: whole, memory };
@@ -131,17 +143,17 @@ export function utf8Of(bytes: Buffer): Buffer {
 
 /**
  * Yields the lines of a body (plain or gzip) in batches as they arrive, without blank lines, in constant memory.
- * Batches are parsed one per round of the event loop. A line that exceeds `lineBytes` or is not UTF-8 has an `issue`.
+ * Batches are parsed one per round of the event loop. A line that exceeds `line_bytes` or is not UTF-8 has an `issue`.
  * Throws `too-large` when the body inflates too much.
  */
 export async function* readLines(
   ctx: ApiContext,
-  lineBytes: number,
-  { parsing, inflation }: BodyDependencies,
+  { line_bytes, inflation }: Inflation & Pick<Limits, "line_bytes">,
+  { turns }: Budgets,
 ): AsyncGenerator<Line[]> {
-  const splitter = new LineSplitter(lineBytes);
+  const splitter = new LineSplitter(line_bytes);
   for await (const chunk of bodyChunks(ctx, inflation)) {
-    await parsing.next();
+    await turns.next();
     const lines = splitter.push(chunk);
     if (lines.length > 0) yield lines;
   }

@@ -6,7 +6,7 @@ import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
 import { type JsonSize, jsonSize, parsedBytes } from "../../formats/json-size.js";
 import { UNCOUNTED_BYTES } from "../../memory-budget.js";
 import {
-  type BodyDependencies,
+  type Budgets,
   bodyError,
   countReceived,
   discard,
@@ -29,8 +29,8 @@ import { bodyCheck } from "./validation.js";
  */
 export function jsonReader(
   { schema, optional = false }: Body,
-  { body_bytes, nesting }: Pick<Limits, "body_bytes" | "nesting">,
-  dependencies: BodyDependencies,
+  { body_bytes, inflation, nesting }: Pick<Limits, "body_bytes" | "inflation" | "nesting">,
+  budgets: Budgets,
 ): (ctx: ApiContext) => Promise<unknown> {
   const check = bodyCheck(schema);
   const types = { enableTypes: ["text"], extendTypes: { text: [JSON_TYPE] } };
@@ -41,8 +41,8 @@ export function jsonReader(
   async function readAll(ctx: ApiContext): Promise<WholeBody> {
     const { req, request } = ctx;
     writeHeadersPlainly(ctx);
-    const memory = reservationOf(ctx, dependencies);
-    const most = mostBytes(req, body_bytes, dependencies.inflation);
+    const memory = reservationOf(ctx, budgets.memory);
+    const most = mostBytes(req, body_bytes, inflation);
     if (most > UNCOUNTED_BYTES) memory.reserve(most);
     const received = countReceived(req);
     // When its sender disconnects, the parser would wait for the rest of a gzip body.
@@ -56,7 +56,7 @@ export function jsonReader(
       throw isTooLarge ? tooLarge(body_bytes) : bodyError(error);
     }
     const bytes = Buffer.from(String(request.rawBody ?? ""), "latin1");
-    refuseInflated(bytes.length, received(), dependencies.inflation);
+    refuseInflated(bytes.length, received(), inflation);
     return { bytes: utf8Of(bytes), memory };
   }
 
@@ -65,7 +65,7 @@ export function jsonReader(
     ctx.state.deadline.pause();
     const body = await readAll(ctx);
     ctx.state.deadline.resume();
-    if (body.bytes.length > UNCOUNTED_BYTES) await dependencies.parsing.next();
+    if (body.bytes.length > UNCOUNTED_BYTES) await budgets.turns.next();
     reserveParsed(body);
     return check(parseJson(body.bytes.toString(), nesting));
   };

@@ -3,7 +3,7 @@ import type { Limits } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
 import { sendContinue } from "../edge/connections.js";
 import { isLimited, type RequestLimits } from "../edge/limits.js";
-import { type BodyDependencies, reservationOf } from "./body.js";
+import { type Budgets, reservationOf } from "./body.js";
 import { jsonReader } from "./json-body.js";
 import { queryReader } from "./query.js";
 import { compress, isNotModified } from "./response-body.js";
@@ -23,7 +23,7 @@ export type Authenticate = (
 export interface RunDependencies {
   readonly requestLimits: RequestLimits;
   readonly authenticate: Authenticate;
-  readonly bodies: BodyDependencies;
+  readonly budgets: Budgets;
 }
 
 type Run = (ctx: ApiContext) => Promise<void>;
@@ -33,14 +33,14 @@ type Run = (ctx: ApiContext) => Promise<void>;
  * One deadline covers the whole request. Unlimited routes run at once: `/health`, `/ready` and `/metrics` respond under
  * any load.
  */
-export function runRoute(route: Route, { requestLimits, authenticate, bodies }: RunDependencies, limits: Limits): Run {
+export function runRoute(route: Route, { requestLimits, authenticate, budgets }: RunDependencies, limits: Limits): Run {
   const readQuery = queryReader(route, limits.query_parameters);
   const params = Object.entries(route.params ?? {}).map(([name, schema]) => ({
     name,
     check: parameterCheck(name, schema),
   }));
   const limited = isLimited(route.path);
-  const readBody = route.body && jsonReader(route.body, limits, bodies);
+  const readBody = route.body && jsonReader(route.body, limits, budgets);
 
   async function run(ctx: ApiContext): Promise<void> {
     const { res } = ctx;
@@ -51,7 +51,7 @@ export function runRoute(route: Route, { requestLimits, authenticate, bodies }: 
     await requestLimits.run(res, async () => {
       await answer(ctx, query.values);
       const bytes = responseBytes(ctx);
-      if (bytes !== undefined) reservationOf(ctx, bodies).keepResponse(bytes);
+      if (bytes !== undefined) reservationOf(ctx, budgets.memory).keepResponse(bytes);
     });
   }
 

@@ -34,7 +34,7 @@ const deletionAnswer = success("DeletionAnswer", DeletionRequest);
 
 /** Routes that delete entities. */
 export function deletionRoutes(dependencies: DeletionRouteDependencies): readonly Route[] {
-  const { ledger, dueNotifications, tables, limits, bodies, failpoint } = dependencies;
+  const { ledger, dueNotifications, tables, limits, budgets, failpoint } = dependencies;
   return [
     route({
       method: "GET",
@@ -71,7 +71,7 @@ export function deletionRoutes(dependencies: DeletionRouteDependencies): readonl
       responses: { 200: deletionAnswer, 507: errorEnvelope },
       async handler({ ctx, params }) {
         const { table, identity } = namedIdentity(params, tables, limits.identity_bytes);
-        const memory = reservationOf(ctx, bodies);
+        const memory = reservationOf(ctx, budgets.memory);
         const requestId = await acceptDeletion(dependencies, table.name, identity, memory, ctx.state.deadline.signal);
         onResponseClosed(ctx.res, () => {
           failpoint("deletion-answered");
@@ -104,7 +104,7 @@ export const Preview = Type.Object(
 
 /** Route that previews a deletion. */
 function previewRoute(dependencies: DeletionRouteDependencies): Route {
-  const { tables, limits, bodies } = dependencies;
+  const { tables, limits, budgets } = dependencies;
   return route({
     method: "POST",
     path: "/api/deletion/preview",
@@ -121,7 +121,7 @@ function previewRoute(dependencies: DeletionRouteDependencies): Route {
     responses: { 200: success("DeletionPreviewAnswer", Preview) },
     async handler({ ctx, body }) {
       const { table, identity } = identityInBody(body, tables, limits.identity_bytes);
-      const memory = reservationOf(ctx, bodies);
+      const memory = reservationOf(ctx, budgets.memory);
       const counted = found(await previewDeletion(dependencies, table.name, identity, memory), "entity");
       const { profiles, identities, messages, segments, targets } = counted;
       return {

@@ -4,7 +4,7 @@ import { type ExplainDependencies, explainSegments } from "../../entities/read/e
 import { type ExportDependencies, type Exported, exportEntity } from "../../entities/read/export-entity.js";
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
-import { type BodyDependencies, reservationOf } from "../core/body.js";
+import { type Budgets, reservationOf } from "../core/body.js";
 import { streamJsonLines } from "../core/response-body.js";
 import { done, success, Time } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -15,7 +15,7 @@ export type AccountRouteDependencies = ExplainDependencies &
     readonly tables: Tables;
     /** `limits.identity_bytes`. */
     readonly identityBytes: number;
-    readonly bodies: Pick<BodyDependencies, "memory">;
+    readonly budgets: Pick<Budgets, "memory">;
   };
 
 const Reason = Type.Object(
@@ -47,7 +47,7 @@ const exportLines = Type.String({
 
 /** Routes that explain an entity's segments and export its data. */
 export function accountRoutes(dependencies: AccountRouteDependencies): readonly Route[] {
-  const { tables, identityBytes, bodies } = dependencies;
+  const { tables, identityBytes, budgets } = dependencies;
   return [
     route({
       method: "GET",
@@ -65,7 +65,7 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       responses: { 200: success("ExplainedSegmentsAnswer", Type.Array(ExplainedSegment)) },
       async handler({ ctx, params }) {
         const { table, identity } = namedIdentity(params, tables, identityBytes);
-        const memory = reservationOf(ctx, bodies);
+        const memory = reservationOf(ctx, budgets.memory);
         const segments = found(await explainSegments(dependencies, table, identity, memory), "entity");
         return {
           data: segments.map(({ id, name, since, arrival, stream = null }) => ({
@@ -92,7 +92,7 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       responses: { 200: done({ "application/x-ndjson": exportLines }) },
       async handler({ ctx, body }) {
         const { table, identity } = identityInBody(body, tables, identityBytes);
-        const memory = reservationOf(ctx, bodies);
+        const memory = reservationOf(ctx, budgets.memory);
         const pages = found(await exportEntity(dependencies, table, identity, memory), "entity");
         await streamJsonLines(ctx, pages, (page) => page.map(lineOf));
         return undefined;

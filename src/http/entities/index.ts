@@ -122,11 +122,11 @@ async function readOne(
   named: NamedEntity,
   { fields, segments, meta, download }: Static<typeof Query>,
 ) {
-  const { tables, identityBytes, bodies } = dependencies;
+  const { tables, identityBytes, budgets } = dependencies;
   const { table, identity } = namedIdentity(named, tables, identityBytes);
   const bound = ctx.state.bounds.fields;
   const mayReturn = (name: string) => bound?.includes(name) ?? true;
-  const memory = reservationOf(ctx, bodies);
+  const memory = reservationOf(ctx, budgets.memory);
   const withSegments = segments && mayReturn("segments");
   const profile = found(await readEntity(dependencies, table, identity, { segments: withSegments }, memory), "entity");
   if (download) {

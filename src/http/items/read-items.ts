@@ -6,7 +6,7 @@ import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js
 import { lineNotJson } from "../../formats/json-error.js";
 import { parsedBytes } from "../../formats/json-size.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
-import { type BodyDependencies, isJsonLines, readBody, readLines, reservationOf } from "../core/body.js";
+import { type Budgets, isJsonLines, readBody, readLines, reservationOf } from "../core/body.js";
 import { notJson, parsePart } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
 
@@ -16,7 +16,7 @@ export interface ItemBody<T> extends RequestItems<T> {
   readonly single: boolean;
 }
 
-export type ItemLimits = Pick<Limits, "write_body_bytes" | "line_bytes">;
+export type ItemLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "inflation">;
 
 /** Rules for the items of a body. */
 export interface ItemRules<T> {
@@ -36,14 +36,14 @@ export async function readItems<T>(
   ctx: ApiContext,
   rules: ItemRules<T>,
   limits: ItemLimits,
-  bodies: BodyDependencies,
+  budgets: Budgets,
 ): Promise<ItemBody<T>> {
-  const pause = bodies.parsing.pauses(PAUSE_MS);
+  const pause = budgets.turns.pauses(PAUSE_MS);
   if (isJsonLines(ctx)) {
-    const items = linesOf(ctx, rules, limits.line_bytes, bodies);
-    return { single: false, items, memory: reservationOf(ctx, bodies), pause };
+    const items = linesOf(ctx, rules, limits, budgets);
+    return { single: false, items, memory: reservationOf(ctx, budgets.memory), pause };
   }
-  const { bytes, memory } = await readBody(ctx, limits.write_body_bytes, bodies);
+  const { bytes, memory } = await readBody(ctx, limits.write_body_bytes, limits, budgets);
   const array = splitArray(bytes, rules.most);
   if (array !== undefined && array.ends.length > rules.most) {
     const limit = `More than ${rules.most} items in an array`;
@@ -107,10 +107,10 @@ async function* elementsOf<T>(
 async function* linesOf<T>(
   ctx: ApiContext,
   rules: ItemRules<T>,
-  lineBytes: number,
-  bodies: BodyDependencies,
+  limits: ItemLimits,
+  budgets: Budgets,
 ): AsyncGenerator<readonly RequestItem<T>[]> {
-  for await (const lines of readLines(ctx, lineBytes, bodies)) yield lines.map((line) => itemOf(line, rules));
+  for await (const lines of readLines(ctx, limits, budgets)) yield lines.map((line) => itemOf(line, rules));
 }
 
 function itemOf<T>({ number, text, issue }: Line, { parse, wirePath }: ItemRules<T>): RequestItem<T> {

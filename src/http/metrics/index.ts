@@ -3,7 +3,7 @@ import type { CacheMemory } from "../../cache-memory.js";
 import type { Clock } from "../../clock.js";
 import type { Generations } from "../../metrics/cache/generations.js";
 import type { CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
-import { type BodyDependencies, readBody, refuseUnlessJson, reservationOf } from "../core/body.js";
+import { type Budgets, readBody, refuseUnlessJson, reservationOf } from "../core/body.js";
 import { reserveParsed } from "../core/json-body.js";
 import { exampleNames } from "../core/openapi.js";
 import { isNotModified, takesGzip, varyBy } from "../core/response-body.js";
@@ -28,7 +28,7 @@ export interface MetricDependencies {
   readonly fetch: FetchBatch;
   readonly generations: Generations;
   readonly limits: MetricReadLimits;
-  readonly bodies: BodyDependencies;
+  readonly budgets: Budgets;
   readonly clock: Clock;
   /** Counts series served without a fetch. */
   readonly count: CountSeries;
@@ -41,7 +41,7 @@ export function metricRoutes({
   fetch,
   generations,
   limits,
-  bodies,
+  budgets,
   clock,
   count,
   cacheMemory,
@@ -71,7 +71,7 @@ export function metricRoutes({
       },
       async handler({ ctx, query: { format, ...asked } }) {
         if (wantsCsv(ctx, format)) {
-          const memory = reservationOf(ctx, bodies);
+          const memory = reservationOf(ctx, budgets.memory);
           const { series } = await fetch([readMetricQuery(asked)], clock(), memory);
           setTag(ctx, metricTag(series, "csv"));
           if (isNotModified(ctx)) ctx.status = 304;
@@ -81,7 +81,7 @@ export function metricRoutes({
         const request = { text: `${QUERY}${ctx.querystring}`, tagged: true };
         const response =
           responses.get(request) ??
-          (await responses.fetch(request, [readMetricQuery(asked)], reservationOf(ctx, bodies)));
+          (await responses.fetch(request, [readMetricQuery(asked)], reservationOf(ctx, budgets.memory)));
         setTag(ctx, response.tag);
         if (isNotModified(ctx)) ctx.status = 304;
         else await send(ctx, response);
@@ -107,7 +107,7 @@ export function metricRoutes({
         ctx.res.setHeader("Cache-Control", "no-store");
         varyBy(ctx, "Accept");
         refuseUnlessJson(ctx);
-        const body = await readBody(ctx, limits.body_bytes, bodies);
+        const body = await readBody(ctx, limits.body_bytes, limits, budgets);
         const { bytes, memory } = body;
         reserveParsed(body);
         const items = () => readMetricBody(bytes.toString(), limits);

@@ -9,6 +9,7 @@ import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";
 
 export interface MetricReadLimits {
   readonly body_bytes: number;
+  readonly inflation: number;
   readonly nesting: number;
   readonly batch_series: number;
 }

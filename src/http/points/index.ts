@@ -5,7 +5,7 @@ import { precisions } from "../../formats/line-protocol.js";
 import { stream } from "../../metrics/dimensions.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { writeWindow } from "../../metrics/writable-points.js";
-import type { BodyDependencies } from "../core/body.js";
+import type { Budgets } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { empty, oneOf, success } from "../core/responses.js";
 import { type ApiContext, type Route, route, type Within } from "../core/route.js";
@@ -22,7 +22,7 @@ export interface PointDependencies {
   /** Counts stored points. */
   countPoints(points: number): void;
   readonly limits: WriteLimits;
-  readonly bodies: BodyDependencies;
+  readonly budgets: Budgets;
   /** Returns the retention of points, ms; undefined: unlimited. */
   retention(): number | undefined;
   readonly clock: Clock;
@@ -46,7 +46,7 @@ export function pointRoutes({
   write,
   countPoints,
   limits,
-  bodies,
+  budgets,
   retention,
   clock,
 }: PointDependencies): readonly Route[] {
@@ -88,7 +88,7 @@ export function pointRoutes({
       },
       responses: { 200: success("PointsAnswer", PointTally) },
       async handler({ ctx }) {
-        const points = await readJsonPoints(ctx, readerOf(writeWindow(clock(), retention())), limits, bodies);
+        const points = await readJsonPoints(ctx, readerOf(writeWindow(clock(), retention())), limits, budgets);
         await writeAll(ctx, points);
         return { data: { point_count: points.count } };
       },
@@ -120,7 +120,7 @@ export function pointRoutes({
       async handler({ ctx, query: { precision } }) {
         const now = clock();
         const reader = readerOf(writeWindow(now, retention()));
-        await writeAll(ctx, await readLinePoints(ctx, { now, precision }, reader, limits, bodies));
+        await writeAll(ctx, await readLinePoints(ctx, { now, precision }, reader, limits, budgets));
         ctx.status = 204;
       },
     }),

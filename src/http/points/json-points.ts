@@ -3,7 +3,7 @@ import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js
 import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
-import { type BodyDependencies, isJsonLines, readBody } from "../core/body.js";
+import { type Budgets, isJsonLines, readBody } from "../core/body.js";
 import { notJson, reserveParsed } from "../core/json-body.js";
 import { oneOf } from "../core/responses.js";
 import type { ApiContext } from "../core/route.js";
@@ -61,18 +61,18 @@ export async function readJsonPoints(
   ctx: ApiContext,
   reader: PointReader,
   limits: WriteLimits,
-  bodies: BodyDependencies,
+  budgets: Budgets,
 ): Promise<PointsRead> {
   if (isJsonLines(ctx)) {
-    await readEachLine(ctx, limits, reader, bodies, (text, number) => readJsonLine(text, number, reader));
+    await readEachLine(ctx, limits, reader, budgets, (text, number) => readJsonLine(text, number, reader));
     return reader.finish();
   }
-  const body = await readBody(ctx, limits.write_body_bytes, bodies);
+  const body = await readBody(ctx, limits.write_body_bytes, limits, budgets);
   const array = splitArray(body.bytes, limits.batch_points);
   if (array !== undefined) {
     reader.count(array.ends.length);
     reservePoints(array.ends.length, body.memory);
-    await readArray(array, reader, limits, bodies);
+    await readArray(array, reader, limits, budgets);
     return reader.finish();
   }
   reserveParsed(body, (size) => refuseManySeries(size, limits));
@@ -87,10 +87,10 @@ async function readArray(
   array: JsonArray,
   reader: PointReader,
   { line_bytes }: WriteLimits,
-  bodies: BodyDependencies,
+  budgets: Budgets,
 ): Promise<void> {
   const { ends, brokenAt } = array;
-  const pause = parsingPauses(bodies);
+  const pause = parsingPauses(budgets);
   for (let from = 0; from < ends.length && !reader.issues.full; ) {
     await pause();
     let to = from;

@@ -5,7 +5,7 @@ import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { PointFold } from "../../metrics/slot-columns.js";
 import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
-import { type BodyDependencies, readBytes } from "../core/body.js";
+import { type Budgets, readBytes } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
 import { Issues } from "../core/validation.js";
 
@@ -79,8 +79,8 @@ const PARSE_MS = 10;
  * Returns the pauses between steps of parsing. Bodies are parsed one after another, so the parsed values of only one
  * are in memory.
  */
-export function parsingPauses({ parsing }: BodyDependencies): () => Promise<void> | undefined {
-  return parsing.pauses(PARSE_MS);
+export function parsingPauses({ turns }: Budgets): () => Promise<void> | undefined {
+  return turns.pauses(PARSE_MS);
 }
 
 /** Bytes split into lines at once: a few ms of work. */
@@ -89,15 +89,15 @@ const STEP_BYTES = 65_536;
 /** Passes each line of a body to `take` until the maximum of issues is reached. */
 export async function readEachLine(
   ctx: ApiContext,
-  { line_bytes, write_body_bytes }: WriteLimits,
+  limits: WriteLimits,
   reader: PointReader,
-  bodies: BodyDependencies,
+  budgets: Budgets,
   take: (text: string, number: number) => void,
 ): Promise<void> {
   const { issues } = reader;
-  const { bytes, memory } = await readBytes(ctx, write_body_bytes, bodies);
-  const pause = parsingPauses(bodies);
-  for (const lines of splitLines(bytes, line_bytes)) {
+  const { bytes, memory } = await readBytes(ctx, limits.write_body_bytes, limits, budgets);
+  const pause = parsingPauses(budgets);
+  for (const lines of splitLines(bytes, limits.line_bytes)) {
     const before = reader.counted;
     for (const { number, text, issue } of lines) {
       if (issues.full) return;

@@ -40,7 +40,7 @@ export interface SlotCacheDependencies {
   readonly generations: Generations;
   /** Maximum memory of the slots. */
   readonly bytes: number;
-  readonly budget: YieldBudget;
+  readonly turns: YieldBudget;
   /** Time limit of a read of the store, which several requests may share, ms. */
   readonly deadlineMs: number;
 }
@@ -52,17 +52,17 @@ export interface SlotCacheDependencies {
 export class SlotCache {
   readonly #store: SlotStore;
   readonly #generations: Generations;
-  readonly #budget: YieldBudget;
+  readonly #turns: YieldBudget;
   readonly #deadlineMs: number;
   readonly #chunks: VersionedCache<Float64Array>;
   readonly #loads = new Map<string, Versioned<Load>>();
   /** The shared chunk without a saved slot. */
   readonly #empty: Float64Array;
 
-  constructor({ store, generations, bytes, budget, deadlineMs }: SlotCacheDependencies) {
+  constructor({ store, generations, bytes, turns, deadlineMs }: SlotCacheDependencies) {
     this.#store = store;
     this.#generations = generations;
-    this.#budget = budget;
+    this.#turns = turns;
     this.#deadlineMs = deadlineMs;
     this.#empty = new Float64Array(store.chunkSlots).fill(Number.NaN);
     this.#chunks = new VersionedCache(generations, new CacheMemory(bytes), (slots) =>
@@ -133,7 +133,7 @@ export class SlotCache {
       const value = this.#compact(slots.get(key) as Float64Array);
       slots.set(key, value);
       this.#chunks.set(key, { value, versions: versions[i] as VersionVector });
-      if ((i + 1) % CACHED_AT_ONCE === 0) await this.#budget.next();
+      if ((i + 1) % CACHED_AT_ONCE === 0) await this.#turns.next();
     }
     return slots;
   }

@@ -17,7 +17,7 @@ export interface ReadPlansDependencies {
   /** Memory of the cached JSON. */
   readonly memory: CacheMemory;
   /** Shares the event loop between the batches of long reads. */
-  readonly budget: YieldBudget;
+  readonly turns: YieldBudget;
 }
 
 /** The values of one series. */
@@ -56,7 +56,7 @@ interface Values {
 /** Memory of a value besides its JSON, bytes. */
 const VALUES_BYTES = 250;
 
-export function readPlans({ store, slots, generations, memory, budget }: ReadPlansDependencies): ReadPlans {
+export function readPlans({ store, slots, generations, memory, turns }: ReadPlansDependencies): ReadPlans {
   // A write changes few series of a dashboard; the JSON of the others is reused.
   const cache = new VersionedCache<Values>(generations, memory, ({ json }) => json.byteLength + VALUES_BYTES);
 
@@ -79,13 +79,13 @@ export function readPlans({ store, slots, generations, memory, budget }: ReadPla
     reading.reserve(answerBytes(plans, mayHold));
     const made: Made[] = [];
     for (const batch of readBatches(plans)) {
-      if (!batch.isSmall) await budget.next();
+      if (!batch.isSmall) await turns.next();
       reading.refuseIfOver();
       const bytes = slotBytes(batch.plans, mayHold);
       reading.reserve(bytes);
       try {
         const read = (await slots.read(batch.plans.flatMap(windowsOf))).values();
-        const pause = budget.pauses(PAUSE_MS);
+        const pause = turns.pauses(PAUSE_MS);
         for (const plan of batch.plans) {
           const stored = plan.stored.map(() => read.next().value as CachedSlots);
           made.push(makeValues(plan, stored, now));

@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import { NotReady } from "../src/meters.js";
-import { sharedClock } from "../src/shared-clock.js";
+import { serviceClock } from "../src/service-clock.js";
 
 const SERVER = 1_800_000_000_000;
 
-describe("the shared clock of processes", () => {
+describe("the clock of the service", () => {
   /** A machine whose clock is `aheadMs` ahead of the server's; each call to the server takes `callMs`. */
   const clockAhead = (aheadMs: number, callMs = 0) => {
     let passed = 0;
     const machine = () => SERVER + passed + aheadMs;
-    return sharedClock(machine, machine, async () => {
+    return following(machine, async () => {
       passed += callMs / 2;
       const time = SERVER + passed;
       passed += callMs / 2;
@@ -17,7 +17,12 @@ describe("the shared clock of processes", () => {
     });
   };
 
-  const measured = async (shared: ReturnType<typeof sharedClock>) => {
+  const following = (machine: () => number, serverTime: () => Promise<number>) => {
+    const clock = serviceClock(machine);
+    return { now: clock.now, ...clock.follow(serverTime) };
+  };
+
+  const measured = async (shared: ReturnType<typeof following>) => {
     await shared.probe.check().catch(() => {});
     return shared;
   };
@@ -40,12 +45,11 @@ describe("the shared clock of processes", () => {
   it("equals the machine's clock once that is right, and if no other process uses the stores", async () => {
     let offset = 300_000;
     const machine = () => SERVER + offset;
-    const shared = await measured(sharedClock(machine, machine, async () => SERVER));
+    const shared = await measured(following(machine, async () => SERVER));
     expect(shared.now()).to.equal(SERVER);
     offset = 0;
     expect((await measured(shared)).now()).to.equal(SERVER);
-    const alone = await measured(sharedClock(machine, machine));
-    expect(alone.now()).to.equal(SERVER);
+    expect(serviceClock(machine).now()).to.equal(SERVER);
   });
 
   it("is ready up to a difference of a minute, and beyond it reports the difference", async () => {
@@ -63,7 +67,7 @@ describe("the shared clock of processes", () => {
   });
 
   it("is ready if the server is unreachable, which other probes report", async () => {
-    const shared = sharedClock(Date.now, Date.now, () => Promise.reject(new Error("unreachable")));
+    const shared = following(Date.now, () => Promise.reject(new Error("unreachable")));
     expect(await shared.probe.check()).to.equal(undefined);
   });
 

@@ -1,0 +1,66 @@
+import { completedByMonth } from "../deletions/completed-by-month.js";
+import { observeDeletions } from "../deletions/observe.js";
+import { receipts } from "../deletions/receipt.js";
+import { replayLedger } from "../deletions/replay.js";
+import { scheduler } from "../deletions/scheduler.js";
+import { downstreamTargets } from "../deletions/targets/index.js";
+import { webhookAt } from "../deletions/webhook.js";
+import { durationMs, retentionMs } from "../formats/duration.js";
+import { deletionRoutes } from "../http/deletions/index.js";
+import type { composeProfiles } from "./profiles.js";
+import type { SharedDependencies } from "./shared.js";
+
+/**
+ * Connects accepting deletions, and running them through every place that stores data. `stop` also ends the calls to
+ * remote targets.
+ */
+export function composeDeletions(
+  { settings, stores, clock, arrivalClock, budgets, version, tables, meters, log, failpoint }: SharedDependencies,
+  { hashIdentity, hashRequest, opening }: ReturnType<typeof composeProfiles>,
+) {
+  const { ledger, entities, entityKeys, watermark, history, memberships, dueNotifications } = stores;
+  const { targets: remote, retention, due, webhook } = settings.deletions;
+  const stopping = new AbortController();
+  const signed = receipts({ ledger, pepper: stores.pepper, version });
+  const dependencies = {
+    ...opening,
+    ledger,
+    entities,
+    entityKeys,
+    watermark,
+    history,
+    dueNotifications,
+    targets: downstreamTargets({ memberships, history, remote, failpoint, stopping: stopping.signal }),
+    webhook: webhook === null ? undefined : webhookAt(webhook, signed, { stopping: stopping.signal }),
+    hashIdentity,
+    hashRequest,
+    idempotency: stores.repeatedDeletions,
+    arrivalClock,
+    clock,
+    log,
+    observer: observeDeletions(meters, ledger, clock),
+    failpoint,
+    retentionMs: retentionMs(retention),
+    // Each poll of a shared ledger queries a server.
+    pollMs: stores.exclusive.entities ? 1_000 : 2_000,
+  };
+  const runs = scheduler(dependencies);
+
+  return {
+    replay: () => replayLedger(dependencies),
+    start: runs.start,
+    routes: deletionRoutes({
+      ...dependencies,
+      completedByMonth: completedByMonth(ledger, clock),
+      tables,
+      limits: settings.limits,
+      budgets,
+      dueMs: durationMs(due),
+      receipts: signed,
+    }),
+    async stop() {
+      stopping.abort();
+      await runs.stop();
+    },
+  };
+}

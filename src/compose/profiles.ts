@@ -1,0 +1,72 @@
+import { segmentNames } from "../catalogue/segments.js";
+import { checkMessages, collectMessages } from "../entities/collect/collect-messages.js";
+import { identityHashing } from "../entities/profile/identity.js";
+import { requestHashing } from "../entities/requests/repeatable-run.js";
+import { collectRoutes } from "../http/collect/index.js";
+import { entityRoutes } from "../http/entities/index.js";
+import { clusteredIds } from "../ids.js";
+import type { SharedDependencies } from "./shared.js";
+
+/** Connects collecting messages and reading profiles. */
+export function composeProfiles({
+  settings,
+  stores,
+  clock,
+  arrivalClock,
+  budgets,
+  tables,
+  meters,
+  log,
+}: SharedDependencies) {
+  const { limits } = settings;
+  const { entities, history, suppression, memberships, entityKeys, idempotency } = stores;
+  const countDamaged = meters.counter("damaged_profiles_total", "Attempts to read a profile whose data was altered.");
+  const opening = {
+    turns: budgets.turns,
+    damaged(entity: string, err: unknown) {
+      countDamaged();
+      log.error({ entity, err }, "a profile is damaged; lists omit it, and reads of it fail");
+    },
+  };
+  const hashIdentity = identityHashing(stores.pepper);
+  const hashRequest = requestHashing(stores.pepper);
+  const profiles = { entities, history, suppression, memberships, entityKeys };
+  const collectDependencies = {
+    ...profiles,
+    ...budgets,
+    newId: clusteredIds(),
+    serviceErrorOf: stores.serviceErrorOf,
+    maxSegments: limits.entity_segments,
+    countTaken: meters.counter(
+      "messages_taken_total",
+      "Messages that were taken in, each once however often it is sent.",
+    ),
+  };
+  const collecting = {
+    clock,
+    arrivalClock,
+    idempotency,
+    hashIdentity,
+    hashRequest,
+    collect: collectMessages(collectDependencies),
+    check: checkMessages(collectDependencies),
+  };
+
+  return {
+    hashIdentity,
+    hashRequest,
+    opening,
+    routes: [
+      ...entityRoutes({
+        ...profiles,
+        ...opening,
+        hashIdentity,
+        segments: segmentNames(stores.catalogue),
+        tables,
+        identityBytes: limits.identity_bytes,
+        budgets,
+      }),
+      ...collectRoutes({ ...collecting, tables, limits, budgets }),
+    ],
+  };
+}

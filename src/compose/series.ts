@@ -1,0 +1,100 @@
+import { randomUUID } from "node:crypto";
+import { CacheMemory } from "../cache-memory.js";
+import { audienceCounts } from "../catalogue/audience-counts.js";
+import { listOrders } from "../catalogue/list-orders.js";
+import { firstSegmentIds } from "../catalogue/segments.js";
+import { retentionMs, shorterOf } from "../formats/duration.js";
+import { metricRoutes } from "../http/metrics/index.js";
+import { listingRoutes } from "../http/metrics/listings.js";
+import { pointRoutes } from "../http/points/index.js";
+import { Generations } from "../metrics/cache/generations.js";
+import { sharedInvalidation } from "../metrics/cache/shared-invalidation.js";
+import { SlotCache } from "../metrics/cache/slot-cache.js";
+import { uncachedSlots } from "../metrics/cache/uncached-slots.js";
+import { type Dimension, dimensions } from "../metrics/dimensions.js";
+import { streamList } from "../metrics/list-streams.js";
+import { fetchBatch, seriesCounters } from "../metrics/query/fetch.js";
+import { newestValues } from "../metrics/query/newest-values.js";
+import { readPlans } from "../metrics/query/read-plans.js";
+import { slotSums } from "../metrics/query/slot-sums.js";
+import { countMissed } from "../metrics/recorder/record-sizes.js";
+import { createRecorder } from "../metrics/recorder/recorder.js";
+import { keptColumns } from "../metrics/slot-columns.js";
+import { expirePoints, writePoints } from "../metrics/write-points.js";
+import type { SharedDependencies } from "./shared.js";
+
+/** Connects writing, reading and recording series. */
+export function composeSeries({
+  settings,
+  stores,
+  clock,
+  budgets,
+  version,
+  meters,
+  failpoint,
+}: Omit<SharedDependencies, "arrivalClock" | "tables" | "log">) {
+  const { limits, cache } = settings;
+  const { series: store, catalogue, counts, exclusive, sharedGenerations } = stores;
+  const { memory, turns } = budgets;
+  const deadlineMs = limits.store_deadline_ms;
+
+  const shared = sharedInvalidation({ sharedGenerations, exclusive: exclusive.metrics }, deadlineMs);
+  const generations = new Generations(store.chunkSlots, { exclusive: exclusive.metrics, shared });
+  const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, turns, deadlineMs });
+  const cacheMemory = new CacheMemory(cache.responses_bytes);
+
+  const longest = retentionMs(settings.metrics.retention);
+  const retention = () => shorterOf(longest, stores.retentionMs());
+  const write = writePoints({ store, generations, failpoint });
+  const recorder = createRecorder({
+    dimensions,
+    clock,
+    retention: longest,
+    owner: randomUUID(),
+    audiences: audienceCounts(catalogue, stores.memberships),
+    counts,
+    lease: stores.lease,
+    series: { read: store.read, expire: expirePoints({ store, generations }) },
+    missed: countMissed(dimensions, meters),
+    write: (columns) => write("recorder", keptColumns(columns, clock(), retention())),
+  });
+
+  const count = seriesCounters(meters);
+  const fetch = fetchBatch({
+    read: readPlans({ store, slots, generations, memory: cacheMemory, turns }),
+    countSeries: (dimension: Dimension) => store.count(dimension, { prefix: "" }),
+    firstSegments: (limit: number) => firstSegmentIds(catalogue, limit),
+    limits,
+    retention,
+    count,
+  });
+  const sums = slotSums({ slots, generations, memory });
+  const streams = streamList({ series: store, counts, sums, retention });
+  const orders = listOrders(stores.sharedOrders);
+  const countPoints = meters.counter("points_taken_total", "Points that clients wrote.");
+
+  return {
+    orders,
+    newest: newestValues({
+      slots: uncachedSlots({ store, generations, memory, deadlineMs }),
+      chunkSlots: store.chunkSlots,
+      generations,
+      retention,
+    }),
+    recorder,
+    routes: [
+      ...pointRoutes({
+        version,
+        write: (columns) => write("clients", columns),
+        countPoints,
+        limits,
+        budgets,
+        retention,
+        clock,
+      }),
+      ...listingRoutes({ series: store, streams, catalogue, orders, clock }),
+      ...metricRoutes({ fetch, generations, limits, budgets, clock, count, cacheMemory }),
+    ],
+    close: () => shared?.close(),
+  };
+}
