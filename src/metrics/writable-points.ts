@@ -17,7 +17,8 @@ const LISTS_LENGTH = 8 * 1024 * 1024;
 
 /** Interns the series named by writes: one object each. */
 export class WritableSeries {
-  readonly #known = new Map<unknown, Map<unknown, Map<unknown, Series>>>();
+  /** The series of an id: one for each dimension and type. */
+  readonly #byId = new Map<unknown, Series[]>();
   readonly #byText = new Map<string, Series>();
   readonly #lists = new Map<string, readonly Series[]>();
   #listsLength = 0;
@@ -62,7 +63,7 @@ export class WritableSeries {
 
   /** Returns the series of these names, which may be any input of a caller, or the error. */
   find(dimension: unknown, id: unknown, type: unknown): Series | SeriesIssue {
-    return this.#known.get(dimension)?.get(type)?.get(id) ?? this.#meet(dimension, id, type);
+    return this.#byId.get(id)?.find((series) => isNamed(series, dimension, type)) ?? this.#meet(dimension, id, type);
   }
 
   #meet(dimensionName: unknown, id: unknown, type: unknown): Series | SeriesIssue {
@@ -76,19 +77,18 @@ export class WritableSeries {
     }
     const stored = dimension.storedTypes.find((one) => one === type);
     if (stored === undefined) return typeIssue(dimension, type);
-    const series = this.#under(dimension.name, stored).get(id) ?? new KnownSeries(dimension, id, stored);
-    for (const name of new Set([dimension.name, dimensionName])) this.#under(name, stored).set(series.id, series);
+    const series = new KnownSeries(dimension, id, stored);
+    const known = this.#byId.get(id);
+    if (known === undefined) this.#byId.set(series.id, [series]);
+    else known.push(series);
     this.#size += 1;
     return series;
   }
+}
 
-  #under(dimension: unknown, type: unknown): Map<unknown, Series> {
-    const byType = this.#known.get(dimension) ?? new Map<unknown, Map<unknown, Series>>();
-    this.#known.set(dimension, byType);
-    const byId = byType.get(type) ?? new Map<unknown, Series>();
-    byType.set(type, byId);
-    return byId;
-  }
+function isNamed({ dimension, type }: Series, dimensionName: unknown, typeName: unknown): boolean {
+  if (type !== typeName) return false;
+  return dimension.name === dimensionName || dimension.aliases.some((alias) => alias === dimensionName);
 }
 
 /** Returns whether `find` found a series. */
