@@ -1,3 +1,4 @@
+import { typeOf, typesOf, typeWithUnit } from "./dimensions.js";
 import { DAY, HOUR } from "./duration.js";
 
 /** Time zone of the page: UTC, or that of the browser. */
@@ -45,34 +46,25 @@ export function bucketLabel(ts: number, step: number, zone: Zone): string {
   return step === DAY ? `${weekday(ts, zone)} ${zone}` : `${weekday(ts, zone)} – ${weekday(end - HOUR, zone)} ${zone}`;
 }
 
-/** Unit of the values of a series. */
-export type Unit = "members" | "moves" | "messages" | "people" | "rate";
+/** Name of the unit of the values of a series: see `ValueType`. */
+export type Unit = string;
 
-export const unitOf = (dimension: string, type: string): Unit => {
-  if (type === "conversionrate") return "rate";
-  if (type === "joined" || type === "left") return "moves";
-  if (dimension === "stream") return "messages";
-  return dimension === "segment" || dimension === "segsize" ? "members" : "people";
-};
+/** Returns the unit of a series; of an unknown type that of its dimension. */
+export const unitOf = (dimension: string, type: string): Unit =>
+  (typeOf(dimension, type) ?? typesOf(dimension)[0])?.unit.name ?? "values";
 
 /** Whether values of the unit are counted in their slot, so that their sum has a meaning. */
-export const isCounted = (unit: Unit) => unit === "messages" || unit === "moves";
+export const isCounted = (unit: Unit) => typeWithUnit(unit)?.isCounted ?? false;
 
-const unitTitle: Readonly<Record<Unit, string>> = {
-  members: "Members",
-  moves: "People who joined or left",
-  messages: "Messages",
-  people: "People",
-  rate: "Conversion rate",
-};
 const aggregationTitle: Readonly<Record<string, string>> = { max: "largest", min: "smallest", sum: "sum" };
 
 /** Unit and bucket of a chart: `Messages per hour`, `Members, largest of each 2 hours`. */
 export function chartTitle(unit: Unit, aggregation: string, interval: string): string {
   const bucket = intervalWords(interval);
-  if (unit === "rate") return `${unitTitle.rate} of each ${bucket}`;
-  if (isCounted(unit) && aggregation === "sum") return `${unitTitle[unit]} per ${bucket}`;
-  return `${unitTitle[unit]}, ${aggregationTitle[aggregation] ?? aggregation} of each ${bucket}`;
+  const title = typeWithUnit(unit)?.unit.title ?? "Values";
+  if (unit === "rate") return `${title} of each ${bucket}`;
+  if (isCounted(unit) && aggregation === "sum") return `${title} per ${bucket}`;
+  return `${title}, ${aggregationTitle[aggregation] ?? aggregation} of each ${bucket}`;
 }
 
 const words: Readonly<Record<string, string>> = { h: "hour", d: "day", w: "week" };

@@ -1,4 +1,5 @@
 import { type Address, intervals, lengthOf } from "./address.js";
+import { slotOf } from "./dimensions.js";
 import { DAY, HOUR, msOf } from "./duration.js";
 
 /** A window of whole buckets, Unix ms. The last bucket of a window that ends now is unfinished. */
@@ -14,9 +15,6 @@ export interface TimeWindow {
 
 /** Maximum buckets: more cannot be distinguished on a screen. */
 const MAX_BUCKETS = 200;
-
-/** Length of a save slot, ms. */
-const slotOf = (dimension: string) => (dimension === "segment" || dimension === "segsize" ? 2 * HOUR : HOUR);
 
 /**
  * Returns the window of an address for series of one dimension. Its first bucket is whole and contains the start of the

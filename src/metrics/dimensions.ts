@@ -14,9 +14,22 @@ export interface Sample {
   readonly value: number;
 }
 
+/** Unit of values: the page draws series of one unit in one chart, with this title. */
+export interface Unit {
+  readonly name: string;
+  readonly title: string;
+}
+
+const people: Unit = { name: "people", title: "People" };
+
+/** Values of this unit are shown in percent. */
+const rate: Unit = { name: "rate", title: "Conversion rate" };
+
 /** Definition of a dimension. Dimensions differ only in these fields. */
 export interface Dimension {
   readonly name: string;
+  /** Meaning of its ids, for documents: `id of a segment`. */
+  readonly idMeaning: string;
   /** Other names under which it may be requested. */
   readonly aliases: readonly string[];
   /** The save frequency: length of a slot, ms. Slots are aligned to multiples of it since 1970-01-01T00:00Z. */
@@ -30,6 +43,8 @@ export interface Dimension {
    * sampled: they are due when it starts, and their default is the largest value.
    */
   readonly countedTypes: readonly string[];
+  /** Label and unit of the values of each type, stored or computed, on the page. */
+  readonly shown: Readonly<Record<string, { readonly label: string; readonly unit: Unit }>>;
   /** The id that represents every id of the catalogue in a fetch. */
   readonly everyId?: string;
   /** The id of a series that is computed: in each slot the sum over all series of the dimension and type. */
@@ -69,11 +84,19 @@ export interface AudienceCounts {
 /** Reach and conversion of each experience, every hour. */
 export const experience = {
   name: "experience",
+  idMeaning: "id of an experience",
   aliases: [],
   slotMs: HOUR,
   storedTypes: ["size", "potentialreach", "actualreach", "converted"],
   ratios: { conversionrate: ["actualreach", "potentialreach"] },
   countedTypes: [],
+  shown: {
+    size: { label: "size", unit: people },
+    potentialreach: { label: "potential reach", unit: people },
+    actualreach: { label: "actual reach", unit: people },
+    converted: { label: "converted", unit: people },
+    conversionrate: { label: "conversion rate", unit: rate },
+  },
   reservedIds: [],
   sampling: {
     ids: async (audiences) => (await audiences.experiences()).map(({ id }) => id),
@@ -89,6 +112,7 @@ export const experience = {
 const experienceGroup = {
   ...experience,
   name: "experiencegroup",
+  idMeaning: "id of a group of experiences",
   sampling: {
     ids: async (audiences) => [...new Set((await audiences.experiences()).flatMap(({ group }) => group ?? []))],
     sample: sampleGroups,
@@ -113,14 +137,22 @@ async function sampleGroups(audiences: AudienceCounts, groups: ReadonlySet<strin
   ]);
 }
 
+const moves: Unit = { name: "moves", title: "People who joined or left" };
+
 /** Members of each segment, and the number of people who joined and left it, every 2 hours. */
 export const segment = {
   name: "segment",
+  idMeaning: "id of a segment",
   aliases: ["segsize"],
   slotMs: 2 * HOUR,
   storedTypes: ["size", "joined", "left"],
   ratios: {},
   countedTypes: ["joined", "left"],
+  shown: {
+    size: { label: "size", unit: { name: "members", title: "Members" } },
+    joined: { label: "joined", unit: moves },
+    left: { label: "left", unit: moves },
+  },
   everyId: EVERY_SEGMENT,
   reservedIds: COLLECTIVE_IDS,
   sampling: {
@@ -139,11 +171,13 @@ export const streamNameRule = `A stream name is 1 to 128 of letters, digits, _ .
 /** Messages received by each stream, counted by the hour. */
 export const stream = {
   name: "stream",
+  idMeaning: "name of a stream",
   aliases: [],
   slotMs: HOUR,
   storedTypes: ["size"],
   ratios: {},
   countedTypes: ["size"],
+  shown: { size: { label: "size", unit: { name: "messages", title: "Messages" } } },
   sumId: EVERY_STREAM,
   reservedIds: COLLECTIVE_IDS,
 } as const satisfies Dimension;

@@ -1,8 +1,11 @@
 import { expect } from "chai";
 import { age, DAY, HOUR } from "../../src/dashboard/duration.js";
 import { amount, bucketLabel, change, chartTitle, clockTime, count, type Unit } from "../../src/dashboard/format.js";
+import { serveDimensions } from "./served-dimensions.js";
 
 describe("the dashboard", () => {
+  before(() => serveDimensions());
+
   for (const [now, before, unit, text] of [
     [610, 531, "members", "+79, +15 %"],
     [531, 610, "members", "−79, −13 %"],

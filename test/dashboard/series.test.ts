@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { HOUR } from "../../src/dashboard/duration.js";
 import { comparisonOf, newestOf, type Series, type Values } from "../../src/dashboard/fetch-series.js";
 import { dayTotals, messagesByStream } from "../../src/dashboard/views/messages-by-stream.js";
+import { serveDimensions } from "./served-dimensions.js";
 
 const OPEN = Date.UTC(2026, 10, 20, 21);
 
@@ -23,6 +24,8 @@ function hourly(id: string, values: Values, before?: Values): Series {
 }
 
 describe("the chart of messages by stream", () => {
+  before(() => serveDimensions());
+
   const other = (all: Values, largest: readonly Values[], streams: number) =>
     messagesByStream(
       { series: [hourly("all_streams", all), ...largest.map((values, at) => hourly(`s${at}`, values))], refused: [] },

@@ -4,12 +4,15 @@ import { DAY, HOUR } from "../../src/dashboard/duration.js";
 import { countedWindow } from "../../src/dashboard/figures.js";
 import { presetWindow } from "../../src/dashboard/page/presets.js";
 import { newestWindow, windowBefore, windowOf } from "../../src/dashboard/time-window.js";
+import { serveDimensions } from "./served-dimensions.js";
 
 /** Friday. */
 const NOW = Date.UTC(2026, 10, 20, 21, 52, 10);
 const of = (search: string): Address => readAddress(`?view=explore&${search}`);
 
 describe("the time windows of the dashboard", () => {
+  before(() => serveDimensions());
+
   it("have presets of the calendar in the zone of the page", () => {
     const day = (date: number) => Date.UTC(2026, 10, date);
     expect(presetWindow("today", NOW, "UTC")).to.deep.equal({ from: day(20), to: day(20) + 22 * HOUR });

@@ -1,4 +1,7 @@
 import { expect } from "chai";
+import type { Dimension } from "../../src/dashboard/dimensions.js";
+import { dimensions } from "../../src/metrics/dimensions.js";
+import { typesOf } from "../../src/metrics/query/request.js";
 import { serviceOfSuite } from "../support/service.js";
 
 describe("pages for people", () => {
@@ -59,12 +62,15 @@ describe("pages for people", () => {
     expect([...found].filter((path) => path.includes("uplot"))).to.have.length(1);
   });
 
-  it("/dashboard names the identity fields of every table", async () => {
+  it("/dashboard names the identity fields of every table, and the slots and types of every dimension", async () => {
     const html = await (await service.fetch("/dashboard", { key: null })).text();
-    const [, tables = ""] = /data-tables="([^"]*)"/.exec(html) ?? [];
-    expect(JSON.parse(tables.replaceAll("&quot;", '"')))
-      .to.have.property("user")
-      .that.deep.equals(["_uid", "user_id", "email"]);
+    const read = (name: string) =>
+      JSON.parse((new RegExp(`data-${name}="([^"]*)"`).exec(html)?.[1] ?? "").replaceAll("&quot;", '"'));
+    expect(read("tables").user).to.deep.equal(["_uid", "user_id", "email"]);
+    const shown: Dimension[] = read("dimensions");
+    expect(
+      shown.map(({ name, slotMs, types }) => ({ name, slotMs, types: types.map((type) => type.name) })),
+    ).to.deep.equal(dimensions.map((one) => ({ name: one.name, slotMs: one.slotMs, types: typesOf(one) })));
   });
 
   it("only these files are served", async () => {

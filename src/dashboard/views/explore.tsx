@@ -16,8 +16,6 @@ interface Data {
   readonly fetched: Fetched;
 }
 
-const units: readonly Unit[] = ["members", "moves", "messages", "people", "rate"];
-
 /** Any series together, one chart for each unit. */
 export async function load(page: Page): Promise<Loaded<Data>> {
   const named = page.address.series.flatMap((name) => seriesNamed(name) ?? []);
@@ -38,6 +36,7 @@ function withLabels({ series, refused }: Fetched, wanted: readonly WantedSeries[
 export function Show({ data: { wanted, fetched }, page }: { readonly data: Data; readonly page: Page }): VNode {
   const { address, go } = page;
   const labels = new Map(wanted.map((one) => [nameOf(one), one.label]));
+  const units = new Set(wanted.map((one) => unitOf(one.dimension, one.dimension_type)));
   return (
     <>
       <section class="card">
@@ -64,7 +63,7 @@ export function Show({ data: { wanted, fetched }, page }: { readonly data: Data;
           <p>Type a part of an id or a name above, and choose a series.</p>
         </Card>
       )}
-      {units.map((unit) => (
+      {[...units].map((unit) => (
         <UnitChart key={unit} unit={unit} wanted={wanted} fetched={fetched} page={page} />
       ))}
       {wanted.length > 0 && <ApiCall wanted={wanted} page={page} />}

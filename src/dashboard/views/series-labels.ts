@@ -1,12 +1,7 @@
 import { nameOf, type SeriesName } from "../address.js";
+import { typeOf } from "../dimensions.js";
 import type { WantedSeries } from "../fetch-series.js";
 import type { Page } from "../view.js";
-
-const types: Readonly<Record<string, string>> = {
-  conversionrate: "conversion rate",
-  potentialreach: "potential reach",
-  actualreach: "actual reach",
-};
 
 /**
  * Labels series with the names of the catalogue, one request for each segment and experience. A series that the
@@ -33,7 +28,12 @@ export async function labelled(series: readonly SeriesName[], { client, signal }
     series.map(async (one) => {
       const name = await named(one);
       const type = one.dimension_type;
-      const label = name === undefined ? nameOf(one) : type === "size" ? name : `${name}, ${types[type] ?? type}`;
+      const label =
+        name === undefined
+          ? nameOf(one)
+          : type === "size"
+            ? name
+            : `${name}, ${typeOf(one.dimension, type)?.label ?? type}`;
       return { ...one, label };
     }),
   );

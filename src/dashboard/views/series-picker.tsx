@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import type { Client } from "../../client/client.js";
 import { nameOf, type SeriesName } from "../address.js";
+import { typesOf, type ValueType } from "../dimensions.js";
 import { Combobox, type Option } from "../search/combobox.js";
 import type { Page } from "../view.js";
 
@@ -45,8 +46,11 @@ async function findSeries(client: Client, q: string, signal: AbortSignal): Promi
     }
   };
   for (const { dimension, dimension_id, dimension_types } of series.data) {
-    const hasRate = dimension_types.includes("actualreach");
-    add(dimension, dimension_id, hasRate ? ["conversionrate", ...dimension_types] : dimension_types);
+    const isComputed = ({ computedFrom }: ValueType) => computedFrom?.every((type) => dimension_types.includes(type));
+    const computed = typesOf(dimension)
+      .filter(isComputed)
+      .map(({ name }) => name);
+    add(dimension, dimension_id, [...computed, ...dimension_types]);
   }
   for (const { id } of segments.data) add("segment", id, ["size"]);
   for (const { id } of experiences.data) add("experience", id, ["conversionrate", "potentialreach", "actualreach"]);

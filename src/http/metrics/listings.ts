@@ -12,6 +12,7 @@ import { fetchPage, oneOf, success, TimeOrNull } from "../core/responses.js";
 import { type Route, route, type SchemaIssue } from "../core/route.js";
 import { ListMeta, searchQuery } from "../lists/list-page.js";
 import { isTrendSort, rowValue, trendPage, trendSorts, trendSortsText, windowQuery } from "../lists/trend-page.js";
+import { aliasText, computedText } from "./dimension-texts.js";
 import { type UncataloguedDependencies, uncataloguedSeries } from "./uncatalogued-series.js";
 
 export const Stream = Type.Object(
@@ -44,7 +45,7 @@ const badDimension: SchemaIssue = {
 const seriesListQuery = {
   dimension: Type.Optional(
     oneOf(dimensionNames, {
-      description: "Only series of this dimension; `segsize` is an alias of `segment`.",
+      description: `Only series of this dimension; ${aliasText}.`,
       issue: badDimension,
     }),
   ),
@@ -62,8 +63,7 @@ export const ListedSeries = Type.Object(
     dimension: oneOf(dimensions.map(({ name }) => name)),
     dimension_id: Type.String(),
     dimension_types: Type.Array(Type.String(), {
-      description:
-        "Stored types with at least one point. `conversionrate` is computed from two of them and not listed.",
+      description: `Stored types with at least one point; computed ones (${computedText}) are not listed.`,
     }),
   },
   { title: "ListedSeries", additionalProperties: false },

@@ -6,6 +6,7 @@ import { NAME_LENGTH, typesOf } from "../../metrics/query/request.js";
 import { exampleNames } from "../core/openapi.js";
 import { oneOf, success, ValidationIssue } from "../core/responses.js";
 import type { ResponseSpec } from "../core/route.js";
+import { aliasText, countedText, idText, typeText } from "./dimension-texts.js";
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -36,18 +37,16 @@ export const seriesFields = {
   dimension: text({
     title: "Dimension",
     enum: [...dimensionNames, null],
-    description: "Dimension of the series; `segsize` is an alias of `segment`.",
+    description: `Dimension of the series; ${aliasText}.`,
   }),
   dimension_id: text({
     minLength: 1,
     maxLength: 256,
-    description:
-      "Id within the dimension: of an experience, experience group or segment, or the name of a stream. No control characters, not ending in a backslash. all_segments, with segment, gives a series for each segment of a catalogue of at most 1,000; with more it is an error. all_streams, with stream, gives one series: the sum over all streams.",
+    description: `Id within the dimension. ${idText}.`,
   }),
   dimension_type: text({
     enum: [...new Set(dimensions.flatMap(typesOf)), null],
-    description:
-      "Type of the values. `joined` and `left` exist only for segment: the people who joined and left it. The other types but `size` exist only for experience and experiencegroup.",
+    description: `Type of the values: ${typeText}.`,
   }),
   name: text({
     maxLength: NAME_LENGTH,
@@ -56,8 +55,7 @@ export const seriesFields = {
   aggregation: text({
     title: "Aggregation",
     enum: [...aggregations, null],
-    description:
-      "Function over the saved values of an interval. Default: `sum` for stream and for `joined` and `left`, `max` for others.",
+    description: `Function over the saved values of an interval. Default: \`max\`, but \`sum\` for ${countedText}.`,
   }),
   interval: text({
     ...duration,

@@ -7,9 +7,11 @@ import { Type } from "@sinclair/typebox";
 import helmet from "helmet";
 import type { Tables } from "../../entities/profile/entity-tables.js";
 import { found } from "../../errors.js";
+import { dimensions } from "../../metrics/dimensions.js";
 import { type KeptBody, keepBody, madeOnce, respondWithKept } from "../core/response-body.js";
 import { done } from "../core/responses.js";
 import { type ApiContext, type Route, route } from "../core/route.js";
+import { fieldsByTable, shownDimensions } from "./page-data.js";
 import { dashboardPage, docsPage, docsScript, docsStyle, homePage, pageStyle } from "./page-texts.js";
 
 /** Routes of the pages and their files. Nothing is loaded from other servers. */
@@ -20,7 +22,7 @@ export function pageRoutes(tables: Tables): readonly Route[] {
     page(
       "/dashboard",
       { id: "showDashboard", summary: "Show the dashboard", unknownQuery: "unchecked" },
-      dashboardPage(tables),
+      dashboardPage({ tables: fieldsByTable(tables), dimensions: shownDimensions(dimensions) }),
       forDashboard,
     ),
     route({

@@ -1,5 +1,3 @@
-import type { Tables } from "../../entities/profile/entity-tables.js";
-
 /** Style of the page at `/`. Long commands wrap, so that no part of the page scrolls separately. */
 export const pageStyle = `
 :root { color-scheme: light dark; --text: #1b1f23; --page: #ffffff; --link: #0a55a8; --edge: #c8ccd1; --block: #f5f6f8; font: 16px/1.45 system-ui, sans-serif; }
@@ -166,21 +164,20 @@ window.ui = SwaggerUIBundle({
 `;
 
 /** Returns the page at `/dashboard`. Its script renders everything and calls the API like any client. */
-export const dashboardPage = (tables: Tables) => `<!doctype html>
+/** `data` is read by the scripts of the page: JSON by name. */
+export const dashboardPage = (data: Readonly<Record<string, unknown>>) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>entity-metrics</title>
 <link rel="icon" href="docs/favicon-32x32.png">
 <link rel="stylesheet" href="dashboard/dashboard.css">
-<div id="page" data-tables="${inAttribute(JSON.stringify(fieldsByTable(tables)))}"><noscript>This page needs JavaScript. <a href="docs">/docs</a> lists every route.</noscript></div>
+<div id="page"${Object.entries(data).map(attribute).join("")}><noscript>This page needs JavaScript. <a href="docs">/docs</a> lists every route.</noscript></div>
 <script type="module" src="dashboard/main.js"></script>
 </html>
 `;
 
-/** Identity fields by table: the choices of the forms of the dashboard. */
-function fieldsByTable(tables: Tables): Record<string, string[]> {
-  return Object.fromEntries([...tables].map(([name, { identities }]) => [name, identities.map((field) => field.name)]));
+function attribute([name, value]: [string, unknown]): string {
+  const text = JSON.stringify(value).replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+  return ` data-${name}="${text}"`;
 }
-
-const inAttribute = (text: string) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");

@@ -1,0 +1,34 @@
+import { expect } from "chai";
+import { readAddress } from "../../src/dashboard/address.js";
+import { DAY } from "../../src/dashboard/duration.js";
+import { chartTitle, unitOf } from "../../src/dashboard/format.js";
+import { windowOf } from "../../src/dashboard/time-window.js";
+import { serveDimensions } from "./served-dimensions.js";
+
+describe("Dimensions of the dashboard", () => {
+  before(() =>
+    serveDimensions({
+      name: "shop",
+      idMeaning: "id of a shop",
+      aliases: ["store"],
+      slotMs: DAY,
+      storedTypes: ["visits"],
+      ratios: {},
+      countedTypes: ["visits"],
+      shown: { visits: { label: "visits", unit: { name: "visits", title: "Visits" } } },
+      reservedIds: [],
+    }),
+  );
+
+  it("A daily dimension that the service adds has the buckets and the chart of its slots and units", () => {
+    for (const name of ["shop", "store"]) {
+      expect(windowOf(readAddress("?view=explore&range=24h&interval=1h"), name, 10 * DAY + 1).step, name).to.equal(DAY);
+      expect(chartTitle(unitOf(name, "visits"), "sum", "1d")).to.equal("Visits per day");
+    }
+  });
+
+  it("An unknown type has the unit of its dimension, so that its chart names the refusal", () => {
+    expect(unitOf("stream", "nothing")).to.equal("messages");
+    expect(chartTitle(unitOf("nothing", "size"), "max", "1h")).to.equal("Values, largest of each hour");
+  });
+});
