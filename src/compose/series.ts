@@ -44,7 +44,7 @@ export function composeSeries({
   const cacheMemory = new CacheMemory(cache.responses_bytes);
 
   const longest = retentionMs(settings.metrics.retention);
-  const retention = () => shorterOf(longest, stores.retentionMs());
+  const retention = shorterOf(longest, stores.retentionMs);
   const write = writePoints({ store, generations, failpoint });
   const recorder = createRecorder({
     dimensions,

@@ -41,9 +41,15 @@ export function retentionMs(setting: string | null): number | undefined {
   return setting === null ? undefined : durationMs(setting);
 }
 
-/** Returns the shorter of two durations, ms; undefined is unlimited. */
-export function shorterOf(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+/** Returns the shorter of a fixed duration and a variable one at each call, ms; undefined is unlimited. */
+export function shorterOf(
+  fixed: number | undefined,
+  variable: () => number | undefined = () => undefined,
+): () => number | undefined {
+  return () => {
+    const current = variable();
+    return fixed === undefined || current === undefined ? (fixed ?? current) : Math.min(fixed, current);
+  };
 }
 
 /** Formats a duration in the largest of days, hours and minutes that divides it, rounded up to the minute. */

@@ -1,4 +1,3 @@
-import { hasAtMost } from "../text.js";
 import type { Dimension } from "./dimensions.js";
 
 /** One stored time series: a dimension, an id within it, and one of the dimension's stored types. */
@@ -90,16 +89,14 @@ export function slotStart(dimension: Dimension, ms: number): number {
   return Math.floor(ms / dimension.slotMs) * dimension.slotMs;
 }
 
-const LONGEST = 256;
-
-/** Control characters and unpaired surrogates, which stores do not preserve. */
-const UNFIT = /[\p{Cc}\p{Cs}]/u;
+/** Stores do not preserve control characters and unpaired surrogates. */
+const ID = /^[^\p{Cc}\p{Cs}]{0,255}[^\p{Cc}\p{Cs}\\]$/u;
 
 /**
  * Returns whether a series may have this id: 1 to 256 characters, none of them a control character, not ending in `\`.
  */
 export function isDimensionId(id: string): boolean {
-  return id !== "" && !id.endsWith("\\") && hasAtMost(LONGEST, id) && !UNFIT.test(id);
+  return ID.test(id);
 }
 
 /** The rule as text. */

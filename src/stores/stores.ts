@@ -100,8 +100,8 @@ export interface EntityEngine extends EntityStores, Engine {
 /** The engine of METRICS_URL. */
 export interface MetricEngine extends Engine {
   readonly series: SeriesStore;
-  /** The store's own retention, ms; undefined: unlimited, or not known yet. */
-  retentionMs(): number | undefined;
+  /** Returns the store's own retention, ms; undefined: not known yet. Absent if it has none. */
+  readonly retentionMs?: () => number | undefined;
 }
 
 /** The engine of JOBS_URL. */

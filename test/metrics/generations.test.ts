@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { CacheMemory } from "../../src/cache-memory.js";
-import { type Chunk, chunksIn } from "../../src/metrics/cache/chunks.js";
 import { Generations, joinVersions } from "../../src/metrics/cache/generations.js";
 import { SharedInvalidation } from "../../src/metrics/cache/shared-invalidation.js";
 import { VersionedCache } from "../../src/metrics/cache/versioned-cache.js";
@@ -13,7 +12,6 @@ const windowOf = (id: string): SeriesWindow => ({
   from: 0,
   to: HOUR,
 });
-const chunkOf = (id: string) => chunksIn(windowOf(id), CHUNK_SLOTS)[0] as Chunk;
 
 describe("read versions", () => {
   let generations: Generations;
@@ -23,24 +21,24 @@ describe("read versions", () => {
   const write = (id: string) => generations.written([windowOf(id)]);
 
   it("are current until their chunk is written, and no longer, also if they were taken during the write", async () => {
-    const [before, other] = [generations.versions(chunkOf("a")), generations.versions(chunkOf("b"))];
+    const [before, other] = [generations.versionsIn(windowOf("a")), generations.versionsIn(windowOf("b"))];
     expect(generations.isCurrent(before)).to.equal(true);
     await write("a");
     expect([before, other].map((versions) => generations.isCurrent(versions))).to.deep.equal([false, true]);
-    expect(generations.isCurrent(generations.versions(chunkOf("a")))).to.equal(true);
+    expect(generations.isCurrent(generations.versionsIn(windowOf("a")))).to.equal(true);
   });
 
   it("are current together while each of them is", async () => {
-    const joined = joinVersions(["a", "b", "a"].map((id) => generations.versions(chunkOf(id))));
+    const joined = joinVersions(["a", "b", "a"].map((id) => generations.versionsIn(windowOf(id))));
     expect(generations.isCurrent(joined)).to.equal(true);
     await write("b");
     expect(generations.isCurrent(joined)).to.equal(false);
   });
 
   it("are never current together when one of two of the same chunk was taken before a write of it", async () => {
-    const before = generations.versions(chunkOf("a"));
+    const before = generations.versionsIn(windowOf("a"));
     await write("a");
-    const after = generations.versions(chunkOf("a"));
+    const after = generations.versionsIn(windowOf("a"));
     for (const versions of [
       [before, after],
       [after, before],
@@ -53,12 +51,12 @@ describe("read versions", () => {
 
   it("end what is kept under them, and an entry that is out of date is not kept", async () => {
     const cache = new VersionedCache<string>(generations, new CacheMemory(1_000), (value) => value.length);
-    const versions = generations.versions(chunkOf("a"));
+    const versions = generations.versionsIn(windowOf("a"));
     cache.set("answer", { value: "old", versions });
     expect(cache.get("answer")?.value).to.equal("old");
     await write("a");
     expect(cache.get("answer")).to.equal(undefined);
-    const current = generations.versions(chunkOf("a"));
+    const current = generations.versionsIn(windowOf("a"));
     cache.set("answer", { value: "new", versions: current });
     cache.set("answer", { value: "old", versions });
     expect(cache.get("answer")?.value).to.equal("new");
@@ -69,8 +67,7 @@ describe("read versions", () => {
       const shared = isShared ? new SharedInvalidation({ shared: sharedInMemory(), deadlineMs: 60_000 }) : undefined;
       const own = new Generations(24, { exclusive: !isShared, shared });
       const day = (n: number): SeriesWindow => ({ ...windowOf("a"), from: n * 24 * HOUR, to: (n + 1) * 24 * HOUR });
-      const versions = () =>
-        Array.from({ length: 223 }, (_, n) => own.versions(chunksIn(day(n + 19_000), 24)[0] as Chunk));
+      const versions = () => Array.from({ length: 223 }, (_, n) => own.versionsIn(day(n + 19_000)));
       const before = versions();
       await own.written([day(19_111)]);
       const after = versions();

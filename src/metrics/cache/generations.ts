@@ -1,7 +1,31 @@
 import type { SeriesWindow } from "../ports.js";
-import { seriesHash, sumOver } from "../series.js";
-import type { Chunk } from "./chunks.js";
+import { type Series, seriesHash, seriesKey, sumOver } from "../series.js";
 import type { SharedInvalidation } from "./shared-invalidation.js";
+
+/** Slots of one series that are read from the store and cached together. */
+export interface Chunk {
+  /** Unique among chunks. */
+  readonly key: string;
+  readonly series: Series;
+  readonly seriesKey: string;
+  /** Spreads series over the counters of a phase. */
+  readonly seriesHash: number;
+  /** Chunks are counted from 1970. */
+  readonly index: number;
+}
+
+/** Returns the chunks of `chunkSlots` slots that overlap a window, ascending. */
+export function chunksIn({ series, from, to }: SeriesWindow, chunkSlots: number): Chunk[] {
+  const chunks: Chunk[] = [];
+  if (from >= to) return chunks;
+  const key = seriesKey(series);
+  const hash = seriesHash(series, key);
+  const length = chunkSlots * series.dimension.slotMs;
+  for (let index = Math.floor(from / length); index * length < to; index += 1) {
+    chunks.push({ key: `${key}\0${index}`, series, seriesKey: key, seriesHash: hash, index });
+  }
+  return chunks;
+}
 
 /** Generations of some chunks before the store was read. The read is current while they are unchanged. */
 export interface VersionVector {
@@ -85,11 +109,9 @@ export class Generations {
   }
 
   /** Returns the versions of all chunks that overlap a window. Call it before they are read. */
-  versionsIn({ series, from, to }: SeriesWindow): VersionVector {
-    const hash = seriesHash(series);
-    const length = this.#chunkSlots * series.dimension.slotMs;
+  versionsIn(window: SeriesWindow): VersionVector {
     const at = new Set<number>();
-    for (let index = Math.floor(from / length); index * length < to; index += 1) at.add(this.#indexOf(hash, index));
+    this.#addIndexes(at, window.series, window);
     const generations = Array.from(at, (i) => this.#generations[i] as number);
     return { at: [...at], generations, takenAt: performance.now() };
   }
@@ -108,9 +130,14 @@ export class Generations {
    * announced to the other processes.
    */
   async written(windows: readonly SeriesWindow[]): Promise<void> {
-    const at = [...this.#indexes(windows)];
+    const at = new Set<number>();
+    for (const window of windows) {
+      const sum = sumOver(window.series);
+      this.#addIndexes(at, window.series, window);
+      if (sum !== undefined) this.#addIndexes(at, sum, window);
+    }
     try {
-      await this.#shared?.announce(at);
+      await this.#shared?.announce([...at]);
     } finally {
       this.#raise(at);
     }
@@ -125,19 +152,11 @@ export class Generations {
     for (const i of at) this.#generations[i] = (this.#generations[i] as number) + 1;
   }
 
-  #indexes(windows: readonly SeriesWindow[]): Set<number> {
-    const at = new Set<number>();
-    for (const { series, from, to } of windows) {
-      const hash = seriesHash(series);
-      const sum = sumOver(series);
-      const sumHash = sum && seriesHash(sum);
-      const length = this.#chunkSlots * series.dimension.slotMs;
-      for (let index = Math.floor(from / length); index * length < to; index += 1) {
-        at.add(this.#indexOf(hash, index));
-        if (sumHash !== undefined) at.add(this.#indexOf(sumHash, index));
-      }
-    }
-    return at;
+  /** Adds the counters of the chunks of a series that overlap a window. */
+  #addIndexes(at: Set<number>, series: Series, { from, to }: Omit<SeriesWindow, "series">): void {
+    const hash = seriesHash(series);
+    const length = this.#chunkSlots * series.dimension.slotMs;
+    for (let index = Math.floor(from / length); index * length < to; index += 1) at.add(this.#indexOf(hash, index));
   }
 
   #indexOf(hash: number, chunk: number): number {

@@ -4,8 +4,7 @@ import { CacheMemory } from "../../cache-memory.js";
 import { ServiceError } from "../../errors.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
 import type { SlotColumn } from "../series.js";
-import { type Chunk, chunksIn } from "./chunks.js";
-import { type Generations, joinVersions, type VersionVector } from "./generations.js";
+import { type Chunk, chunksIn, type Generations, joinVersions, type VersionVector } from "./generations.js";
 import { type Versioned, VersionedCache } from "./versioned-cache.js";
 
 /** The slots of a window, from memory or from the store. */

@@ -20,7 +20,7 @@ export async function openInfluxImport(dependencies: EngineDependencies): Promis
   let source = "";
   return {
     series: engine.series,
-    retentionMs: () => engine.retentionMs(),
+    retentionMs: () => engine.retentionMs?.(),
     async begin(mark) {
       source = mark;
       for (const probe of engine.probes) await requireUsable(probe, url);

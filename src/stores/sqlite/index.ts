@@ -80,7 +80,6 @@ export async function openSqliteMetrics({ settings, log, failpoint }: EngineDepe
     const series = sqliteSeriesStore(db, { failpoint, foldFailed, damaged });
     return {
       series,
-      retentionMs: () => undefined,
       probes: [probe("metrics", db, metrics)],
       serviceErrorOf: (error) => (error instanceof DamagedRow ? unavailable(error) : sqliteServiceError(error)),
       async close() {

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { type Chunk, chunksIn } from "../../../../src/metrics/cache/chunks.js";
 import { Generations } from "../../../../src/metrics/cache/generations.js";
 import { SharedInvalidation } from "../../../../src/metrics/cache/shared-invalidation.js";
 import { HOUR, stream } from "../../../../src/metrics/dimensions.js";
@@ -14,8 +13,7 @@ import { openTestDatabase, type TestDatabase } from "../database.js";
 
 const CHUNK_SLOTS = 168;
 const DEADLINE_MS = 5_000;
-const windowOf = (id: string) => [{ series: { dimension: stream, id, type: "size" }, from: 0, to: HOUR }];
-const chunkOf = (id: string) => windowOf(id).flatMap((window) => chunksIn(window, CHUNK_SLOTS))[0] as Chunk;
+const windowOf = (id: string) => ({ series: { dimension: stream, id, type: "size" }, from: 0, to: HOUR });
 
 onServers(["mongodb"], "generations that processes share on MongoDB", () => {
   let database: TestDatabase;
@@ -39,7 +37,7 @@ onServers(["mongodb"], "generations that processes share on MongoDB", () => {
   it("end what was read more than 10 s ago, as a process may have been killed before it announced its write", async () => {
     const reader = await open();
     const now = performance.now();
-    const aged = (ms: number) => ({ ...reader.versions(chunkOf("a")), takenAt: now - ms });
+    const aged = (ms: number) => ({ ...reader.versionsIn(windowOf("a")), takenAt: now - ms });
     expect(reader.isCurrent(aged(9_000))).to.equal(true);
     expect(reader.isCurrent(aged(10_001))).to.equal(false);
   });
@@ -47,12 +45,12 @@ onServers(["mongodb"], "generations that processes share on MongoDB", () => {
   it("are raised by many writes at once, of several processes and of one, also in one that starts later", async () => {
     const processes = await Promise.all([open(), open(), open()]);
     const reader = await open();
-    const token = reader.versions(chunkOf("a"));
-    await Promise.all(processes.flatMap((one) => Array.from({ length: 30 }, () => one.written(windowOf("a")))));
+    const token = reader.versionsIn(windowOf("a"));
+    await Promise.all(processes.flatMap((one) => Array.from({ length: 30 }, () => one.written([windowOf("a")]))));
     await until("it is raised", () => !reader.isCurrent(token));
     const late = await open();
-    const before = late.versions(chunkOf("a"));
-    await (processes[0] as Generations).written(windowOf("a"));
+    const before = late.versionsIn(windowOf("a"));
+    await (processes[0] as Generations).written([windowOf("a")]);
     await until("it is raised in the late one", () => !late.isCurrent(before));
   });
 
@@ -68,11 +66,11 @@ onServers(["mongodb"], "generations that processes share on MongoDB", () => {
         const away = await openTestDatabase([], proxy.url(process.env.TEST_MONGODB_URL));
         closing.push(() => away.client.close());
         const process_ = await open({ ...database, db: away.client.db(database.db.databaseName) });
-        const token = process_.versions(chunkOf("a"));
+        const token = process_.versionsIn(windowOf("a"));
         await proxy.set(fault);
         await until("nothing is relied on any more", () => !process_.isCurrent(token));
         let isAnnounced = false;
-        const announcing = process_.written(windowOf("b")).then(
+        const announcing = process_.written([windowOf("b")]).then(
           () => {
             isAnnounced = true;
           },
