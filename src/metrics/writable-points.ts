@@ -12,16 +12,11 @@ export interface SeriesIssue {
 const LONGEST_TEXT = 300;
 const MOST_TEXTS = 250_000;
 
-/** Maximum characters of all cached texts of lists. */
-const LISTS_LENGTH = 8 * 1024 * 1024;
-
 /** Interns the series named by writes: one object each. */
 export class WritableSeries {
   /** The series of an id: one for each dimension and type. */
   readonly #byId = new Map<unknown, Series[]>();
   readonly #byText = new Map<string, Series>();
-  readonly #lists = new Map<string, readonly Series[]>();
-  #listsLength = 0;
   #size = 0;
 
   /** Number of series. */
@@ -43,22 +38,6 @@ export class WritableSeries {
     if (this.#byText.size >= MOST_TEXTS) this.#byText.clear();
     // A copy: a slice of a request body would keep all of it in memory.
     this.#byText.set(Buffer.from(text).toString(), series);
-  }
-
-  /** Returns the series that were recently stored for the text of a list by `nameList`. */
-  listNamed(text: string): readonly Series[] | undefined {
-    return this.#lists.get(text);
-  }
-
-  /** Caches the series of a list's text: a script sends the same list with every block. */
-  nameList(text: string, series: readonly Series[]): void {
-    if (text.length > LISTS_LENGTH) return;
-    this.#listsLength += text.length;
-    if (this.#listsLength > LISTS_LENGTH) {
-      this.#lists.clear();
-      this.#listsLength = text.length;
-    }
-    this.#lists.set(Buffer.from(text).toString(), series);
   }
 
   /** Returns the series of these names, which may be any input of a caller, or the error. */

@@ -4,7 +4,6 @@ import type { JsonSize } from "../../formats/json-size.js";
 import type { Series, SlotColumn } from "../../metrics/series.js";
 import { layOut, PointFold, type SlotLayout, slotLayout } from "../../metrics/slot-columns.js";
 import { isSeries, type WritableSeries } from "../../metrics/writable-points.js";
-import { parseJson } from "../core/json-body.js";
 import { compile, type Issues, unknownFields } from "../core/validation.js";
 import { NOTHING_WRITTEN, type PointReader, type PointsRead, readInstant, type WriteLimits } from "./point-reader.js";
 
@@ -22,15 +21,6 @@ const SERIES_FIELDS = ["dimension", "dimension_id", "dimension_type"];
 
 const BLOCK_FIELDS = Object.keys(PointBlock.properties);
 
-/** A parsed body, which may be a block. */
-export interface ParsedBody {
-  readonly body: unknown;
-  /** JSON text of a block's list of series. */
-  readonly list?: string;
-  /** Series of this list, when an earlier block had the same list. */
-  readonly known?: readonly Series[] | undefined;
-}
-
 /** Objects, arrays and names of a block: fixed ones, and those per series (an object, three names and a row). */
 const BLOCK_NODES = 7;
 const SERIES_NODES = 5;
@@ -41,31 +31,10 @@ export function refuseManySeries({ nodes }: JsonSize, { batch_points }: Pick<Wri
   throw new ServiceError("too-large", `More than ${batch_points} series in one write`);
 }
 
-const BLOCK_START = '{"series":[';
-const LIST_END = '],"ts":';
-
-/** Parses a body. A list of series with the same text as in an earlier block is not parsed again. */
-export function parseBody(text: string, series: WritableSeries): ParsedBody {
-  const end = text.startsWith(BLOCK_START) ? text.indexOf(LIST_END) : -1;
-  if (end >= 0) {
-    const list = text.slice(BLOCK_START.length - 1, end + 1);
-    const known = series.listNamed(list);
-    try {
-      const rest = JSON.parse(`{${text.slice(end + 2)}`) as object;
-      // A body with a second list of series is parsed below: there the later list counts.
-      if (Object.keys(rest).join() === "ts,values")
-        return { body: { series: known ?? JSON.parse(list), ...rest }, list, known };
-    } catch {
-      // The text was split at a wrong position or is not JSON: parse the whole text.
-    }
-  }
-  return { body: parseJson(text) };
-}
-
 const isBlock = compile(PointBlock);
 
 /** Reads a block `{ series, ts, values }`. */
-export function readBlock({ body, list, known }: ParsedBody, reader: PointReader): PointsRead {
+export function readBlock(body: unknown, reader: PointReader): PointsRead {
   const { issues, window } = reader;
   // A point also has a ts.
   if (typeof body === "object" && body !== null && (Object.hasOwn(body, "series") || Object.hasOwn(body, "values"))) {
@@ -75,7 +44,7 @@ export function readBlock({ body, list, known }: ParsedBody, reader: PointReader
   if (!isBlock(body))
     throw invalid("not_points", "", "The body must be an array of points, or a block of series, ts and values");
   const { ts, values } = body;
-  const series = known ?? readSeries(body.series, reader);
+  const series = readSeries(body.series, reader);
   const slotMs = Math.max(1, ...new Set(series.map((one) => one?.dimension.slotMs ?? 1)));
   const times: number[] = [];
   for (let i = 0; i < ts.length && !issues.full; i += 1) {
@@ -90,7 +59,6 @@ export function readBlock({ body, list, known }: ParsedBody, reader: PointReader
     }
   } else issues.add("invalid_length", "values", "values must have one list for each series");
   const { count } = reader.finish();
-  if (list !== undefined && known === undefined) reader.series.nameList(list, series as Series[]);
   return { count, columns: columnsOf(series, times, values as (number | null)[][], counts) };
 }
 

@@ -4,11 +4,11 @@ import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
 import { type Budgets, isJsonLines, readBody } from "../core/body.js";
-import { notJson, reserveParsed } from "../core/json-body.js";
+import { notJson, parseJson, reserveParsed } from "../core/json-body.js";
 import { oneOf } from "../core/responses.js";
 import type { ApiContext } from "../core/route.js";
 import { type Issues, unknownFields } from "../core/validation.js";
-import { parseBody, readBlock, refuseManySeries } from "./block-points.js";
+import { readBlock, refuseManySeries } from "./block-points.js";
 import {
   type PointReader,
   type PointsRead,
@@ -76,7 +76,7 @@ export async function readJsonPoints(
     return reader.finish();
   }
   reserveParsed(body, (size) => refuseManySeries(size, limits));
-  return readBlock(parseBody(body.bytes.toString(), reader.series), reader);
+  return readBlock(parseJson(body.bytes.toString()), reader);
 }
 
 /** Bytes parsed at once: a few ms of work. */
