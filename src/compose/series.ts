@@ -8,7 +8,7 @@ import { metricRoutes } from "../http/metrics/index.js";
 import { listingRoutes } from "../http/metrics/listings.js";
 import { pointRoutes } from "../http/points/index.js";
 import { Generations } from "../metrics/cache/generations.js";
-import { sharedInvalidation } from "../metrics/cache/shared-invalidation.js";
+import { SharedInvalidation } from "../metrics/cache/shared-invalidation.js";
 import { SlotCache } from "../metrics/cache/slot-cache.js";
 import { uncachedSlots } from "../metrics/cache/uncached-slots.js";
 import { type Dimension, dimensions } from "../metrics/dimensions.js";
@@ -38,7 +38,8 @@ export function composeSeries({
   const { memory, turns } = budgets;
   const deadlineMs = limits.store_deadline_ms;
 
-  const shared = sharedInvalidation({ sharedGenerations, exclusive: exclusive.metrics }, deadlineMs);
+  const isShared = sharedGenerations !== undefined && !exclusive.metrics;
+  const shared = isShared ? new SharedInvalidation(sharedGenerations, deadlineMs) : undefined;
   const generations = new Generations(store.chunkSlots, { exclusive: exclusive.metrics, shared });
   const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, turns, deadlineMs });
   const cacheMemory = new CacheMemory(cache.responses_bytes);

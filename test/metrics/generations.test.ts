@@ -64,7 +64,7 @@ describe("read versions", () => {
 
   for (const isShared of [false, true]) {
     it(`of a day end with a write to it, and those of 111 days before and after it stay, ${isShared ? "with generations that processes share" : "in a process by itself"}`, async () => {
-      const shared = isShared ? new SharedInvalidation({ shared: sharedInMemory(), deadlineMs: 60_000 }) : undefined;
+      const shared = isShared ? new SharedInvalidation(sharedInMemory(), 60_000) : undefined;
       const own = new Generations(24, { exclusive: !isShared, shared });
       const day = (n: number): SeriesWindow => ({ ...windowOf("a"), from: n * 24 * HOUR, to: (n + 1) * 24 * HOUR });
       const versions = () => Array.from({ length: 223 }, (_, n) => own.versionsIn(day(n + 19_000)));

@@ -13,24 +13,6 @@ const RELIED_ON_MS = 900;
 /** Maximum generations in one announcement. */
 const MAX_ANNOUNCED = 10_000;
 
-export interface SharedInvalidationOptions {
-  readonly shared: SharedGenerations;
-  /** Maximum wait of an announcement, ms. */
-  readonly deadlineMs: number;
-}
-
-/** Invalidation shared by the processes over the same stores; undefined for a single process. */
-export function sharedInvalidation(
-  {
-    sharedGenerations,
-    exclusive,
-  }: { readonly sharedGenerations?: SharedGenerations | undefined; readonly exclusive: boolean },
-  deadlineMs: number,
-): SharedInvalidation | undefined {
-  if (sharedGenerations === undefined || exclusive) return undefined;
-  return new SharedInvalidation({ shared: sharedGenerations, deadlineMs });
-}
-
 /**
  * Announces writes to the other processes over the same stores, and receives theirs. A writer increments the shared
  * counts after its write and before its answer. Every process polls the counts, so either it has received every write
@@ -38,7 +20,8 @@ export function sharedInvalidation(
  */
 export class SharedInvalidation {
   readonly #shared: SharedGenerations;
-  readonly #increment: (at: readonly number[]) => Promise<void>;
+  /** Announces writes to these generations. Resolves when every later poll of any process receives them. */
+  readonly announce: (at: readonly number[]) => Promise<void>;
   #raise: (at: readonly number[]) => void = () => {};
   #version = 0;
   readonly #counts = new Map<number, number>();
@@ -47,10 +30,11 @@ export class SharedInvalidation {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor({ shared, deadlineMs }: SharedInvalidationOptions) {
+  /** `deadlineMs` is the maximum wait of an announcement. */
+  constructor(shared: SharedGenerations, deadlineMs: number) {
     this.#shared = shared;
     // Concurrent writes share one update.
-    this.#increment = groupedCalls(
+    this.announce = groupedCalls(
       async (at: readonly number[]) => this.#receive(await this.#shared.increment(new Set(at))),
       { most: MAX_ANNOUNCED, atOnce: 1, deadline: { ms: deadlineMs, error: unannounced } },
     );
@@ -65,11 +49,6 @@ export class SharedInvalidation {
   /** Returns whether the known generations include every write answered a second ago. */
   isReliable(): boolean {
     return performance.now() - this.#readAt <= RELIED_ON_MS;
-  }
-
-  /** Announces writes to these generations. Resolves when every later poll of any process receives them. */
-  async announce(at: readonly number[]): Promise<void> {
-    await this.#increment(at);
   }
 
   close(): void {

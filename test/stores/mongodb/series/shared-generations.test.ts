@@ -28,7 +28,7 @@ onServers(["mongodb"], "generations that processes share on MongoDB", () => {
 
   /** One of several processes. */
   async function open({ db } = database): Promise<Generations> {
-    const shared = new SharedInvalidation({ shared: mongoSharedGenerations(db, DEADLINE_MS), deadlineMs: DEADLINE_MS });
+    const shared = new SharedInvalidation(mongoSharedGenerations(db, DEADLINE_MS), DEADLINE_MS);
     closing.push(() => shared.close());
     await until("it has read the shared counts", () => shared.isReliable());
     return new Generations(CHUNK_SLOTS, { exclusive: false, shared });
