@@ -42,7 +42,8 @@ export class WritableSeries {
 
   /** Returns the series of these names, which may be any input of a caller, or the error. */
   find(dimension: unknown, id: unknown, type: unknown): Series | SeriesIssue {
-    return this.#byId.get(id)?.find((series) => isNamed(series, dimension, type)) ?? this.#meet(dimension, id, type);
+    for (const series of this.#byId.get(id) ?? []) if (isNamed(series, dimension, type)) return series;
+    return this.#meet(dimension, id, type);
   }
 
   #meet(dimensionName: unknown, id: unknown, type: unknown): Series | SeriesIssue {

@@ -1,8 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { invalid, ServiceError } from "../../errors.js";
 import type { JsonSize } from "../../formats/json-size.js";
-import type { Series, SlotColumn } from "../../metrics/series.js";
-import { layOut, PointFold, type SlotLayout, slotLayout } from "../../metrics/slot-columns.js";
+import type { Series } from "../../metrics/series.js";
 import { isSeries, type WritableSeries } from "../../metrics/writable-points.js";
 import { compile, type Issues, unknownFields } from "../core/validation.js";
 import { NOTHING_WRITTEN, type PointReader, type PointsRead, readInstant, type WriteLimits } from "./point-reader.js";
@@ -50,16 +49,11 @@ export function readBlock(body: unknown, reader: PointReader): PointsRead {
   for (let i = 0; i < ts.length && !issues.full; i += 1) {
     times.push(readInstant(ts[i], { window, slotMs }, `ts[${i}]`, issues));
   }
-  const counts: number[] = [];
   if (values.length === series.length) {
-    for (let i = 0; i < values.length && !issues.full; i += 1) {
-      const given = countValues(values[i], ts.length, i, issues);
-      counts.push(given);
-      reader.count(given);
-    }
+    for (let i = 0; i < values.length && !issues.full; i += 1)
+      readRow(values[i], i, { series: series[i], times }, reader);
   } else issues.add("invalid_length", "values", "values must have one list for each series");
-  const { count } = reader.finish();
-  return { count, columns: columnsOf(series, times, values as (number | null)[][], counts) };
+  return reader.finish();
 }
 
 /** Returns the series of a list, up to the last one whose issue can be reported. */
@@ -82,59 +76,25 @@ function readOne(item: unknown, path: string, known: WritableSeries, issues: Iss
   return undefined;
 }
 
-/** Counts the values of a row. Any element but a finite number or null is an issue. */
-function countValues(row: unknown, length: number, index: number, issues: Issues): number {
-  if (!Array.isArray(row) || row.length !== length) {
+/** Reads the values of a series at these times. Any element but a finite number or null is an issue. */
+function readRow(
+  row: unknown,
+  index: number,
+  { series, times }: { readonly series: Series | undefined; readonly times: readonly number[] },
+  reader: PointReader,
+): void {
+  const { issues, fold } = reader;
+  if (!Array.isArray(row) || row.length !== times.length) {
     issues.add("invalid_length", `values[${index}]`, "The list must have one number or null for each ts");
-    return 0;
+    return;
   }
   let count = 0;
-  for (let i = 0; i < length && !issues.full; i += 1) {
+  for (let i = 0; i < row.length && !issues.full; i += 1) {
     const value: unknown = row[i];
     if (typeof value === "number" && Number.isFinite(value)) count += 1;
     else if (value !== null)
       issues.add("invalid_value", `values[${index}][${i}]`, "The value must be a finite number or null");
   }
-  return count;
-}
-
-/** Maximum slots per value of a row in the layout shared by all rows; a sparser row gets its own layout. */
-const SLOTS_OF_VALUE = 32;
-
-/** Converts rows to columns. `counts` has the number of values per row. */
-function columnsOf(
-  series: readonly (Series | undefined)[],
-  times: readonly number[],
-  rows: readonly (number | null)[][],
-  counts: readonly number[],
-): SlotColumn[] {
-  const layouts = new Map<number, SizedLayout>();
-  const columns: SlotColumn[] = [];
-  for (const [i, one] of series.entries()) {
-    if (one === undefined) continue;
-    const { slotMs } = one.dimension;
-    const sized = layouts.get(slotMs) ?? sizedLayout(times, slotMs);
-    layouts.set(slotMs, sized);
-    const row = rows[i] as (number | null)[];
-    const isSparse = sized.slots > SLOTS_OF_VALUE * (counts[i] as number);
-    columns.push(...(isSparse ? sparseColumns(one, times, row) : layOut(sized.layout, one, row)));
-  }
-  return columns;
-}
-
-interface SizedLayout {
-  readonly layout: SlotLayout;
-  /** Slots of a row in this layout. */
-  readonly slots: number;
-}
-
-function sizedLayout(times: readonly number[], slotMs: number): SizedLayout {
-  const layout = slotLayout(times, slotMs);
-  return { layout, slots: layout.columns.reduce((sum, { length }) => sum + length, 0) };
-}
-
-function sparseColumns(series: Series, times: readonly number[], row: readonly (number | null)[]): SlotColumn[] {
-  const fold = new PointFold();
-  for (const [i, value] of row.entries()) if (value !== null) fold.add(series, times[i] as number, value);
-  return fold.columns();
+  reader.count(count);
+  if (series !== undefined && issues.count === 0) fold.addRow(series, times, row);
 }
