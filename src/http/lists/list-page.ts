@@ -139,7 +139,10 @@ function contains(text: string, part: string): boolean {
 }
 
 /** Returns a page of the entries, given in id order, after the previous page's last one, in either order. */
-function idPage<T extends Entry>(found: readonly T[], { after, limit, order }: ListRequest): ListedPage<T> {
+export function idPage<T extends Pick<Entry, "id">>(
+  found: readonly T[],
+  { after, limit, order }: Pick<ListRequest, "after" | "limit" | "order">,
+): ListedPage<T> {
   const sorted = order === "asc" ? found : found.toReversed();
   const isAfter = (id: string) =>
     after === undefined || (order === "asc" ? compareBytes(id, after) > 0 : compareBytes(id, after) < 0);

@@ -5,12 +5,12 @@ import { invalid } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { type Dimension, dimensionNamed, dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import type { ListedStream, StreamList } from "../../metrics/list-streams.js";
-import { countSeries, listSeries } from "../../metrics/listings.js";
+import { countSeries, type ListedSeries as FoundSeries, listSeries } from "../../metrics/listings.js";
 import type { SeriesStore } from "../../metrics/ports.js";
 import { searchText } from "../../text.js";
 import { fetchPage, oneOf, success, TimeOrNull } from "../core/responses.js";
 import { type Route, route, type SchemaIssue } from "../core/route.js";
-import { ListMeta, searchQuery } from "../lists/list-page.js";
+import { idPage, ListMeta, searchQuery } from "../lists/list-page.js";
 import { isTrendSort, rowValue, trendPage, trendSorts, trendSortsText, windowQuery } from "../lists/trend-page.js";
 import { aliasText, computedText } from "./dimension-texts.js";
 import { type UncataloguedDependencies, uncataloguedSeries } from "./uncatalogued-series.js";
@@ -96,24 +96,21 @@ export function listingRoutes({ series, streams, catalogue, orders, clock }: Lis
       async handler({ query: { dimension, prefix, q = "", order, catalogue: isAll, ...page } }) {
         const wanted = dimension === undefined ? undefined : dimensionNamed(dimension);
         const among = { dimension: wanted, prefix, contains: searchText(q) };
-        let total: number | undefined;
-        const { items, meta } = await fetchPage(page, async (after, limit) => {
-          const last = after === undefined ? undefined : readPlace(after);
-          const asked = { ...among, after: last, limit, descending: order === "desc" };
-          const { found, ...counted } = isAll
-            ? { found: await listSeries(series, asked), total: undefined }
-            : await uncataloguedSeries(asked, { series, catalogue });
-          total = counted.total;
-          return found.map((one) => ({ ...one, id: `${one.dimension.name}.${one.id}`, dimension_id: one.id }));
+        const after = page.after === undefined ? undefined : readPlace(page.after);
+        if (!isAll) {
+          const missing = await uncataloguedSeries(among, { series, catalogue });
+          const { items, meta } = idPage(missing.map(placed), {
+            limit: page.limit,
+            order,
+            ...(after && { after: placeText(after) }),
+          });
+          return { data: items.map(toWire), meta };
+        }
+        const { items, meta } = await fetchPage(page, async (_, limit) => {
+          const listed = await listSeries(series, { ...among, after, limit, descending: order === "desc" });
+          return listed.map(placed);
         });
-        return {
-          data: items.map(({ dimension: { name }, dimension_id, types }) => ({
-            dimension: name,
-            dimension_id,
-            dimension_types: [...types],
-          })),
-          meta: { ...meta, total: total ?? (await countSeries(series, among)) },
-        };
+        return { data: items.map(toWire), meta: { ...meta, total: await countSeries(series, among) } };
       },
     }),
     route({
@@ -162,7 +159,20 @@ export function listingRoutes({ series, streams, catalogue, orders, clock }: Lis
   ];
 }
 
-/** Parses the position in `meta.next`: a dimension, a dot, an id. */
+/** Adds the position in `meta.next`, as the id of an entry: a dimension, a dot, an id. */
+function placed(series: FoundSeries) {
+  return { series, id: placeText(series) };
+}
+
+function placeText({ dimension, id }: Pick<FoundSeries, "dimension" | "id">): string {
+  return `${dimension.name}.${id}`;
+}
+
+function toWire({ series: { dimension, id, types } }: ReturnType<typeof placed>) {
+  return { dimension: dimension.name, dimension_id: id, dimension_types: [...types] };
+}
+
+/** Parses the position in `meta.next`. */
 function readPlace(text: string): { dimension: Dimension; id: string } {
   const dot = text.indexOf(".");
   const dimension = dimensionNamed(text.slice(0, Math.max(0, dot)));

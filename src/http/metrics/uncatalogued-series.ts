@@ -13,30 +13,22 @@ export interface UncataloguedDependencies {
   readonly catalogue: Pick<CatalogueStore, "segmentsById" | "experiencesById">;
 }
 
-/**
- * Returns a page of the series of segments or experiences that are not in the catalogue, and their number. Reads all
- * series of the dimension that match.
- */
+/** Returns all these series whose segment or experience is not in the catalogue, in order of id. */
 export async function uncataloguedSeries(
-  { after, limit, ...among }: SeriesPage,
+  among: Pick<SeriesPage, "dimension" | "prefix" | "contains">,
   { series, catalogue }: UncataloguedDependencies,
-): Promise<{ readonly found: ListedSeries[]; readonly total: number }> {
+): Promise<ListedSeries[]> {
   const idsInCatalogue = catalogueOf(among.dimension, catalogue);
-  const missingAfter = async (place: SeriesPage["after"]) => {
-    const missing: ListedSeries[] = [];
-    let last = place;
-    for (let compared = CHUNK; ; compared += CHUNK) {
-      const some = await listSeries(series, { ...among, after: last, limit: CHUNK });
-      const known = await idsInCatalogue(some.map(({ id }) => id));
-      missing.push(...some.filter(({ id }) => !known.has(id)));
-      if (some.length < CHUNK) return missing;
-      if (compared === MAX_COMPARED) throw tooMany();
-      last = some.at(-1);
-    }
-  };
-  const all = await missingAfter(undefined);
-  const rest = after === undefined ? all : await missingAfter(after);
-  return { found: rest.slice(0, limit), total: all.length };
+  const missing: ListedSeries[] = [];
+  let after: ListedSeries | undefined;
+  for (let compared = CHUNK; ; compared += CHUNK) {
+    const some = await listSeries(series, { ...among, after, limit: CHUNK, descending: false });
+    const known = await idsInCatalogue(some.map(({ id }) => id));
+    missing.push(...some.filter(({ id }) => !known.has(id)));
+    if (some.length < CHUNK) return missing;
+    if (compared === MAX_COMPARED) throw tooMany();
+    after = some.at(-1);
+  }
 }
 
 function catalogueOf(dimension: Dimension | undefined, catalogue: UncataloguedDependencies["catalogue"]) {

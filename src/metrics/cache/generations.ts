@@ -7,7 +7,6 @@ export interface Chunk {
   /** Unique among chunks. */
   readonly key: string;
   readonly series: Series;
-  readonly seriesKey: string;
   /** Spreads series over the counters of a phase. */
   readonly seriesHash: number;
   /** Chunks are counted from 1970. */
@@ -22,7 +21,7 @@ export function chunksIn({ series, from, to }: SeriesWindow, chunkSlots: number)
   const hash = seriesHash(series, key);
   const length = chunkSlots * series.dimension.slotMs;
   for (let index = Math.floor(from / length); index * length < to; index += 1) {
-    chunks.push({ key: `${key}\0${index}`, series, seriesKey: key, seriesHash: hash, index });
+    chunks.push({ key: `${key}\0${index}`, series, seriesHash: hash, index });
   }
   return chunks;
 }

@@ -246,7 +246,7 @@ function runsOf(chunks: readonly Chunk[]): Chunk[][] {
   const runs: Chunk[][] = [];
   let last: Chunk | undefined;
   for (const chunk of chunks) {
-    if (last?.seriesKey === chunk.seriesKey && last.index + 1 === chunk.index) runs.at(-1)?.push(chunk);
+    if (last?.series === chunk.series && last.index + 1 === chunk.index) runs.at(-1)?.push(chunk);
     else runs.push([chunk]);
     last = chunk;
   }
