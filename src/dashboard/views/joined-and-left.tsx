@@ -1,13 +1,11 @@
 import type { VNode } from "preact";
 import type { ListedSegment, SeriesRequest } from "../../client/client.js";
 import { Chart } from "../chart/chart.js";
-import { HOUR } from "../duration.js";
+import { slotOf } from "../dimensions.js";
 import { type Fetched, newestOf, type WantedSeries } from "../fetch-series.js";
 import { Card } from "../page/card.js";
 import { datesOf, windowOf } from "../time-window.js";
 import type { Page } from "../view.js";
-
-const SLOT_MS = 2 * HOUR;
 
 /** The series of the people who joined and left a segment. */
 export const movesOf = (id: string): WantedSeries[] =>
@@ -28,9 +26,10 @@ export interface Moves {
 /** Returns the moves that explain the change of a row in the window; undefined where none are recorded. */
 export async function findMoves({ id, since }: ListedSegment, page: Page): Promise<Moves | undefined> {
   const { from, to } = windowOf(page.address, "segment", page.now);
-  const open = Math.floor(page.now / SLOT_MS) * SLOT_MS;
+  const slotMs = slotOf("segment");
+  const open = Math.floor(page.now / slotMs) * slotMs;
   // The newest size is taken at the start of its slot, so the moves of that slot are not part of the change.
-  const window = { from: since === undefined ? from : Date.parse(since), to: Math.min(to - SLOT_MS, open) };
+  const window = { from: since === undefined ? from : Date.parse(since), to: Math.min(to - slotMs, open) };
   if (window.to <= window.from) return undefined;
   const requests = movesOf(id).map(({ label: _, ...series }) => ({ ...series, ...datesOf(window), interval: "1w" }));
   const answers = await page.client.metrics(requests as SeriesRequest[], { signal: page.signal });
