@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { readAddress } from "../../src/dashboard/address.js";
 import { changeOf, countedWindow, type Moved, sampledWindow } from "../../src/dashboard/figures.js";
+import { serveDimensions } from "../dashboard/served-dimensions.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { sideways, state } from "./browser.js";
@@ -28,6 +29,7 @@ describe("in the dashboard at real size,", function () {
   const on = stage(async () => {
     const service = await startService({}, { clock: () => NOW });
     await fillRealSize(service);
+    serveDimensions();
     return service;
   });
 
