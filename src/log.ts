@@ -24,7 +24,7 @@ function stderrLines(): { write(line: string): void } {
 }
 
 /**
- * Returns the loggable part of an error: its message, its stack, and those of its causes. A driver may attach what it
+ * Returns the loggable part of an error: its message and stack, and the same of its causes. A driver may attach what it
  * has sent: the arguments of a command, including a password.
  */
 function described(error: unknown): unknown {

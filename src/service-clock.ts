@@ -30,7 +30,7 @@ const EVERY_MS = 3_600_000;
 /** Maximum wait of `/ready` for a measurement: an unreachable server has its own probe. */
 const PROBE_MS = 1_000;
 
-/** Derives the clock of the service from that of its machine. */
+/** Derives the clock of the service from its machine's. */
 export function serviceClock(machine: Clock): ServiceClock {
   let correction = 0;
 

@@ -120,7 +120,7 @@ export function createClient(options: ClientOptions) {
     segments: listOf<ListedSegment>("/api/segment"),
     /** Yields the current size of each segment. Scope `metric:read`. */
     segmentSizes: listOf<SegmentSize>("/api/segment/sizes"),
-    /** Yields all experiences; the query is that of `segments` without `table`. Scope `metric:read`. */
+    /** Yields all experiences; the query is as in `segments`, without `table`. Scope `metric:read`. */
     experiences: listOf<ListedExperience>("/api/experience"),
 
     /** Returns one segment; rejects with `ApiError` 404 when there is none. Scope `metric:read`. */
@@ -130,7 +130,7 @@ export function createClient(options: ClientOptions) {
     experience: (id: string, options?: CallOptions) =>
       read<Experience>({ method: "GET", path: `/api/experience${at(id)}` }, options),
 
-    /** Returns one page of a list. `after` comes from the previous page. The scope is that of the list. */
+    /** Returns one page of a list. `after` comes from the previous page. Needs the scope of the list. */
     page: <L extends keyof ListRows>(list: L, query: Query = {}, options?: CallOptions) =>
       answer<PageOf<L>>({ method: "GET", path: `/api/${list}${text(query)}` }, options),
 

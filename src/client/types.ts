@@ -238,8 +238,8 @@ export interface CompletedInMonth {
 }
 
 /**
- * One page of the list of deletions, with the names of the configured remote targets. The first page of the completed
- * ones counts those of the last 12 months.
+ * One page of the list of deletions, with the names of the configured remote targets. The first page of
+ * `state=completed` also has the counts of the last 12 months.
  */
 export type DeletionPage = ListPage<
   ListedDeletion,

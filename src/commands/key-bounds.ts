@@ -47,7 +47,10 @@ export function givenBound(options: BoundOptions): keyof BoundOptions | undefine
   return names.find((name) => options[name] !== undefined);
 }
 
-/** Returns the bounds of a new key. `now` is Unix ms; `identityFields` are those of all tables. Throws `UsageError`. */
+/**
+ * Returns the bounds of a new key. `now` is Unix ms; `identityFields` are the fields of all tables. Throws
+ * `UsageError`.
+ */
 export function readBounds(
   options: BoundOptions,
   scopes: readonly Scope[],

@@ -152,7 +152,7 @@ export function timeOutsideGap(stream: string, time: number): string {
   return new Date(isInGap(stream, time) ? time - GAP_HOURS * HOUR : time).toISOString();
 }
 
-/** Returns the starts of the slots after that of `from`, up to that of `to`. */
+/** Returns the starts of the slots after the slot of `from`, up to the slot of `to`. */
 function slots(from: number, to: number, slotMs: number): number[] {
   const first = Math.floor(from / slotMs) + 1;
   return Array.from({ length: Math.floor(to / slotMs) + 1 - first }, (_, index) => (first + index) * slotMs);

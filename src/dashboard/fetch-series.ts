@@ -55,8 +55,8 @@ interface FetchOptions {
 const SERIES_PER_REQUEST = 100;
 
 /**
- * Fetches series of one dimension in the window of the address, and in hours whose newest value is that of the window,
- * in one request.
+ * Fetches series of one dimension in the window of the address, and in hours whose newest value is the value of the
+ * window, in one request.
  */
 export async function fetchWithRecent(
   wanted: readonly WantedSeries[],
@@ -198,7 +198,7 @@ export const newestOf = (series: Series | undefined): number | null =>
 
 /**
  * Compares the series with the window before, in complete buckets: the sum of counts, otherwise the newest value and
- * that of the same bucket before. Undefined unless both have values.
+ * the value of the same bucket before. Undefined unless both have values.
  */
 export function comparisonOf(series: Series): { now: number; before: number } | undefined {
   const pairs = series.values.flatMap((now, at) => {

@@ -1,7 +1,7 @@
 import { typeOf, typesOf, typeWithUnit } from "./dimensions.js";
 import { DAY, HOUR } from "./duration.js";
 
-/** Time zone of the page: UTC, or that of the browser. */
+/** Time zone of the page: UTC, or the browser's zone. */
 export type Zone = "UTC" | "local";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -49,7 +49,7 @@ export function bucketLabel(ts: number, step: number, zone: Zone): string {
 /** Name of the unit of the values of a series: see `ValueType`. */
 export type Unit = string;
 
-/** Returns the unit of a series; of an unknown type that of its dimension. */
+/** Returns the unit of a series; for an unknown type, the unit of its dimension. */
 export const unitOf = (dimension: string, type: string): Unit =>
   (typeOf(dimension, type) ?? typesOf(dimension)[0])?.unit.name ?? "values";
 

@@ -32,7 +32,7 @@ export async function changedMarks(page: Page, view: View): Promise<readonly Mar
   return JSON.stringify(read.found) === JSON.stringify(page.marks) ? undefined : read.found;
 }
 
-/** Marks from the start of the window on. They have no end, so that they are also those of a later window. */
+/** Marks from the start of the window on. They have no end, so a later window has them too. */
 const keptMarks = kept(async ({ client, address, now, signal }): Promise<Mark[]> => {
   // Series of segments have the longest slots, so their window begins first.
   const { startdate } = datesOf(windowOf(address, "segment", now));

@@ -83,7 +83,7 @@ export function datesOf({ from, to }: Pick<TimeWindow, "from" | "to">) {
   return { startdate: new Date(from).toISOString(), enddate: new Date(to).toISOString() };
 }
 
-/** Whole hours of a window; the hour of its start is whole, that of its end is left out. */
+/** Whole hours of a window; the hour in which it starts is whole, the hour in which it ends is left out. */
 export function hourlyWindow(from: number, to: number): TimeWindow {
   const [first, end] = [Math.floor(from / HOUR) * HOUR, Math.floor(to / HOUR) * HOUR];
   return { from: first, to: end, interval: "1h", step: HOUR, buckets: bucketsOf(first, end, HOUR) };

@@ -41,7 +41,7 @@ export function completedByMonth(
   };
 }
 
-/** Returns the starts of the months in UTC up to that of `now`, Unix ms. */
+/** Returns the starts of the months in UTC up to the month of `now`, Unix ms. */
 function monthStarts(now: number): number[] {
   const today = new Date(now);
   return Array.from({ length: MONTHS }, (_, i) =>

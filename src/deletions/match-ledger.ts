@@ -57,6 +57,6 @@ export function ledgerMismatch({ ledger, data }: LedgerFacts, names: StoreNames)
 
 /**
  * Newest profiles and messages whose keys the ledger must have. Exceeds the profiles created at one time: if an older
- * ledger lacks keys, it lacks those of the newest, whatever the clocks of processes show.
+ * ledger lacks keys, it lacks the keys of the newest profiles, whatever the clocks of processes show.
  */
 export const NEWEST = 1000;

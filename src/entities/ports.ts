@@ -21,7 +21,7 @@ export interface CutOff {
 
 /** The next state of one profile. */
 export interface ProfileChange {
-  /** The state to store. Its `revision` is that of the state it is based on (0: new). */
+  /** The state to store. Its `revision` is the revision of the state it is based on (0: new). */
   readonly entity: StoredEntity;
   /** Segments with a new update in `entity.memberships`. */
   readonly changedSegments: ReadonlySet<string>;
@@ -56,7 +56,7 @@ export interface Commit {
 export interface LoadedEntities {
   /** Live profiles by id, in the order of their ids. */
   readonly profiles: ReadonlyMap<EntityId, StoredEntity>;
-  /** Ids after those of the profiles that remain to be loaded; empty when all fit. */
+  /** Ids of the profiles that remain to be loaded; empty when all fit. */
   readonly left: readonly EntityId[];
 }
 
@@ -219,8 +219,9 @@ export interface IdempotentRequest {
   /** First arrival, Unix ms. Messages without an event time keep it when the request is repeated. */
   readonly arrival: number;
   /**
-   * Position of the ledger at the first arrival: greater than or equal to that of every deletion whose acceptance had
-   * resolved before, and less than that of every deletion that is accepted after a message of the request was stored.
+   * Position of the ledger at the first arrival: greater than or equal to the position of every deletion whose
+   * acceptance had resolved before, and less than the position of every deletion that is accepted after a message of
+   * the request was stored.
    */
   readonly began: LedgerPosition;
   /** Keyed hash of the first items of the body while `tally` is empty, later of all of them; hex. */

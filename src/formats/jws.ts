@@ -33,7 +33,7 @@ export function signJws(payload: object, privateKey: KeyObject): string {
 /** Result of checking a JWS: its payload, or why it is not trusted. */
 type CheckedJws = { readonly payload: unknown } | { readonly issue: string };
 
-/** Verifies a JWS in its compact form against public keys, such as those of a JWKS; ignores keys of another kind. */
+/** Verifies a JWS in its compact form against public keys, such as the keys of a JWKS; ignores keys of another kind. */
 export function checkJws(jws: string, keys: readonly unknown[]): CheckedJws {
   const parts = jws.split(".");
   const header = decodedJson(parts[0] ?? "");

@@ -45,8 +45,8 @@ export interface ApiServer {
 }
 
 /**
- * Idle time of a connection, ms: longer than that of clients and proxies (nginx 60 s, Caddy 2 minutes), so that they
- * close it. If the service closed it, a request in transit would be lost.
+ * Idle time of a connection, ms: longer than the idle time of clients and proxies (nginx 60 s, Caddy 2 minutes), so
+ * that they close it. If the service closed it, a request in transit would be lost.
  */
 const IDLE_MS = 150_000;
 
@@ -140,7 +140,7 @@ const CHECK_MS = 50;
 async function stopGracefully(server: Server, connections: Connections, drainMs: number): Promise<void> {
   const end = performance.now() + drainMs;
   if (!server.listening) return;
-  // net.Server's close: that of http.Server would also close idle connections at once, with data in transit.
+  // net.Server's close: http.Server's close would also close idle connections at once, with data in transit.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   // Counts checks, not time: after a stall of the process, arrived bytes are seen only afterwards.
   const quiet = new Map<Socket, { bytes: number; checks: number }>();

@@ -78,7 +78,7 @@ export class PointFold {
   }
 }
 
-/** Sorts points by slot; those of one slot stay in order of arrival. */
+/** Sorts points by slot; points of one slot stay in order of arrival. */
 function inOrder({ slots, values }: Pick<SeriesPoints, "slots" | "values">): Pick<SeriesPoints, "slots" | "values"> {
   const order = Array.from(slots.keys()).sort((a, b) => (slots[a] as number) - (slots[b] as number));
   return { slots: order.map((i) => slots[i] as number), values: order.map((i) => values[i] as number) };

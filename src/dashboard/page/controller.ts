@@ -65,7 +65,7 @@ const EMPTY_PAUSE_MS = 5_000;
 const FAILURE_PAUSE_MS = 10_000;
 /** Pause between two checks of the service, which no view waits for. */
 const CHECK_PAUSE_MS = 15_000;
-/** Age after which a check reads the marks again: those of other people appear within a minute. */
+/** Age after which a check reads the marks again: other people's marks appear within a minute. */
 const MARKS_MS = 30_000;
 
 /** Keeps the state of the page and calls `draw` after every change. Loads the view of the address at once. */

@@ -25,7 +25,7 @@ export function deletionQuery({ state, target, order }: DeletionQuery, after?: s
 interface DeletionListProps {
   readonly title: string;
   readonly query: DeletionQuery;
-  /** The first page, which the view refreshes; undefined if the view does not have that of the query. */
+  /** The first page, which the view refreshes; undefined if the view does not have the query's first page. */
   readonly first: DeletionPage | undefined;
   readonly columns: readonly Column<ListedDeletion>[];
   readonly page: Page;

@@ -23,7 +23,7 @@ export interface CollectRequest extends RequestItems<ParsedMessage> {
 
 /** Result of a request. */
 export interface CollectTally {
-  /** Accepted messages, including those of erased identities. */
+  /** Accepted messages, including messages of erased identities. */
   taken: number;
   rejected: number;
   /** Issues of the first 100 rejected messages. */

@@ -2,7 +2,7 @@ import { type Memberships, namedTime, type Version } from "./entity.js";
 
 /** The last deletion of a segment. */
 export interface SegmentDeletion {
-  /** Greater than that of every earlier deletion of any segment. */
+  /** Greater than the generation of every earlier deletion of any segment. */
   readonly generation: number;
   /** Unix ms. Compared with event times that messages name, and with nothing else. */
   readonly at: number;

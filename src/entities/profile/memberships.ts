@@ -16,8 +16,8 @@ export function segmentsIn({ updates }: Memberships): string[] {
 }
 
 /**
- * Returns how the number of members of segments changes when the memberships of one or several profiles become those of
- * a draft; never by 0.
+ * Returns how the number of members of segments changes when the memberships of one or several profiles become the
+ * memberships of a draft; never by 0.
  */
 export function movesTo(draft: MembershipDraft, before: readonly Memberships[]): (readonly [string, number])[] {
   const merged = before.slice(1).flatMap(({ updates }) => [...updates.keys()]);

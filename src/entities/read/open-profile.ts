@@ -28,8 +28,9 @@ export interface Turn {
 }
 
 /**
- * Begins work on decoded values of `bytes` in stored form, after that of other requests: large ones are decoded one
- * after another, so those of only one are in memory. Rejects when the request has ended or memory is short.
+ * Begins work on decoded values of `bytes` in stored form, after the same work of other requests: large ones are
+ * decoded one after another, so the values of only one are in memory. Rejects when the request has ended or memory is
+ * short.
  */
 export async function openTurn(
   { turns }: Pick<OpeningDependencies, "turns">,

@@ -43,7 +43,7 @@ export class RepeatableRun {
 
   /**
    * Hashes the next items of the body, at most one commit, and returns an id for each: the same in each run, and
-   * unique. Ids of one request share a prefix, like those of `clusteredIds`. Throws if an earlier run is known to have
+   * unique. Ids of one request share a prefix, as in `clusteredIds`. Throws if an earlier run is known to have
    * had another body.
    */
   async idsFor(texts: readonly string[]): Promise<readonly string[]> {

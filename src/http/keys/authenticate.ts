@@ -106,7 +106,7 @@ function lacksScope(scopes: readonly Scope[]): ServiceError {
 }
 
 /**
- * Returns the caller's normalized address: that of the connection or, behind a trusted proxy, the right-most one in
+ * Returns the caller's normalized address: the connection's or, behind a trusted proxy, the right-most one in
  * X-Forwarded-For. Invalid entries count as absent.
  */
 function callerAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {

@@ -100,7 +100,7 @@ function page(
 /** Host names, IP addresses and ports, none with a special meaning in HTML or a shell. */
 const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
-/** Returns the address that the caller used; that of the connection when the request has no plain host. */
+/** Returns the address that the caller used; the connection's address when the request has no plain host. */
 function addressOf({ host, secure, req: { socket } }: ApiContext): string {
   const { localAddress = "", localPort } = socket;
   const own = localAddress.includes(":") ? `[${localAddress}]` : localAddress;

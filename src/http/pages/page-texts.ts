@@ -18,7 +18,7 @@ td { padding: .15rem 1rem .15rem 0; vertical-align: top; }
 
 /**
  * Returns the page at `/`: an introduction, links, and commands to paste. It has no script and loads nothing from other
- * servers. `address` is that of the service without a trailing slash and needs no quotes in HTML or a shell.
+ * servers. `address` is the service's address without a trailing slash and needs no quotes in HTML or a shell.
  */
 export const homePage = (address: string): string => `<!doctype html>
 <html lang="en">

@@ -12,7 +12,7 @@ export function bucketValues(plan: SeriesPlan, columns: readonly Pick<SlotColumn
   const first = buckets.start + lead * buckets.step;
   const aggregated = columns.map((column) => {
     const slotAt = (ms: number) => Math.max(0, Math.ceil((ms - column.from) / slotMs));
-    // The slots between the start of the first bucket and that of the window were not requested.
+    // The slots between the start of the first bucket and the start of the window were not requested.
     if (lead > 0) column.values.fill(Number.NaN, slotAt(first), slotAt(from));
     return aggregate(column.values, column.from, slotMs, buckets, request.aggregation);
   });

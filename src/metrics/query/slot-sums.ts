@@ -9,7 +9,7 @@ import type { SeriesOf } from "./newest-values.js";
 
 /**
  * Returns the sum of the saved slots in [from, to) of each series, in the order of the ids; NaN without one. The bounds
- * are slot boundaries, Unix ms. The sums are those of `/api/metric`.
+ * are slot boundaries, Unix ms. The sums are as in `/api/metric`.
  */
 export type SlotSums = (series: SeriesOf, from: number, to: number) => Promise<readonly number[]>;
 

@@ -18,7 +18,7 @@ export interface TrendWindow {
   readonly to: number;
   /** Start of the window; undefined for sampled values without fixed dates. */
   readonly from?: number | undefined;
-  /** The time from the slot of `before` to that of the newest value, if it replaces `from`. */
+  /** The time from the slot of `before` to the slot of the newest value, if it replaces `from`. */
   readonly backMs?: number | undefined;
   /** Start of the first slot that has not expired. */
   readonly kept: number;

@@ -81,7 +81,7 @@ interface Connections {
   readonly prefix: string;
   /** Host and port of the server. */
   readonly host: string;
-  /** A connection that reconnects by itself. These options override those of the URL. */
+  /** A connection that reconnects by itself. These options override the URL's. */
   open(options: RedisOptions): Redis;
   /** Ends all connections at once, including BullMQ's duplicates. */
   close(): void;

@@ -225,7 +225,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
   }
 
   /**
-   * Converts errors to those of the port. Permanent errors are logged without the server's message, as it contains ids.
+   * Converts errors to the port's errors. Permanent errors are logged without the server's message, as it contains ids.
    * After an error without a status the bucket is checked, so that the log reports when the server is unreachable and
    * when it responds again.
    */

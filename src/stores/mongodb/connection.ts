@@ -84,7 +84,7 @@ export async function connect(
 
 /**
  * Writes are acknowledged by a majority, on disk, and reads use the primary, whatever the URL specifies: only options
- * given for a database override those of the URL.
+ * given for a database override the URL's options.
  */
 export const promised = {
   readPreference: "primary",

@@ -68,7 +68,7 @@ export function refuseDamaged(db: Database): void {
   throw damagedFile(file);
 }
 
-/** The error for a damaged file; that of the ledger warns of older copies, which would bring deleted people back. */
+/** The error for a damaged file; for the ledger it warns of older copies, which would bring deleted people back. */
 function damagedFile(path: string, cause?: unknown): StartError {
   const advice = path.endsWith("ledger.db")
     ? "read docs/backup.md before you put a copy in its place: an older one lacks deletions"

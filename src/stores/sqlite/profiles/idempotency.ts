@@ -13,7 +13,7 @@ export const idempotencySchema = `
 export type RequestRow = Omit<IdempotentRequest, "began"> & { readonly began: number };
 
 /**
- * Repeatable requests, in `entities.db`; those for deletions in `ledger.db`. Their positions are those of the ledger at
+ * Repeatable requests, in `entities.db`; for deletions, in `ledger.db`. Their positions are the ledger's at
  * that time.
  */
 export function sqliteIdempotency(db: Database, ledger: Database): Idempotency {
