@@ -70,7 +70,7 @@ describe("an invalid query", () => {
     ["POST", "/collect/json/web?timestampfield=at", "timestamp_field"],
     ["POST", "/api/v2/write?precison=s", "precision"],
     ["GET", "/api/segment?limits=5", "limit"],
-    ["GET", "/api/deletion?complete=false", "completed"],
+    ["GET", "/api/deletion?stat=open", "state"],
   ];
   const far: [string, string, string][] = [
     ["GET", "/api/stream?zzzzqq=1", "after, limit, q, sort, order, id, range, startdate, enddate"],

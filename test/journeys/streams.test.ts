@@ -29,7 +29,12 @@ describe("the list of streams", () => {
     const path = `/collect/json/${stream}?timestamp_field=at`;
     expect((await service.fetch(path, { method: "POST", json: messages })).status).to.equal(200);
   };
-  const list = async (query = "") => (await (await service.fetch(`/api/stream${query}`)).json()) as Page;
+  const list = async (query = "") => {
+    const response = await service.fetch(`/api/stream${query}`);
+    const page = (await response.json()) as Page;
+    expect(response.status, JSON.stringify(page)).to.equal(200);
+    return page;
+  };
 
   it("is empty at first, and contains new messages at once, in the slot of their event time", async () => {
     expect(await list()).to.deep.equal({ status: 200, message: "success", data: [], meta: { next: null, total: 0 } });

@@ -1,4 +1,4 @@
-import { type Collection, type Db, type ObjectId, ReadConcern } from "mongodb";
+import type { Collection, Db, ObjectId } from "mongodb";
 import type { MoveCount } from "../../../metrics/move-counts.js";
 import type { SlotCounts } from "../../../metrics/ports.js";
 import type { StreamCount } from "../../../metrics/stream-counts.js";
@@ -48,8 +48,6 @@ export interface StreamDocument {
 }
 
 export const streamsOf = (db: Db): Collection<StreamDocument> => db.collection<StreamDocument>("streams");
-
-const SNAPSHOT = new ReadConcern("snapshot");
 
 /** Maximum additions moved by one transaction, and transactions of one call; the next call moves more. */
 const MOVED_AT_ONCE = 1_000;
@@ -133,18 +131,18 @@ export function mongoSlotCounts(db: Db, transact: Transact, maxTimeMS: number): 
       return newest.map(({ _id, lastArrival }) => ({ stream: _id, lastArrival }));
     },
 
-    /** Sums the count and the additions, from one snapshot of what a majority has. */
-    async counted(names, slot) {
-      const wanted = { $match: { stream: { $in: [...names] }, slot: { $eq: slot } } };
-      const sums = added.aggregate<{ _id: string; count: number }>(
-        [
-          wanted,
-          { $unionWith: { coll: counts.collectionName, pipeline: [wanted] } },
-          { $group: { _id: "$stream", count: { $sum: "$count" } } },
-        ],
-        { readConcern: SNAPSHOT, maxTimeMS },
-      );
-      return new Map((await sums.toArray()).map(({ _id, count }) => [_id, count]));
+    /** Sums the count and the additions, from one snapshot. */
+    counted(names, slot) {
+      const wanted = { stream: { $in: [...names] }, slot: { $eq: slot } };
+      const pipeline = [{ $match: wanted }, { $group: { _id: "$stream", count: { $sum: "$count" } } }];
+      return transact(async (session) => {
+        const sums = new Map<string, number>();
+        for (const collection of [added, counts] as readonly Pick<typeof counts, "aggregate">[]) {
+          const found = collection.aggregate<{ _id: string; count: number }>(pipeline, { session, maxTimeMS });
+          for (const { _id, count } of await found.toArray()) sums.set(_id, count + (sums.get(_id) ?? 0));
+        }
+        return sums;
+      });
     },
   };
 }
