@@ -51,6 +51,8 @@ export class Deadline {
   /** Created by the first use of `signal`: most work needs none. */
   #late: AbortController | undefined;
   #reject: (error: Error) => void = () => {};
+  /** Called when the time is paused or continues. */
+  onPause: (isPaused: boolean) => void = () => {};
 
   /** `errorOf` returns the error with which late work is rejected. */
   constructor(ms: number, errorOf: (cause: Error) => Error) {
@@ -75,6 +77,8 @@ export class Deadline {
         work().then(resolve, reject);
       });
     } finally {
+      // Work that is late still runs.
+      this.onPause = () => {};
       this.pause();
     }
   }
@@ -85,6 +89,7 @@ export class Deadline {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#leftMs -= performance.now() - this.#since;
+    this.onPause(true);
   }
 
   /** Continues after `pause`. Throws when the deadline has passed. */
@@ -95,6 +100,7 @@ export class Deadline {
     // Received data is read first, like in `withTimeLimit`.
     const timer = setTimeout(() => setImmediate(() => this.#expire(timer)), Math.max(1, this.#leftMs));
     this.#timer = timer;
+    this.onPause(false);
   }
 
   /** Restarts the full time after a part of the work. Returns false when the deadline has passed. */

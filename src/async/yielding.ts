@@ -11,6 +11,7 @@ export class YieldBudget {
   readonly #waiting: (() => void)[] = [];
   /** Parts that have started and are paused. */
   readonly #paused: (() => void)[] = [];
+  readonly #starting: (() => void)[] = [];
   #hasAccepted = false;
   #deferredSince: number | undefined;
   #isServing = false;
@@ -19,6 +20,14 @@ export class YieldBudget {
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
+      this.#serve();
+    });
+  }
+
+  /** Resolves in a later round, one call in each, also while parts of long work take all rounds. */
+  start(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#starting.push(resolve);
       this.#serve();
     });
   }
@@ -47,11 +56,14 @@ export class YieldBudget {
   }
 
   #serve(): void {
-    if (this.#isServing || this.#waiting.length + this.#paused.length === 0) return;
+    if (this.#isServing || this.#waiting.length + this.#paused.length + this.#starting.length === 0) return;
     this.#isServing = true;
     setImmediate(() => {
       this.#isServing = false;
-      if (!this.#defersToConnections()) (this.#paused.shift() ?? this.#waiting.shift())?.();
+      if (!this.#defersToConnections()) {
+        this.#starting.shift()?.();
+        (this.#paused.shift() ?? this.#waiting.shift())?.();
+      }
       this.#serve();
     });
   }

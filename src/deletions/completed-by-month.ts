@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+import { singleFlight } from "../async/single-flight.js";
 import type { Clock } from "../clock.js";
 import type { Ledger } from "./ports.js";
 
@@ -26,7 +28,7 @@ export function completedByMonth(
     return { month: new Date(from).toISOString().slice(0, 7), completed: await ledger.countCompleted(from, to) };
   }
 
-  return async () => {
+  return singleFlight(async () => {
     const now = clock();
     const starts = monthStarts(now);
     const current = starts.at(-1) as number;
@@ -34,11 +36,12 @@ export function completedByMonth(
       const counts: MonthCount[] = [];
       for (let i = 0; i + 1 < starts.length; i += 1) {
         counts.push(await count(starts[i] as number, starts[i + 1] as number));
+        await setImmediate();
       }
       earlier = { counts, at: now, before: current };
     }
     return [...earlier.counts, await count(current, Number.MAX_SAFE_INTEGER)];
-  };
+  });
 }
 
 /** Returns the starts of the months in UTC up to the month of `now`, Unix ms. */

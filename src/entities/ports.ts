@@ -205,7 +205,7 @@ export interface MembershipIndex {
 export interface Suppression {
   /**
    * Returns the newest deletion of each identity that was ever deleted, with the latest time of all; other identities
-   * are absent. May lack a deletion for a moment after a change of primary: a commit planned without it conflicts.
+   * are absent. Contains every deletion that was answered before the call.
    */
   cutOffs(hashes: readonly IdentityHash[]): Promise<Map<IdentityHash, CutOff>>;
   /** Returns the entities that an accepted deletion covers. */

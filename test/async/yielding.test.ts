@@ -44,6 +44,18 @@ describe("a yield budget for long work", () => {
     expect(log.join(" ")).to.equal("a0 a0 a0 b0 b0 b0 a1 a1 a1 b1 b1 b1");
   });
 
+  it("starts a request in each round, also while paused parts take all of them", async () => {
+    const budget = new YieldBudget();
+    let isDone = false;
+    const long = (async () => {
+      const pause = budget.pauses(0);
+      while (!isDone) await pause();
+    })();
+    for (let n = 0; n < 3; n += 1) await budget.start();
+    isDone = true;
+    await long;
+  });
+
   it("continues after a failed part, and after idle time", async () => {
     const budget = new YieldBudget();
     const failed = budget.next().then(() => Promise.reject(new Error("failed")));

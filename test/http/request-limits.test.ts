@@ -15,10 +15,12 @@ describe("requests in flight", () => {
   let begun: number[];
   let responses: ServerResponse[];
   let ends: (() => void)[];
+  /** Sets whether the request of this number runs or waits for its caller. */
+  let runs: ((isRunning: boolean) => void)[];
   let errors: unknown[];
   beforeEach(() => {
     limits = new RequestLimits({ requests: 512, requests_per_key: 512, rate_per_key: null }, new YieldBudget());
-    [begun, responses, ends, errors] = [[], [], [], []];
+    [begun, responses, ends, errors, runs] = [[], [], [], [], []];
   });
 
   /** Requests that work until `end` ends the first of them. */
@@ -28,8 +30,9 @@ describe("requests in flight", () => {
       const res = new ServerResponse(new IncomingMessage(new Socket()));
       const number = responses.push(res) - 1;
       limits.enter(res);
-      const work = () =>
+      const work = (setRuns: (isRunning: boolean) => void) =>
         new Promise<void>((resolve) => {
+          runs[number] = setRuns;
           own.push(number);
           running.push(resolve);
         });
@@ -53,6 +56,19 @@ describe("requests in flight", () => {
     await until("as many have begun as have ended", () => begun.length === CONCURRENT + 10);
     await setImmediate();
     expect(begun).to.deep.equal(inOrder(CONCURRENT + 10));
+  });
+
+  it("hold no turn while they wait for their callers, and count once when they end", async () => {
+    arrive(CONCURRENT + 2);
+    runs[0]?.(false);
+    await until("another one has begun", () => begun.length === CONCURRENT + 1);
+    runs[0]?.(true);
+    end();
+    await setImmediate();
+    await setImmediate();
+    expect(begun.length).to.equal(CONCURRENT + 1);
+    end();
+    await until("the last one has begun", () => begun.length === CONCURRENT + 2);
   });
 
   it("are not begun when the caller disconnects before, and are no longer in flight", async () => {

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { DeletionInput, DeletionPreview } from "../../client/client.js";
 import { csvOf } from "../csv.js";
 import { count } from "../format.js";
@@ -75,8 +75,11 @@ function FileForm({ tables, page }: DeleteManyProps): VNode {
       if (page.scopes.has("entity:read")) await previewAll(read.items.slice(0, MAX_PREVIEWED), page, signal, setTotals);
     });
   }, [text, table, field]);
+  const picked = useRef<File | undefined>(undefined);
   const open = async (file: File | undefined) => {
+    picked.current = file;
     const read = await file?.text();
+    if (picked.current !== file) return;
     setText(read);
     const [first = ""] = read?.split("\n", 1) ?? [];
     if (!isChosen) setChosen({ ...chosen, field: fieldOf(first, tables[table] ?? []) });
@@ -88,6 +91,7 @@ function FileForm({ tables, page }: DeleteManyProps): VNode {
   const request = (items: readonly DeletionInput[]) =>
     run(async (signal) => {
       const ids: string[] = [];
+      setRequested({ ids, rejected: 0 });
       let rejected = 0;
       for await (const received of page.client.deleteEntities(items, { signal })) {
         if ("errors" in received) rejected += 1;
@@ -98,11 +102,12 @@ function FileForm({ tables, page }: DeleteManyProps): VNode {
   return (
     <>
       <form class="fields" autocomplete="off">
-        <FieldChoice tables={tables} identity={chosen} onChange={choose} />
+        {requested === undefined && <FieldChoice tables={tables} identity={chosen} onChange={choose} />}
         <label>
           File
           <input
             type="file"
+            disabled={isRunning && requested !== undefined}
             accept=".csv,.txt,.ndjson,.jsonl"
             onChange={({ currentTarget }) => void open(currentTarget.files?.[0])}
           />

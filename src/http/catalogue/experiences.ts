@@ -36,7 +36,7 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
         tag: "catalogue",
         summary: "List experiences",
         description:
-          "Use it to list, search and rank experiences. With `range`, each row also has the newest conversion rate and the one a range earlier, with `startdate` and `enddate` those at the end and the start of the window; null without a rate in the last 4 weeks. Errors 400: `invalid_range`, `invalid_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `invalid_after`.",
+          "Use it to list, search and rank experiences. With `range`, each row also has the newest conversion rate and the one a range earlier, with `startdate` and `enddate` those at the end and the start of the window; null without a rate in the window or in the 4 weeks before its end. Errors 400: `invalid_range`, `invalid_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `invalid_after`.",
       },
       query: {
         ...searchQuery(trendSorts, trendSortsText),

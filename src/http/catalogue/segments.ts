@@ -60,7 +60,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         tag: "catalogue",
         summary: "List segments",
         description:
-          "Use it to list, search and rank segments. With `range`, each row also has the newest saved size and the one a range earlier, with `startdate` and `enddate` those at the end and the start of the window; null without a saved size in the last 4 weeks. Errors 400: `unknown_table`, `invalid_range`, `invalid_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `invalid_after`.",
+          "Use it to list, search and rank segments. With `range`, each row also has the newest saved size and the one a range earlier, with `startdate` and `enddate` those at the end and the start of the window; null without a saved size in the window or in the 4 weeks before its end. Errors 400: `unknown_table`, `invalid_range`, `invalid_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `invalid_after`.",
       },
       query: {
         table: Type.Optional(Type.String({ description: "Only segments of this table." })),

@@ -48,7 +48,8 @@ export function runRoute(route: Route, { requestLimits, authenticate, budgets }:
     if (route.scopes !== "keyless") await authenticate(ctx, route, query.key);
     if (!limited) return answer(ctx, query.values);
     await requestLimits.enterKey(ctx.state.keyId, res);
-    await requestLimits.run(res, async () => {
+    await requestLimits.run(res, async (runs) => {
+      ctx.state.deadline.onPause = (isPaused) => runs(!isPaused);
       await answer(ctx, query.values);
       const bytes = responseBytes(ctx);
       if (bytes !== undefined) reservationOf(ctx, budgets.memory).keepResponse(bytes);

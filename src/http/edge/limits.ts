@@ -100,15 +100,24 @@ export class RequestLimits {
     });
   }
 
-  /** Runs requests in order of arrival. Rejects with `timed-out` when the caller disconnects first. */
-  async run(res: ServerResponse, work: () => Promise<void>): Promise<void> {
+  /**
+   * Runs requests in order of arrival. `work` calls `runs` with false while it waits for its caller: a slow sender
+   * keeps no other request waiting. Rejects with `timed-out` when the caller disconnects first.
+   */
+  async run(res: ServerResponse, work: (runs: (isRunning: boolean) => void) => Promise<void>): Promise<void> {
     if (this.#running < CONCURRENT && this.#queue.length === 0) this.#running += 1;
     else await this.#turn(res);
+    let counts = true;
+    const runs = (isRunning: boolean) => {
+      if (isRunning === counts) return;
+      counts = isRunning;
+      this.#running += isRunning ? 1 : -1;
+      if (!isRunning) void this.#startWaiting();
+    };
     try {
-      await work();
+      await work(runs);
     } finally {
-      this.#running -= 1;
-      void this.#startWaiting();
+      runs(false);
     }
   }
 
@@ -130,7 +139,7 @@ export class RequestLimits {
     if (this.#isStarting) return;
     this.#isStarting = true;
     while (this.#running < CONCURRENT && this.#queue.length > 0) {
-      await this.#rounds.next();
+      await this.#rounds.start();
       const first = this.#queue.shift();
       if (first === undefined) break;
       this.#running += 1;

@@ -44,6 +44,7 @@ export class SeriesNames {
 
   readonly count: SeriesStore["count"] = async (dimension, among) => {
     const { ids } = await this.#listOf(dimension).read();
+    if (among.prefix === "" && (among.contains ?? "") === "") return ids.length;
     const everyId = { limit: Number.POSITIVE_INFINITY, after: undefined, descending: false };
     return (await pageOf(ids, among, everyId)).length;
   };
@@ -144,13 +145,26 @@ async function pageOf(
   { prefix, contains = "" }: ListedIds,
   { after, limit, descending }: Page,
 ): Promise<string[]> {
-  const direction = descending ? -1 : 1;
   const page: string[] = [];
-  for (const [i, id] of (descending ? sorted.toReversed() : sorted).entries()) {
-    if (page.length === limit) break;
-    if (i % IDS_PER_STEP === IDS_PER_STEP - 1) await setImmediate();
-    if (!id.startsWith(prefix) || (contains !== "" && !searchText(id).includes(contains))) continue;
-    if (after === undefined || direction * compareBytes(id, after) > 0) page.push(id);
+  let place = firstPlace(sorted, after, descending);
+  for (let compared = 1; page.length < limit && place >= 0 && place < sorted.length; compared += 1) {
+    if (compared % IDS_PER_STEP === 0) await setImmediate();
+    const id = sorted[place] as string;
+    if (id.startsWith(prefix) && (contains === "" || searchText(id).includes(contains))) page.push(id);
+    place += descending ? -1 : 1;
   }
   return page;
+}
+
+/** Returns the place of the first id after `after` in either order, by binary search. */
+function firstPlace(sorted: readonly string[], after: string | undefined, descending: boolean): number {
+  if (after === undefined) return descending ? sorted.length - 1 : 0;
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2);
+    if (compareBytes(sorted[middle] as string, after) < 0) from = middle + 1;
+    else to = middle;
+  }
+  if (descending) return from - 1;
+  return sorted[from] === after ? from + 1 : from;
 }

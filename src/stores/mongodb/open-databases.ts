@@ -61,7 +61,7 @@ async function matchPepper(ledger: Db, pepper: Uint8Array): Promise<void> {
 
 /** In the database of the profiles: the layout of the documents of both databases. */
 const LAYOUT = "layout";
-const OUR_LAYOUT = "2";
+const OUR_LAYOUT = "3";
 
 /** Refuses databases whose documents have another layout. */
 async function matchLayout(data: Db): Promise<void> {

@@ -4,7 +4,7 @@ import type { CutOff, Suppression } from "../../../entities/ports.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { ledgerPosition } from "../../ledger-position.js";
 import { byIds, type CollectionPlan, type InSession } from "../collection.js";
-import { MAJORITY } from "../committed-read.js";
+import { committedRead } from "../committed-read.js";
 import { deletionsOf } from "./ledger-document.js";
 
 export const erasedIdentities: CollectionPlan = { name: "erased_identities", indexes: [] };
@@ -69,9 +69,9 @@ export function mongoSuppression(ledger: Db): Suppression {
   const deletions = deletionsOf(ledger);
 
   return {
-    // Only what a majority has: a message may be dropped without a write, so nothing else would wait for it. A commit
-    // reads the cut-offs again.
-    cutOffs: (hashes) => newestCutOffs(ledger, hashes, { readConcern: MAJORITY }),
+    // A message may be dropped without a write, so nothing else would wait until its deletion has a majority. And a
+    // batch that conflicts relies on these cut-offs having every deletion that was answered (`afterConflict`).
+    cutOffs: (hashes) => committedRead(ledger, (options) => newestCutOffs(ledger, hashes, options)),
 
     async erased(ids) {
       const asked = new Set(ids);

@@ -32,7 +32,7 @@ interface Target {
 /** Reads the rows of many windows with one statement: one for each window would cost more than its rows. */
 export function windowReader(db: Database, ids: SeriesIds, journal: Journal): ReadWindows {
   const readChunks = db.prepare(`SELECT start.key AS at, ${SLOT_ROW} FROM json_each(?1) AS start
-    CROSS JOIN chunk ON chunk.id BETWEEN start.value AND start.value + ?2`);
+    CROSS JOIN chunk ON chunk.id BETWEEN start.value AND start.value + ?2 ORDER BY start.key, chunk.id`);
 
   function readable(row: SlotRow): RowSlots {
     try {
