@@ -6,8 +6,8 @@ import { datesOf, windowOf } from "./time-window.js";
 // One definition for each figure that more than one view shows:
 // - Members now: the current number of members of a segment (`size`); nothing else is called so.
 // - Messages of a window: the sum of the saved series of a stream over the whole hours of the window, and the messages
-// of the open hour if the window contains it. The change compares whole hours with the whole hours of the window
-// before.
+//   of the open hour if the window contains it. The change compares whole hours with the whole hours of the window
+//   before.
 // - Value of a window: the newest saved value of a sampled series (members, reach, conversion) before its end.
 // - Change of a window: that value less the one at the start of the window, or less the first one after it, which is
 //   then named: "since 12 Oct".

@@ -8,6 +8,11 @@ export interface SeriesWindow {
   readonly to: number;
 }
 
+/** Returns the number of slots of a window. */
+export function slotsIn({ series, from, to }: SeriesWindow): number {
+  return (to - from) / series.dimension.slotMs;
+}
+
 /**
  * The writer of a value. Each value source of a series has its own slots; writes to the other source do not change
  * them.

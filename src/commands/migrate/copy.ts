@@ -1,4 +1,4 @@
-import { type SeriesWindow, valueSources } from "../../metrics/ports.js";
+import { type SeriesWindow, slotsIn, valueSources } from "../../metrics/ports.js";
 import { type SlotColumn, seriesKey } from "../../metrics/series.js";
 import { columnSince } from "../../metrics/slot-columns.js";
 import type {
@@ -111,7 +111,7 @@ export async function copySeries(
       for (const batch of batches(kept)) {
         await target.series.write(valueSource, batch);
         onBatch();
-        progress.update(done + slotsIn(batch));
+        progress.update(done + slotsInColumns(batch));
       }
     }
     done += slotsOf(windows);
@@ -153,7 +153,7 @@ function allSlots(source: SeriesSource): number {
 }
 
 function slotsOf(windows: readonly SeriesWindow[]): number {
-  return windows.reduce((slots, { series, from, to }) => slots + (to - from) / series.dimension.slotMs, 0);
+  return windows.reduce((slots, window) => slots + slotsIn(window), 0);
 }
 
 function columnsOf(windows: readonly SeriesWindow[], values: readonly Float64Array[]): SlotColumn[] {
@@ -171,7 +171,7 @@ function savedIn(values: Float64Array): number {
   return count;
 }
 
-function slotsIn(columns: readonly SlotColumn[]): number {
+function slotsInColumns(columns: readonly SlotColumn[]): number {
   return columns.reduce((sum, { values }) => sum + values.length, 0);
 }
 
@@ -180,7 +180,7 @@ function* batches(columns: readonly SlotColumn[]): Iterable<SlotColumn[]> {
   let batch: SlotColumn[] = [];
   for (const column of columns) {
     if (savedIn(column.values) === 0) continue;
-    if (batch.length > 0 && slotsIn(batch) + column.values.length > WRITE_SLOTS) {
+    if (batch.length > 0 && slotsInColumns(batch) + column.values.length > WRITE_SLOTS) {
       yield batch;
       batch = [];
     }

@@ -163,8 +163,10 @@ window.ui = SwaggerUIBundle({
 });
 `;
 
-/** Returns the page at `/dashboard`. Its script renders everything and calls the API like any client. */
-/** `data` is read by the scripts of the page: JSON by name. */
+/**
+ * Returns the page at `/dashboard`. Its script renders everything and calls the API like any client. `data` is read by
+ * the scripts of the page: JSON by name.
+ */
 export const dashboardPage = (data: Readonly<Record<string, unknown>>) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

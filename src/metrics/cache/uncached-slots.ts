@@ -1,5 +1,5 @@
 import type { MemoryBudget } from "../../memory-budget.js";
-import type { SeriesStore, SeriesWindow } from "../ports.js";
+import { type SeriesStore, type SeriesWindow, slotsIn } from "../ports.js";
 import type { Generations } from "./generations.js";
 import { incomplete, withDeadline } from "./slot-cache.js";
 import type { Versioned } from "./versioned-cache.js";
@@ -25,7 +25,7 @@ export interface UncachedSlotsDependencies {
 export function uncachedSlots({ store, generations, memory, deadlineMs }: UncachedSlotsDependencies): UncachedSlots {
   return async (windows) => {
     const versions = windows.map((window) => generations.versionsIn(window));
-    const lengths = windows.map(({ series, from, to }) => (to - from) / series.dimension.slotMs);
+    const lengths = windows.map(slotsIn);
     const reading = memory.open(() => {});
     const bytes = SLOT_BYTES * lengths.reduce((sum, length) => sum + length, 0);
     reading.reserve(bytes);

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../../async/grouped-calls.js";
 import { StartError } from "../../../errors.js";
-import type { SeriesStore, SeriesWindow, ValueSource } from "../../../metrics/ports.js";
+import { type SeriesStore, type SeriesWindow, slotsIn, type ValueSource } from "../../../metrics/ports.js";
 import { addSlots, isSum, type SlotColumn } from "../../../metrics/series.js";
 import { type Database, inTransaction } from "../connection.js";
 import {
@@ -17,7 +17,7 @@ import {
 import { Journal, type JournalOptions } from "./journal.js";
 import { journalSchema, type PlacedSlots, PointRecord } from "./journal-table.js";
 import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
-import { chunkRange, slotsIn, windowReader } from "./window-reader.js";
+import { chunkRange, windowReader } from "./window-reader.js";
 
 export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema];
 

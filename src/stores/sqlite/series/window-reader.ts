@@ -1,4 +1,4 @@
-import type { SeriesWindow, ValueSource } from "../../../metrics/ports.js";
+import { type SeriesWindow, slotsIn, type ValueSource } from "../../../metrics/ports.js";
 import type { Database } from "../connection.js";
 import {
   CHUNK_SLOTS,
@@ -92,11 +92,6 @@ function fill({ window, column, id }: Target, layers: readonly RowSlots[], sourc
     else column.set(part, start + skip);
     lastChunk = chunk;
   }
-}
-
-/** Returns the number of slots of a window. */
-export function slotsIn({ series, from, to }: SeriesWindow): number {
-  return (to - from) / series.dimension.slotMs;
 }
 
 /** Returns the numbers of the first and the last chunk that may overlap the window. */
