@@ -5,16 +5,15 @@ import type { Page } from "../view.js";
 
 /**
  * Labels series with the names of the catalogue, one request for each segment and experience. A series that the
- * catalogue does not have, or whose name cannot be read, has its own name.
+ * catalogue does not have, or whose name cannot be read, is labelled with its address.
  */
 export async function labelled(series: readonly SeriesName[], { client, signal }: Page): Promise<WantedSeries[]> {
   const names = new Map<string, Promise<string | undefined>>();
   const named = ({ dimension, dimension_id: id }: SeriesName) => {
     const key = `${dimension}.${id}`;
     const read = () => {
-      // Streams and groups have no other name than their id.
-      if (dimension === "stream" || dimension === "experiencegroup") return Promise.resolve(id);
-      if (dimension !== "segment" && dimension !== "experience") return Promise.resolve(undefined);
+      // Only segments and experiences have a name besides their id.
+      if (dimension !== "segment" && dimension !== "experience") return Promise.resolve(id);
       return client.page(dimension, { id }, { signal }).then(
         ({ data }) => data[0]?.name,
         () => undefined,
