@@ -41,13 +41,15 @@ export interface Bucketing {
 /** A series to read: dimension, id, type and bucketing. */
 export type SeriesRequest = ReadableSeries & Bucketing;
 
+export type Aggregation = "sum" | "max" | "min";
+
 export interface FetchedSeries {
   name: string;
   dimension: string;
   dimension_id: string;
   dimension_type: string;
   range: string;
-  aggregation: "sum" | "max" | "min";
+  aggregation: Aggregation;
   interval: string;
   is_cached: boolean;
   complete_until: string;

@@ -1,4 +1,5 @@
 import { DAY, msOf } from "./duration.js";
+import { aggregationTitles } from "./format.js";
 
 const viewNames = [
   "overview",
@@ -47,7 +48,7 @@ export interface Address {
 export const ranges = ["24h", "7d", "4w", "13w", "52w"] as const;
 export type Range = (typeof ranges)[number];
 export const intervals = ["1h", "2h", "4h", "6h", "12h", "1d", "2d", "1w"] as const;
-export const aggregations = ["sum", "max", "min"] as const;
+export const aggregations = Object.keys(aggregationTitles);
 
 const DEFAULT_RANGE: Range = "7d";
 /** A longer window has more buckets of a week than the service returns. */

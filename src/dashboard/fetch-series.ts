@@ -1,4 +1,4 @@
-import { ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
+import { type Aggregation, ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
 import { type Address, nameOf, type SeriesName } from "./address.js";
 import { isCounted, type Unit, unitOf } from "./format.js";
 import { datesOf, newestWindow, type TimeWindow, windowBefore, windowOf } from "./time-window.js";
@@ -12,7 +12,7 @@ export interface Series {
   readonly label: string;
   readonly unit: Unit;
   readonly window: TimeWindow;
-  readonly aggregation: string;
+  readonly aggregation: Aggregation;
   readonly values: Values;
   /** The same buckets of the window before, when it was requested. */
   readonly before: Values | undefined;
@@ -164,7 +164,7 @@ function joined(
       label,
       unit,
       window,
-      aggregation: String(answer.aggregation),
+      aggregation: answer.aggregation,
       values: inBuckets(answer, window.from, window),
       before: earlier && inBuckets(earlier, windowBefore(window, address).from, window),
       completeUntil: Number(answer.complete_until),

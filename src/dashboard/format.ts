@@ -1,3 +1,4 @@
+import type { Aggregation } from "../client/client.js";
 import { typeOf, typesOf, typeWithUnit } from "./dimensions.js";
 import { DAY, HOUR } from "./duration.js";
 
@@ -56,15 +57,16 @@ export const unitOf = (dimension: string, type: string): Unit =>
 /** Whether values of the unit are counted in their slot, so that their sum has a meaning. */
 export const isCounted = (unit: Unit) => typeWithUnit(unit)?.isCounted ?? false;
 
-const aggregationTitle: Readonly<Record<string, string>> = { max: "largest", min: "smallest", sum: "sum" };
+/** The aggregations that a reader can choose, with their names in titles of charts. */
+export const aggregationTitles: Readonly<Record<Aggregation, string>> = { sum: "sum", max: "largest", min: "smallest" };
 
 /** Unit and bucket of a chart: `Messages per hour`, `Members, largest of each 2 hours`. */
-export function chartTitle(unit: Unit, aggregation: string, interval: string): string {
+export function chartTitle(unit: Unit, aggregation: Aggregation, interval: string): string {
   const bucket = intervalWords(interval);
   const title = typeWithUnit(unit)?.unit.title ?? "Values";
   if (unit === "rate") return `${title} of each ${bucket}`;
   if (isCounted(unit) && aggregation === "sum") return `${title} per ${bucket}`;
-  return `${title}, ${aggregationTitle[aggregation] ?? aggregation} of each ${bucket}`;
+  return `${title}, ${aggregationTitles[aggregation]} of each ${bucket}`;
 }
 
 const words: Readonly<Record<string, string>> = { h: "hour", d: "day", w: "week" };
