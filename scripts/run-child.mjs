@@ -1,4 +1,4 @@
-// Runs a Node program whose output, signals and exit code are those of this process.
+// Runs a Node program in place of this process: its output, signals and exit code are passed on.
 import { spawn } from "node:child_process";
 
 /**

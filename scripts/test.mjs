@@ -40,7 +40,7 @@ const TOGETHER = 20;
 const args = process.argv.slice(2);
 answerHelp(args, {
   call: "npm test -- [options] [file...]",
-  description: "Runs every test that can run here, or those of the files named.",
+  description: "Runs every test that can run here, or the tests of the files named.",
   options: [
     ["--long", "runs test/long instead"],
     ["--coverage", "asks for 90 % of the branches of the core, too"],

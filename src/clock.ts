@@ -6,8 +6,8 @@ export type Clock = () => number;
 export const systemClock: Clock = () => Date.now();
 
 /**
- * Returns a monotonic clock for arrivals: Unix ms that increase by at least 1/1024 ms, so that of two
- * arrivals in one millisecond the later one is larger. A double represents such a number exactly until the year 2248.
+ * Returns a monotonic clock for arrivals: Unix ms that increase by at least 1/1024 ms, so the later of
+ * two arrivals in one millisecond is larger. A double represents such a number exactly until the year 2248.
  */
 export function monotonicClock(clock: Clock): Clock {
   let last = 0;

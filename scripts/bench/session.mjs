@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { root } from "../set-up.mjs";
 import { startServer } from "./server.mjs";
 
-/** Opens a session without starting a server. `options` are those of the command line. */
+/** Opens a session without starting a server. `options` come from the command line. */
 export function openSession(options) {
   const key = `em_bench_${randomBytes(20).toString("hex")}`;
   const folder = mkdtempSync(join(tmpdir(), "entity-metrics-bench-"));

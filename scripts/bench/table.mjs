@@ -2,7 +2,7 @@
 const HEAD = ["part", "what", "unit", "service", "compared with", "its figure", "ratio"];
 
 /**
- * Returns a line of the result: the figure of the service and that of its peer. `more`: more is better, as for a rate;
+ * Returns a line of the result: the figures of the service and of its peer. `more`: more is better, as for a rate;
  * otherwise less is better, as for a cost. The ratio is above 1 if the service is better, and null if the run is too
  * short for the clock.
  */

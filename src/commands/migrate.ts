@@ -23,7 +23,7 @@ const command = new Command("npm run migrate --")
     "after",
     `
 Without --to the targets are ENTITIES_URL and METRICS_URL of the environment, where other users cannot see passwords.
-PEPPER must be that of the folder: PEPPER=base64:$(base64 < DIR/pepper | tr -d '\\n'), unless the service was given another.
+PEPPER must be the pepper of the folder: PEPPER=base64:$(base64 < DIR/pepper | tr -d '\\n'), unless the service was given another.
 INFLUX_TOKEN is the token of InfluxDB.
 
 No service can use the folder during the copy. A target must be empty. An interrupted migration starts over when it is run
@@ -158,9 +158,9 @@ function interruption(error: unknown): unknown {
 /** Checks that the pepper is unchanged: profiles are found by hashes under it. */
 function checkPepper({ pepper }: ProfileSource, { settings, folder }: Migration): void {
   const how = `PEPPER=base64:$(base64 < ${folder}/pepper | tr -d '\\n'), unless the service was given another`;
-  if (settings.pepper === null) throw new StartError(`PEPPER is not set. It must be that of the folder: ${how}`);
+  if (settings.pepper === null) throw new StartError(`PEPPER is not set. It must be the pepper of the folder: ${how}`);
   if (pepper !== undefined && pepper !== pepperFingerprint(pepperBytes(settings.pepper))) {
-    throw new StartError(`PEPPER is not that of the folder, so profiles would not be found: ${how}`);
+    throw new StartError(`PEPPER is not the pepper of the folder, so profiles would not be found: ${how}`);
   }
 }
 

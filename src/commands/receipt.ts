@@ -10,7 +10,7 @@ const command = new Command("npm run receipt --")
   .description("Fetches or verifies the signed receipt of a completed deletion.")
   .addArgument(new Argument("<action>", "what to do").choices(["get", "verify"]))
   .argument("<what>", "get: request id of the deletion; verify: file with a receipt, - is stdin")
-  .option("--keys <place>", "file or URL of the public keys (default: those of the service)")
+  .option("--keys <place>", "file or URL of the public keys (default: the keys of the service)")
   .option("--url <address>", URL_HELP)
   .addHelpText(
     "after",

@@ -71,7 +71,7 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 
 type Answer<S> = S extends ResponseSpec<infer Schema extends TSchema> ? Static<Schema> : never;
 
-/** Fields of the window and the buckets: not those of the series itself, nor the aliases of older clients. */
+/** Fields of the window and the buckets: without the names of the series, and without older aliases. */
 type BucketField = Exclude<SeriesField, keyof client.ReadableSeries | "keyspace" | "metric" | "account_id">;
 type FieldOf<F extends BucketField> = Exclude<Static<(typeof seriesFields)[F]>, null>;
 

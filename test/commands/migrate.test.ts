@@ -243,7 +243,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
       1,
       /InfluxDB at http:\/\/127.0.0.1:9 is unreachable/,
     ],
-    ["another pepper", () => ["--from", dir], { PEPPER: "x".repeat(40) }, 1, /PEPPER is not that of the folder/],
+    ["another pepper", () => ["--from", dir], { PEPPER: "x".repeat(40) }, 1, /PEPPER is not the pepper of the folder/],
   ];
   for (const [what, args, environment, expected, words] of wrong) {
     it(`refuses ${what} with exit code ${expected}`, async () => {

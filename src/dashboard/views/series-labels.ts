@@ -5,7 +5,7 @@ import type { Page } from "../view.js";
 
 /**
  * Labels series with the names of the catalogue, one request for each segment and experience. A series that the
- * catalogue does not have, or whose name cannot be read, is labelled with its address.
+ * catalogue does not have, or whose name cannot be read, keeps its own name.
  */
 export async function labelled(series: readonly SeriesName[], { client, signal }: Page): Promise<WantedSeries[]> {
   const names = new Map<string, Promise<string | undefined>>();
