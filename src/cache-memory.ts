@@ -1,7 +1,7 @@
-/** Part of the newcomers that are admitted while the memory is full. */
+/** Share of new entries that are admitted while the memory is full. */
 const ADMITTED = 1 / 4;
 
-/** Maximum counted uses of an entry: how often it is spared before it is removed. */
+/** Maximum counted uses of an entry. Each one spares the entry from one removal. */
 const MAX_USES = 3;
 
 /** Memory of an entry besides its key and its value, bytes. */
@@ -16,20 +16,20 @@ interface Entry<V> {
 }
 
 /**
- * Bytes that caches share. Whatever needs room removes the oldest entry without a counted use, whichever cache it
- * belongs to; an older entry with one is spared, loses one use and becomes the newest. That is the main queue of
+ * Bytes that caches share. To make room, the oldest entry without a counted use is removed, whichever cache it belongs
+ * to; an older entry with a counted use is spared, loses one use and becomes the newest. This is the main queue of
  * S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023).
  *
- * Requests in turn that need slightly more than the memory would find nothing, in this queue as in LRU and SIEVE. So
- * while the memory is full, most newcomers are refused and the entries stay (bimodal insertion: Qureshi et al.,
- * "Adaptive insertion policies for high performance caching", ISCA 2007).
+ * If requests cycle through slightly more data than the memory holds, each entry is removed just before its next use,
+ * in this queue as in LRU and SIEVE. So while the memory is full, most new entries are refused and the stored ones stay
+ * (bimodal insertion: Qureshi et al., "Adaptive insertion policies for high performance caching", ISCA 2007).
  */
 export class CacheMemory {
   /** Maximum bytes. */
   readonly #most: number;
   /** From the oldest to the newest. */
   readonly #entries = new Set<Entry<unknown>>();
-  /** One iterator for all removals, which need not skip the places of removed entries again. */
+  /** Shared by all removals: a new iterator would first skip the places of removed entries. */
   #oldest = this.#entries.values();
   #bytes = 0;
 

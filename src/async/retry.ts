@@ -47,7 +47,9 @@ export interface Background {
   stop(): Promise<void>;
 }
 
-/** Does work now, and again after each pause (ms) that it resolves with, until stopped. It must not reject. */
+/**
+ * Runs the work now, and again after each pause (ms) that it resolves with, until stopped. The work must not reject.
+ */
 export function inBackground(work: () => Promise<number>, options: Pick<RetryOptions, "ref"> = {}): Background {
   const stopping = new AbortController();
   const { signal } = stopping;

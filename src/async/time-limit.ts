@@ -38,7 +38,7 @@ export async function withTimeLimit<T>(
   }
 }
 
-/** One time limit for work that consists of parts and of waits for its caller. */
+/** One time limit for work in several parts, between which it waits for its caller. */
 export class Deadline {
   readonly #ms: number;
   readonly #errorOf: (cause: Error) => Error;

@@ -138,7 +138,7 @@ async function storeReceipt(folder: string, id: string, { client, signal }: Send
   return receipt !== undefined;
 }
 
-/** Waits for deletions in the order of their acceptance, in which most of them complete. */
+/** Waits for deletions in the order of their acceptance: most of them complete in this order. */
 async function waitForAll(
   ids: readonly string[],
   isFinished: (id: string) => Promise<boolean>,

@@ -51,7 +51,7 @@ export async function* readJson(path: string, { line, chunks }: Peeked): AsyncGe
 
 /** The start of a file. */
 export interface Peeked {
-  /** First line that is not blank, trimmed, without what follows the first MiB of the file. */
+  /** First line that is not blank, trimmed; at most the first MiB of the file is searched. */
   readonly line: string;
   /** All chunks, including those already read. */
   readonly chunks: AsyncGenerator<Buffer>;
@@ -71,7 +71,7 @@ export async function peekLine(chunks: AsyncGenerator<Buffer>): Promise<Peeked> 
   return { line: text.split("\n", 1)[0]?.trimEnd() ?? "", chunks: prepended([start], chunks) };
 }
 
-/** Some programs write it at the start of a text. */
+/** Byte order mark, which some programs write at the start of a text. */
 const BYTE_ORDER_MARK = /^\ufeff/;
 
 /** Converts the cells of a row that are not empty, by column and in their order, to a message. */

@@ -81,7 +81,7 @@ export function print(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.once("error", reject);
     process.stdout.write(text, (error) => {
-      // An error is also an event, which follows.
+      // The stream also emits the error as an event.
       if (error) return;
       process.stdout.off("error", reject);
       resolve();

@@ -124,7 +124,7 @@ function syntheticMessages(
   ];
 }
 
-/** Made-up people whose deletion completes. They belong to no segment. */
+/** Synthetic people whose deletion completes. They belong to no segment. */
 const syntheticLeavers = ["leaver-1@example.com", "leaver-2@example.com"];
 
 /**

@@ -19,7 +19,9 @@ export const roles = ["api", "worker"] as const;
 
 export type Role = (typeof roles)[number];
 
-/** All settings of `config/schema.json`. Times are ms, sizes bytes; `keep` is a duration or null for unlimited. */
+/**
+ * All settings of `config/schema.json`. Times are ms, sizes bytes; `retention` is a duration, or null for unlimited.
+ */
 export type Settings = Omit<SchemaSettings, "roles"> & { readonly roles: readonly Role[] };
 
 export type Limits = Settings["limits"];

@@ -20,11 +20,11 @@ export type ViewName = (typeof viewNames)[number];
 /** The state of the page that a link restores. Identities, and search terms of people, are never part of it. */
 export interface Address {
   readonly view: ViewName;
-  /** Id of the segment, experience, group or stream of a page for one thing. */
+  /** Id of the segment, experience, group or stream that the page is about. */
   readonly id: string | undefined;
   /** Names of series, `<dimension>.<dimension_id>.<dimension_type>`. */
   readonly series: readonly string[];
-  /** Length of a window that ends now, such as `7d`. Without effect while `from` and `to` are set. */
+  /** Length of a window that ends now, such as `7d`. Ignored while `from` and `to` are set. */
   readonly range: Range;
   /** Custom window [from, to), Unix ms. Both are set or none. */
   readonly from: number | undefined;

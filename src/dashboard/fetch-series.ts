@@ -32,7 +32,7 @@ export interface Refused {
 export interface WantedSeries extends SeriesName {
   readonly label?: string;
   readonly aggregation?: string;
-  /** Replaces the window of the address, and with it the aggregation and smoothing: figures do not depend on them. */
+  /** Replaces the window of the address; aggregation and smoothing of the address are then ignored. */
   readonly window?: TimeWindow;
   /** Requests the window before too; the address decides when absent. */
   readonly compare?: boolean;
@@ -54,10 +54,7 @@ interface FetchOptions {
 /** Maximum series per request of the service. */
 const SERIES_PER_REQUEST = 100;
 
-/**
- * Fetches series of one dimension in the window of the address, and in hours whose newest value is the value of the
- * window, in one request.
- */
+/** Fetches series of one dimension in the window of the address and in `newestWindow`, in one request. */
 export async function fetchWithRecent(
   wanted: readonly WantedSeries[],
   options: FetchOptions,

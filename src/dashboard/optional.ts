@@ -1,6 +1,6 @@
 import { ApiError } from "../client/client.js";
 
-/** A result, or the message of the 403 that this key got instead of it. */
+/** A result, or the message of the 403 that the key received. */
 export interface Optional<T> {
   readonly value?: T;
   readonly refusal?: string;

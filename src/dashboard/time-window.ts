@@ -30,8 +30,8 @@ export function windowOf(address: Address, dimension: string, now: number): Time
 }
 
 /**
- * The range before: these buckets, earlier by the length of the range in whole buckets. The window of a range that ends
- * now has the open bucket besides, which must not move the others: an hour is compared with the same hour.
+ * Returns the window before: the same buckets, moved back by the length of the range in whole buckets. The open bucket
+ * of a window that ends now is not counted, so that an hour is compared with the same hour.
  */
 export function windowBefore(window: TimeWindow, address: Address): TimeWindow {
   const earlier = Math.ceil(lengthOf(address) / window.step) * window.step;
@@ -69,10 +69,13 @@ function bucketsOf(from: number, to: number, step: number): number[] {
   return Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step);
 }
 
-/** A value that was saved earlier than this before the end of a window is not the value of the window, days. */
+/** Maximum age of a value that counts as the newest one of a window, days before the window's end. */
 const RECENT_DAYS = 28;
 
-/** The hours before the end of the window of an address, as far as there can be values: the newest is its value. */
+/**
+ * Returns the hours before the end of the window of an address, of the last `RECENT_DAYS`. The newest value in them is
+ * the value of the window.
+ */
 export function newestWindow(address: Address, dimension: string, now: number): TimeWindow {
   const end = Math.min(windowOf(address, dimension, now).to, Math.ceil(now / HOUR) * HOUR);
   return hourlyWindow(end - RECENT_DAYS * DAY, end);

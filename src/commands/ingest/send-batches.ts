@@ -156,7 +156,7 @@ class RefusedTimes {
   #notAfter = Number.NEGATIVE_INFINITY;
   #notBefore = Number.POSITIVE_INFINITY;
 
-  /** Learns from an error; returns false for unrelated errors. */
+  /** Extends the range by the time that an error refuses; returns false for other errors. */
   learn(code: string, ms: number | undefined): boolean {
     if (ms === undefined) return false;
     if (code === "before_retention" || code === "too_old") this.#notAfter = Math.max(this.#notAfter, ms);

@@ -6,7 +6,7 @@ export type Aggregation = "sum" | "max" | "min" | "last";
 
 export const aggregations: readonly Aggregation[] = ["sum", "max", "min", "last"];
 
-/** Combines two values of a slot. `isLater` tells whether the second is not earlier than the first. */
+/** Combines two values of a slot. `isLater`: the second is not earlier than the first. */
 export function aggregated(aggregation: Aggregation, first: number, second: number, isLater: boolean): number {
   if (aggregation === "sum") return first + second;
   if (aggregation === "max") return Math.max(first, second);
@@ -50,7 +50,7 @@ export class SlotTable {
   readonly #origins: Float64Array;
   #count = 0;
 
-  /** `capacity` is a power of two. The system provides memory for the entries that are used. */
+  /** `capacity` is a power of two. The operating system allocates memory only for entries that are used. */
   constructor(capacity: number) {
     this.#capacity = capacity;
     this.#keys = new Float64Array(capacity).fill(-1);

@@ -210,7 +210,7 @@ function Unfinished({ series, zone }: { readonly series: readonly Series[]; read
   );
 }
 
-/** Counts changes of width and colour scheme, after which a drawing must be made again. */
+/** Counts changes of width and colour scheme: after each, the drawing is made again. */
 function useRedraws(place: { readonly current: HTMLElement | null }): number {
   const [redraws, setRedraws] = useState(0);
   useEffect(() => {

@@ -12,7 +12,7 @@ const { uPlot } = await import("./uplot.js");
 
 const HEIGHT = 230;
 const X_AXIS = 34;
-/** Space between the labels of the y axis and the drawing, px, and its least width with them. */
+/** Space between the labels of the y axis and the drawing, and minimum width of both together, px. */
 const Y_GAP = 16;
 const Y_AXIS = 40;
 /** Space to the right of the drawing: half a label of the x axis, or the labels of the lines where there is room. */
@@ -30,7 +30,7 @@ interface PlotOptions {
   readonly marks: readonly ChartMark[];
   readonly colours: ReadonlyMap<string, SeriesColour>;
   readonly stacked: boolean;
-  /** Whether the y axis begins at the least value instead of 0. */
+  /** Whether the y axis begins at the smallest value instead of 0. */
   readonly isFitted: boolean;
   readonly zone: Zone;
   /** Called with the bucket under the pointer and its distance from the left edge in px; undefined when it leaves. */

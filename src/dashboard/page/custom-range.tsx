@@ -11,7 +11,7 @@ interface Draft {
   readonly to?: string;
 }
 
-/** Fields From and To, `2026-11-23 14:00`, each with a calendar. A window takes effect once it is one. */
+/** Fields From and To, `2026-11-23 14:00`, each with a calendar. A change takes effect when both are a valid window. */
 export function CustomRange({ state: { address, zone }, controller }: AppProps): VNode {
   const [draft, setDraft] = useState<Draft>({});
   const to = address.to ?? Math.floor(Date.now() / MINUTE) * MINUTE;
@@ -89,7 +89,7 @@ function DayPicker({ label, value, onPick }: DayPickerProps): VNode {
   );
 }
 
-/** Returns why two texts are no window; undefined when they are. */
+/** Returns why two texts are not a window; undefined if they are one. */
 function problemOf(from: string, to: string, zone: Zone): string | undefined {
   const [start, end] = [momentOf(from, zone), momentOf(to, zone)];
   if (Number.isNaN(start)) return "From needs a day, with or without a time: 2026-11-23 14:00.";

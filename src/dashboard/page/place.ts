@@ -1,7 +1,7 @@
 /** Entry of the history for one state of the page, besides its address. */
 export interface Place {
   readonly cursors: readonly string[];
-  /** Pixels that are scrolled; absent until the state is left. */
+  /** Scroll position, px; absent until the state is left. */
   readonly top?: number;
   /** The link that was followed. */
   readonly href?: string | null | undefined;
@@ -9,7 +9,7 @@ export interface Place {
   readonly members?: readonly string[];
 }
 
-/** Time in which the parts of a view arrive that has been returned to. */
+/** Maximum wait for the parts of a view after the return to it, ms. */
 const RETURN_MS = 3_000;
 
 /** Stores the page of a list and the place on it in the history, for the way back. */

@@ -1,4 +1,4 @@
-/** Pauses below this only repeat what is known. */
+/** Minimum pause, ms: no value changes within a shorter one. */
 const MIN_PAUSE_MS = 5_000;
 const JITTER_MS = [2_000, 5_000] as const;
 

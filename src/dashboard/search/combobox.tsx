@@ -78,7 +78,7 @@ export function Combobox<O extends Option>(props: ComboboxProps<O>): VNode {
     onChoose(option);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    // Enter and arrows choose among the words of an input method first.
+    // While a word is composed with an input method, Enter and arrows belong to the input method.
     if (event.isComposing) return;
     const count = options?.length ?? 0;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -63,7 +63,7 @@ function FileForm({ tables, page }: DeleteManyProps): VNode {
   const [requested, setRequested] = useState<Requested>();
   const { run, isRunning, problem } = useTask(page);
   const { table, field } = chosen;
-  // Another file or another field means other people: all of it begins again.
+  // Another file or field means other people: start from the beginning.
   useEffect(() => {
     setLines(undefined);
     setTotals(undefined);

@@ -27,7 +27,7 @@ const REFRESH_MS = 10_000;
 
 const newestCompleted: DeletionQuery = { state: "completed", order: "desc" };
 
-/** Open and completed requests; a new one, and the state of one. */
+/** Lists of open and completed requests, a form for a new one, and a field that shows the state of one. */
 export async function load({ client, now, signal }: Page): Promise<Loaded<Data>> {
   const open = await client.page("deletion", deletionQuery(allOpen), { signal });
   const completed = await client.page("deletion", deletionQuery(newestCompleted), { signal });

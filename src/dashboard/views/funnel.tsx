@@ -49,7 +49,7 @@ interface StepProps {
   readonly label: string;
   readonly unit: Unit;
   readonly value: number | null;
-  /** Part of the widest bar. */
+  /** Width of the bar, from 0 to 1: 1 is the widest. */
   readonly share: number;
 }
 

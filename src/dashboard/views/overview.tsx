@@ -39,7 +39,9 @@ interface Data {
   readonly points: readonly ListedSeries[];
 }
 
-/** Pause between a refresh and the count of segments that only have points, which is not one of its requests. */
+/**
+ * Pause after a refresh before segments that only have points are counted, ms: this request is not part of the refresh.
+ */
 const COUNT_PAUSE_MS = 10_000;
 
 const countOfPoints = kept(async (page) => (await segmentsWithPoints(page, 1))?.meta.total ?? 0);

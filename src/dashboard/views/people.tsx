@@ -101,7 +101,7 @@ interface NeedsScopeProps {
   readonly isDanger?: boolean;
 }
 
-/** A button that names the scope that it lacks. */
+/** A button; if the key lacks the scope, it is disabled and the scope is named next to it. */
 function NeedsScope({ scope, page, label, onClick, isDanger = false }: NeedsScopeProps): VNode {
   const isAllowed = page.scopes.has(scope);
   return (

@@ -9,7 +9,7 @@ interface PollOptions {
   /** Pause before the first poll and between polls, ms. After an error, `Retry-After` can make it longer. */
   readonly firstMs: number;
   readonly everyMs: number;
-  /** Resolves to whether another poll follows. */
+  /** Resolves with true if another poll follows. */
   poll(signal: AbortSignal): Promise<boolean>;
   onError?(error: unknown): void;
 }
