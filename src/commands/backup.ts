@@ -51,7 +51,7 @@ async function backUp(dir: string, ledgerDir: string): Promise<void> {
   for (const { from, name, dir } of copies) await copy(name, join(from, name), join(dir, name), failpoint);
   process.stdout.write(`Copied to ${ledgerDir === dir ? dir : `${dir} and ${ledgerDir}`}.
 
-ledger.db holds the key of every profile: keep its newest copy only, and start restored data beside the newest ledger,
+ledger.db holds the key of every profile: keep its newest copy only, and start restored data next to the newest ledger,
 or erased people become readable again. The pepper is not copied: keep ${join(data, "pepper")} (or your PEPPER) in a
 safe place of its own. No profile can be read without the ledger. Servers also need the pepper.
 `);

@@ -60,7 +60,9 @@ async function writeWhole(file: string, lines: AsyncIterable<string>): Promise<v
   }
   const part = `${file}.part`;
   // Open first: if reading fails during the opening, the part would not be removed.
-  const opened = await open(part, "w", 0o600);
+  const opened = await open(part, "w", 0o600).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new StartError(`${file} cannot be written (${code})`);
+  });
   try {
     await pipeline(lines, opened.createWriteStream());
     renameSync(part, file);

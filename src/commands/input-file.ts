@@ -37,7 +37,8 @@ export async function* fileChunks(path: string, onBytes: (bytes: number) => void
   try {
     yield* inflated(counted(source(path), onBytes));
   } catch (error) {
-    throw new StartError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? "it is damaged"})`);
+    const { code = "it is damaged" } = error as NodeJS.ErrnoException;
+    throw new StartError(`${path} cannot be read (${code.startsWith("Z_") ? "not complete, valid gzip" : code})`);
   }
 }
 

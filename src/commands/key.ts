@@ -37,7 +37,8 @@ await runCommand(command, async () => {
   const wanted = action === "create" ? readScopes(named) : [];
   const bound = givenBound(options);
   if (action !== "create" && bound !== undefined) throw new UsageError(`Only create takes --${bound}`);
-  if (action === "revoke" && id === undefined) throw new UsageError("revoke needs the id of a key; list shows them");
+  if (action === "revoke" && id === undefined)
+    throw new UsageError("revoke needs the id of a key; key list shows the ids");
   if (action !== "revoke" && id !== undefined) throw new UsageError(`${action} takes no id`);
   if (/\p{Cc}/u.test(name) || name.length > 256) {
     throw new UsageError("A name has at most 256 characters and no control character");
@@ -107,6 +108,6 @@ function table(rows: readonly (readonly string[])[]): string {
 
 async function revoke(keys: KeyStore, id: string): Promise<number> {
   if (await keys.revoke(id, systemClock())) return 0;
-  process.stderr.write("There is no key with this id; list shows them\n");
+  process.stderr.write("There is no key with this id; key list shows the ids\n");
   return 1;
 }

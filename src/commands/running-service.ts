@@ -86,7 +86,7 @@ export function serviceUrl(
     option !== undefined ? ["--url", option] : ["ENTITY_METRICS_URL", ENTITY_METRICS_URL || localUrl(PORT || "8080")];
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol))
-    throw new UsageError(`${name} is not an http address`);
+    throw new UsageError(`${name} must be an address such as http://127.0.0.1:8080`);
   if (/[?#]/.test(url) || parsed.username !== "" || parsed.password !== "")
     throw new UsageError(`${name} is an address with a user, a query or a fragment, which are not sent`);
   return url.replace(/\/+$/, "");

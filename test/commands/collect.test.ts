@@ -67,6 +67,13 @@ describe("collect", function () {
     expect(await read("a2", "account")).to.deep.include({ list: [1, [2]], o: { k: "[" } });
   });
 
+  it("names a gzip file that is cut off", async () => {
+    const path = file("cut.ndjson.gz", gzipSync(lines("cut", 100)).subarray(0, -20));
+    const { code, err } = await collect(path, "--stream", "cut");
+    expect(code).to.equal(1);
+    expect(err).to.contain(`${path} cannot be read (not complete, valid gzip). `);
+  });
+
   it("prints the first 20 rejections by line, stores all in a file, sends the other lines, and ends with 3", async () => {
     const bad = `${lines("g", 150)}\n{"x":1}\nnot json\n${"{}\n".repeat(120)}{"_uid":"last","email":7.5}\n{"_uid":"last"}`;
     const path = file("bad.ndjson", bad);

@@ -81,7 +81,11 @@ describe("ingest", function () {
     const { code, out, err } = await ingest(path, ...args);
     expect(code).to.equal(3);
     expect(rejectionsIn(rejects)).to.deep.equal([
-      { line: 3, code: "invalid_time", message: "has an invalid timestamp" },
+      {
+        line: 3,
+        code: "invalid_time",
+        message: "its time is not RFC 3339, YYYY-MM-DD, YYYY-MM-DD HH:MM:SS, or epoch seconds or ms",
+      },
       { line: 4, code: "invalid_value", message: "its value is not a finite number" },
       { line: 5, code: "too_old", message: "The time is before 2000-01-01; check its unit" },
       { line: 7, code: "invalid_row", message: "it does not have 2 columns" },
@@ -108,7 +112,7 @@ describe("ingest", function () {
   });
 
   for (const [header, found] of [
-    ["Timestamp;Value", "columns separated by semicolons"],
+    ["Timestamp;Value", "semicolons between columns"],
     ["amount", "one column"],
   ] as const) {
     it(`reports the required columns, and the separator found, for the header ${JSON.stringify(header)}`, async () => {
@@ -118,7 +122,7 @@ describe("ingest", function () {
       expect(result.err).to.match(/\n.*separated\.csv: the first line is not a header of points\. .*\n$/);
       expect(result.err)
         .to.contain(`ts (or time, timestamp), value`)
-        .and.contain("separated by commas")
+        .and.contain("commas between them")
         .and.contain(`found: ${found}`)
         .and.not.contain("line protocol:");
     });

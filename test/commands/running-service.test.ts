@@ -53,8 +53,10 @@ describe("the address of the service", function () {
   }
 
   it("is refused with a message if it is not valid", () => {
-    expect(() => serviceUrl("nonsense", {})).to.throw("--url is not an http address");
-    expect(() => serviceUrl(undefined, { ENTITY_METRICS_URL: "ftp://x" })).to.throw("ENTITY_METRICS_URL is not");
+    expect(() => serviceUrl("nonsense", {})).to.throw("--url must be an address such as http://127.0.0.1:8080");
+    expect(() => serviceUrl(undefined, { ENTITY_METRICS_URL: "ftp://x" })).to.throw(
+      "ENTITY_METRICS_URL must be an address",
+    );
     expect(() => serviceUrl(undefined, { PORT: "0" })).to.throw("PORT is not a port");
     for (const url of ["http://user@host", "http://:word@host", "http://host/?a=1", "http://host/#a"]) {
       expect(() => serviceUrl(url, {}), url).to.throw("--url is an address with a user, a query or a fragment");

@@ -31,7 +31,10 @@ export interface PointOptions extends NamedSeries {
 /** Reads one line, or its cells, into `row`. Returns an issue, or undefined. */
 export type RowReader<Source = string> = (source: Source, row: Row) => LineIssue | undefined;
 
-const BAD_TIME: LineIssue = { code: "invalid_time", message: "has an invalid timestamp" };
+const BAD_TIME: LineIssue = {
+  code: "invalid_time",
+  message: "its time is not RFC 3339, YYYY-MM-DD, YYYY-MM-DD HH:MM:SS, or epoch seconds or ms",
+};
 const BAD_VALUE: LineIssue = { code: "invalid_value", message: "its value is not a finite number" };
 
 const TIME_COLUMNS = ["ts", "time", "timestamp"];
@@ -65,10 +68,10 @@ function headerIssue(text: string): string {
   const [separator, name] = SEPARATORS.reduce((most, next) =>
     text.split(next[0]).length > text.split(most[0]).length ? next : most,
   );
-  const found = text.includes(separator) ? `columns separated by ${name}` : "one column";
+  const found = text.includes(separator) ? `${name} between columns` : "one column";
   const columns = `${TIME_COLUMNS[0]} (or ${TIME_COLUMNS.slice(1).join(", ")}), value, dimension, dimension_id`;
-  const expected = `expected columns, separated by commas: ${columns} (--dimension and --dimension-id replace the last two)`;
-  return `the first line is not a header of points. ${expected}; found: ${found}. --format names another format`;
+  const options = "--dimension and --dimension-id replace the last two";
+  return `the first line is not a header of points. It must have the columns ${columns}, with commas between them (${options}); found: ${found}. --format names another format`;
 }
 
 /** Creates a reader of records with this header; returns a text with the reason if the header is unsuitable. */
