@@ -29,7 +29,7 @@ const folder = resolve(process.env.DATA_DIR ?? join(dataRoot, isLarge ? "demo-da
 const keyFile = join(folder, "demo-key");
 const key = demoKey();
 const target = await refusingTarget(syntheticStuck);
-// Made-up data and its deletions stay in the folder, even if the settings name servers.
+// The synthetic data and its deletions stay in the folder, even if the settings name servers.
 const stores = { ENTITIES_URL: "sqlite:", METRICS_URL: "sqlite:", JOBS_URL: "sqlite:", PEPPER: "" };
 const code = await runChild([join(root, "dist/main.js")], {
   env: {

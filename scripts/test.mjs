@@ -32,7 +32,7 @@ const SLOW = [
   "test/bad-inputs/random-requests",
 ];
 
-/** Free bytes in memory from which on the data of tests is there. */
+/** Free bytes of memory from which on tests store their data in memory. */
 const ROOM_BYTES = 4e9;
 /** Files per process for all others: the start of a process takes as long as some files. */
 const TOGETHER = 20;
@@ -72,7 +72,7 @@ const [passes, failures] = [sum(all("passes")), sum(all("failures"))];
 process.stdout.write(`${passes} passed, ${failures} failed\n`);
 process.exit(failures > 0 || passes === 0 || stopped ? 1 : 0);
 
-/** Returns whether the data of tests fits there: in memory no test waits for a disk to sync. */
+/** Returns whether the data of tests fits into memory, where no test waits for a disk to sync. */
 function hasRoom(path) {
   if (!existsSync(path)) return false;
   const { bavail, bsize } = statfsSync(path);
