@@ -10,7 +10,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Maximum columns of a comment line. */
 const MAX_COLUMNS = 120;
 
-/** Unusual words, each with its plain equivalent. */
+/** Unusual words, each with its plain equivalent and, if it is not everywhere, the paths where it is unusual. */
 const words = [
   [/\b(says?|said)\b/i, "contains, reports, means"],
   [/\bstands?\b(?! for\b)/i, "is stored in, is valid"],
@@ -38,6 +38,7 @@ const words = [
   [/\bnothing but\b/i, "only"],
   [/\bon the spot\b/i, "a time"],
   [/\b(has|have) gone\b/i, "disconnected, ended"],
+  [/(?<!\bso )\b(that|those) of\b/i, "the noun again", /^(?!test\/|CHANGELOG)/],
 ];
 
 /** Comments begin with a verb or a noun. */
@@ -55,8 +56,10 @@ function filesBelow(path) {
     .flatMap((entry) => filesBelow(join(path, entry.name)));
 }
 
-function find(list, text) {
-  return list.filter(([pattern]) => pattern.test(text)).map(([, plain]) => plain);
+function find(list, text, path) {
+  return list
+    .filter(([pattern, , where]) => pattern.test(text) && (where?.test(path) ?? true))
+    .map(([, plain]) => plain);
 }
 
 /** Yields the lines of text of a file: comments and test titles of code, prose of Markdown. */
@@ -107,7 +110,7 @@ function findingsOf(file) {
   const path = relative(root, file);
   const findings = [];
   for (const { line, text, first, comment, raw } of linesOf(file, readFileSync(file, "utf8"))) {
-    const plain = [...find(words, text), ...(first ? find(openings, text) : [])];
+    const plain = [...find(words, text, path), ...(first ? find(openings, text, path) : [])];
     if (comment && raw.length > MAX_COLUMNS && !raw.includes("://")) plain.push(`at most ${MAX_COLUMNS} columns`);
     const exempt = allowed.some(([where, what]) => path.includes(where) && raw.includes(what));
     if (!exempt) findings.push(...plain.map((use) => ({ file: path, line, text: raw.trim(), plain: use })));
