@@ -3,13 +3,13 @@ import { canary, refused } from "../support/bad-input.js";
 import { collectGarbage } from "../support/collect-garbage.js";
 import { serviceOfSuite } from "../support/service.js";
 
-describe("Exports and previews of an entity", () => {
+describe("a request to export or preview an entity", () => {
   const service = serviceOfSuite({ roles: ["api"] });
 
   const post = (path: string, value: string, field = "email") =>
     service.fetch(path, { method: "POST", json: { table: "user", field, value } });
 
-  it("An export of 3,000 messages is complete and takes constant memory", async function () {
+  it("returns an export of 3,000 messages completely and in constant memory", async function () {
     this.timeout(120_000);
     const headers = { "content-type": "application/x-ndjson" };
     const message = JSON.stringify({ email: "ann@example.org", filler: "x".repeat(4_000) });
@@ -35,7 +35,7 @@ describe("Exports and previews of an entity", () => {
     expect(most).to.be.below(4 * 1024 * 1024);
   });
 
-  it("Bodies that name no entity are refused, and the answer repeats nothing of them", async () => {
+  it("is refused if its body names no entity, and the error repeats nothing of the body", async () => {
     const wrong: [unknown, number][] = [
       [{ table: canary, field: "email", value: "a" }, 400],
       [{ table: "user", field: canary, value: "a" }, 400],

@@ -38,7 +38,7 @@ describe("a gzip body", () => {
 
   for (const route of routes) {
     const [name, , , , body] = route;
-    it(`of ${name} inflates to 100 times its bytes, and to 64 KiB however small it is; one byte more is 413`, async () => {
+    it(`of ${name} may inflate to 100 times its size, or to 64 KiB if that is more; one byte more is refused with 413`, async () => {
       const received = 1_000;
       for (const [bytes, compressed] of [
         [100 * received, received],
@@ -98,7 +98,7 @@ describe("a body that is sent as a whole before its response is read", () => {
     ["POST /api/metric", 20, "em_wrong_key", 401],
     ["POST /api/nothing", 20, undefined, 404],
   ] as const) {
-    it(`is answered ${expected}, never by a reset: ${target}`, async () => {
+    it(`is answered with ${expected} instead of a reset connection: ${target}`, async () => {
       for (const header of ["Connection: keep-alive", "Connection: close", "Expect: 100-continue"]) {
         for (const framing of [[], ["Transfer-Encoding: chunked"]]) {
           const headers = [`Authorization: ${key ?? service.key}`, header, ...framing];
@@ -111,7 +111,7 @@ describe("a body that is sent as a whole before its response is read", () => {
   }
 });
 
-describe("the messages of a JSON array", () => {
+describe("a JSON array of messages", () => {
   const service = serviceOfSuite({ limits: { batch_messages: 3 } });
 
   const collect = async (body: string, type = json, query = "") => {
@@ -121,7 +121,7 @@ describe("the messages of a JSON array", () => {
   };
   const array = (count: number) => JSON.stringify(Array.from({ length: count }, (_, i) => ({ _uid: `u${i}` })));
 
-  it("are limited: one more is 413, which names NDJSON, also in a dry run; NDJSON has no such limit", async () => {
+  it("is refused with 413 above the limit of messages, also in a dry run; NDJSON has no such limit", async () => {
     for (const query of ["", "?dryrun=true"]) {
       const answers = await Promise.all([2, 3, 4, 10_000].map((count) => collect(array(count), json, query)));
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 413, 413]);
@@ -141,7 +141,7 @@ describe("a large JSON array", () => {
   };
   const wide = (i: number) => ({ _uid: `wide${i}`, text: "ü".repeat(500) });
 
-  it("of messages that is no JSON at its end is refused with the position, and none of its messages is stored", async () => {
+  it("of messages that ends in invalid JSON is refused with the position, and none of its messages is stored", async () => {
     const good = Array.from({ length: 2_000 }, (_, i) => JSON.stringify(wide(i)));
     for (const [end, column] of [
       [',{"_uid":"b",}]', 14],
@@ -155,7 +155,7 @@ describe("a large JSON array", () => {
     expect((await service.fetch("/api/entity/user/_uid/wide0")).status).to.equal(404);
   });
 
-  it("of messages is taken whole, each message once and in order", async () => {
+  it("of messages is stored as a whole, each message once and in order", async () => {
     const messages = Array.from({ length: 3_000 }, (_, i) => ({ ...wide(i % 1_000), last: i }));
     expect(await post("/collect/json/large", JSON.stringify(messages, undefined, 1))).to.deep.include({
       status: 200,
@@ -165,7 +165,7 @@ describe("a large JSON array", () => {
     expect(((await answer.json()) as { data: { last: number } }).data.last).to.equal(2_007);
   });
 
-  it("of messages rejects one with more values than fit into an entity, and takes the others", async () => {
+  it("of messages is stored without a message that has more values than an entity may have", async () => {
     const many = `{"_uid":"many","x":[${Array(600_000).fill("{}").join()}]}`;
     const { data } = await post("/collect/json/web", `[{"_uid":"x1"},${many},{"_uid":"x2"}]`);
     expect(data).to.deep.include({ message_count: 2, rejected_count: 1 });
@@ -175,7 +175,7 @@ describe("a large JSON array", () => {
 
   const points = Array.from({ length: 5_000 }, (_, i) => ({ ...point, dimension_id: `p${i}${"ü".repeat(40)}` }));
 
-  it("of points that is no JSON at its end is refused with the position, and none of them is written", async () => {
+  it("of points that ends in invalid JSON is refused with the position, and no point is written", async () => {
     const text = points.map((one) => JSON.stringify(one)).join(",\n");
     for (const [end, column] of [
       [',{"ts":1,}]', 10],
@@ -192,7 +192,7 @@ describe("a large JSON array", () => {
       .that.deep.equals([]);
   });
 
-  it("of points is written whole, and a bad point is named by its place", async () => {
+  it("of points is written as a whole, and a bad point is reported by its index", async () => {
     expect(await post("/api/metric/points", JSON.stringify(points))).to.deep.include({ data: { point_count: 5_000 } });
     const bad = points.with(4_321, { ...point, value: Number.NaN });
     expect((await post("/api/metric/points", JSON.stringify(bad))).errors).to.deep.equal([
@@ -200,14 +200,14 @@ describe("a large JSON array", () => {
     ]);
   });
 
-  it("of points names a point that is longer than a line may be", async () => {
+  it("of points is refused with the index of a point that is too long", async () => {
     const long = { ...point, dimension_id: "x".repeat(300_000) };
     const { errors } = await post("/api/metric/points", JSON.stringify([long, point]));
     expect(errors).to.deep.equal([{ code: "too_long", path: "[0]", message: "The point is too long" }]);
   });
 });
 
-describe("many bodies at once that are small as gzip or hold millions of values", () => {
+describe("24 concurrent bodies that are small as gzip or contain millions of values", () => {
   const service = serviceOfSuite();
 
   const empty = (bytes: number) =>
@@ -224,7 +224,7 @@ describe("many bodies at once that are small as gzip or hold millions of values"
     ["a segment in gzip", "/api/segment/a", gzipSync(`{"name":${empty(2 ** 19)}}`), "gzip", "PUT"],
   ];
   for (const [name, path, body, encoding, method = "POST"] of bodies) {
-    it(`are all refused while /health responds: ${name}`, async () => {
+    it(`are refused while /health responds: ${name}`, async () => {
       let isDone = false;
       const headers = { "content-type": json, "content-encoding": encoding };
       const send = () => service.fetch(path, { method, body, headers });
@@ -245,7 +245,7 @@ describe("many bodies at once that are small as gzip or hold millions of values"
   }
 });
 
-describe("24 large writes at once", () => {
+describe("24 concurrent large writes", () => {
   const service = serviceOfSuite();
 
   const many = Array.from({ length: 4_000 }, (_, i) => ({ ...point, dimension_id: `${i}${"x".repeat(200)}` }));
@@ -261,7 +261,7 @@ describe("24 large writes at once", () => {
     ["lines of empty messages", "/collect/json/web", ndjson, "{}\n".repeat(8_000)],
   ];
   for (const [name, path, type, body] of bodies) {
-    it(`are stored or refused with 503, and /health is answered at the same time: ${name}`, async () => {
+    it(`are stored or refused with 503 while /health responds: ${name}`, async () => {
       let isDone = false;
       const send = async () => {
         const answer = await service.fetch(path, { method: "POST", body, headers: { "content-type": type } });
@@ -283,12 +283,12 @@ describe("24 large writes at once", () => {
   }
 });
 
-describe("bodies for which there is no memory", () => {
+describe("a body for which no memory is free", () => {
   const service = serviceOfEachTest({ limits: { read_bytes: 2 ** 20 } });
 
   const reserved = () => gaugeOf(service, "metric_read_bytes");
 
-  it("are refused with 503 and Retry-After on every route until the memory is free again", async () => {
+  it("is refused with 503 and Retry-After on every route until memory is free again", async () => {
     const socket = await openSocket(service.port);
     const headers = `Host: a\r\nAuthorization: ${service.key}\r\nContent-Type: ${json}\r\nContent-Length: 900000`;
     socket.write(`POST /api/metric/points HTTP/1.1\r\n${headers}\r\n\r\n${" ".repeat(600_000)}`);

@@ -40,8 +40,8 @@ async function serving(stream: Readable | AsyncGenerator<string>) {
 
 const HEAD = "GET /lines HTTP/1.1\r\nHost: a\r\n";
 
-describe("an answer that is streamed", () => {
-  it("requests each piece only when the one before has been written", async () => {
+describe("a streamed response", () => {
+  it("reads each piece from its source only after the previous one was written", async () => {
     let made = 0;
     async function* pieces() {
       while (made < 5) {
@@ -73,7 +73,7 @@ describe("an answer that is streamed", () => {
     ["pieces", failing],
   ] as const) {
     for (const encoding of ["identity", "gzip"]) {
-      it(`is cut off, and its error logged, when its source of ${kind} fails half-way (${encoding})`, async () => {
+      it(`is cut off if its source (${kind}) fails half-way, and the error is logged (${encoding})`, async () => {
         const { server, port, logged } = await serving(source());
         const { text } = await rawRequest(port, `${HEAD}Accept-Encoding: ${encoding}\r\n\r\n`);
         server.close();
@@ -86,7 +86,7 @@ describe("an answer that is streamed", () => {
   }
 
   for (const encoding of ["identity", "gzip"]) {
-    it(`closes its source, and logs nothing, when its caller goes (${encoding})`, async () => {
+    it(`closes its source and logs nothing if the caller disconnects (${encoding})`, async () => {
       const stream = new Readable({ read() {} });
       stream.push(randomBytes(200_000).toString("hex"));
       const { server, port, logged } = await serving(stream);
@@ -100,7 +100,7 @@ describe("an answer that is streamed", () => {
     });
   }
 
-  it("is an error when its source fails before the first piece", async () => {
+  it("is an error response if its source fails before the first piece", async () => {
     const { server, port } = await serving(piecesOf(new ServiceError("unavailable", "The store is away")));
     const { status, body } = await rawRequest(port, `${HEAD}\r\n`);
     server.close();

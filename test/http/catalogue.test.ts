@@ -2,12 +2,12 @@ import { expect } from "chai";
 import { type CatalogueAnswer, type CatalogueItem, catalogueOf } from "../support/catalogue-calls.js";
 import { serviceOfSuite, startService, type TestService } from "../support/service.js";
 
-describe("the catalogue over HTTP", () => {
+describe("the catalogue", () => {
   const service = serviceOfSuite();
 
   const { ask, data, refusal } = catalogueOf(service);
 
-  it("lets no cache keep a response", async () => {
+  it("forbids caches to store its responses", async () => {
     await data("PUT", "/api/segment/kept", {});
     for (const path of ["/api/segment", "/api/segment/sizes", "/api/segment/kept", "/api/experience"]) {
       const response = await service.fetch(path);
@@ -19,7 +19,7 @@ describe("the catalogue over HTTP", () => {
   });
 
   for (const id of ["a/b", "a b+c%", "ä🙂", "x?y#z", "'; DROP TABLE segment; --", "__proto__", "x".repeat(256)]) {
-    it(`takes ${JSON.stringify(id.slice(0, 30))} as an id like any other`, async () => {
+    it(`accepts ${JSON.stringify(id.slice(0, 30))} as the id of a segment`, async () => {
       const path = `/api/segment/${encodeURIComponent(id)}`;
       expect(await data("PUT", path, { name: "Odd" })).to.include({ id, name: "Odd" });
       expect(await data("GET", path)).to.include({ id, name: "Odd" });
@@ -33,50 +33,46 @@ describe("the catalogue over HTTP", () => {
     { id: encodeURIComponent("ends in \\"), code: "invalid_id" },
     { id: "x".repeat(257), code: "invalid_id" },
   ]) {
-    it(`refuses to put a segment with the id ${id.slice(0, 20)}`, async () => {
+    it(`refuses ${id.slice(0, 20)} as the id of a segment`, async () => {
       expect(await refusal("PUT", `/api/segment/${id}`, {})).to.deep.equal({ status: 400, code, path: "id" });
     });
   }
 
-  it("refuses a list of the segments of an unknown table", async () => {
+  it("refuses to list the segments of an unknown table", async () => {
     for (const table of ["nothing", ""])
       expect(await refusal("GET", `/api/segment?table=${table}`)).to.include({ status: 400, code: "unknown_table" });
   });
 
-  it("has no segment called sizes", async () => {
-    expect(await refusal("PUT", "/api/segment/sizes", {})).to.include({ status: 405 });
-  });
-
   for (const { what, body, code, path } of [
-    { what: "a list", body: [], code: "not_an_object", path: "" },
-    { what: "a text", body: "x", code: "not_an_object", path: "" },
+    { what: "an array", body: [], code: "not_an_object", path: "" },
+    { what: "a string", body: "x", code: "not_an_object", path: "" },
     { what: "null", body: null, code: "not_an_object", path: "" },
     { what: "an unknown field", body: { nmae: "x" }, code: "unknown_field", path: "" },
     { what: "a name that is a number", body: { name: 1 }, code: "invalid_type", path: "name" },
     { what: "an empty name", body: { name: "" }, code: "invalid_value", path: "name" },
     { what: "a name of 257 characters", body: { name: "x".repeat(257) }, code: "invalid_value", path: "name" },
     { what: "a name with a control character", body: { name: "a\u0000b" }, code: "invalid_value", path: "name" },
-    { what: "a table that is not there", body: { table: "nobody" }, code: "unknown_table", path: "table" },
-    { what: "a table that is a list", body: { table: ["user"] }, code: "invalid_type", path: "table" },
+    { what: "an unknown table", body: { table: "nobody" }, code: "unknown_table", path: "table" },
+    { what: "a table that is an array", body: { table: ["user"] }, code: "invalid_type", path: "table" },
   ]) {
-    it(`refuses ${what} as a segment, and keeps nothing`, async () => {
+    it(`refuses a segment with the body or field of ${what}, and stores nothing`, async () => {
       expect(await refusal("PUT", "/api/segment/refused", body)).to.deep.equal({ status: 400, code, path });
       expect(await refusal("GET", "/api/segment/refused")).to.include({ status: 404 });
     });
   }
 
-  it("names the known field that is nearest to an unknown one, and echoes nothing", async () => {
+  it("names the most similar known field for an unknown one, and does not repeat the unknown one", async () => {
     const { body } = await ask("PUT", "/api/segment/refused", { tabel: "user" });
     expect(body.errors[0]?.message).to.match(/the nearest known one is table$/);
     expect(JSON.stringify(body)).not.to.contain("tabel");
   });
 
-  it("takes a name of 256 characters", async () => {
+  it("accepts a segment name of 256 characters", async () => {
     const name = "🙂".repeat(256);
     expect(await data("PUT", "/api/segment/long", { name })).to.include({ name });
   });
 
-  describe("experiences", () => {
+  describe("of experiences", () => {
     before(async () => {
       for (const id of ["seen", "bought"]) await data("PUT", `/api/segment/${id}`, {});
     });
@@ -92,12 +88,12 @@ describe("the catalogue over HTTP", () => {
         path: "audience",
       },
       { what: "whose goal is not in the catalogue", change: { goal: "no" }, code: "unknown_segment", path: "goal" },
-      { what: "whose goal is a list", change: { goal: ["bought"] }, code: "invalid_type", path: "goal" },
+      { what: "whose goal is an array", change: { goal: ["bought"] }, code: "invalid_type", path: "goal" },
       { what: "whose group ends in a backslash", change: { group: "a\\" }, code: "invalid_value", path: "group" },
       { what: "whose group is empty", change: { group: "" }, code: "invalid_value", path: "group" },
       { what: "with an unknown field", change: { audiense: "seen" }, code: "unknown_field", path: "" },
     ]) {
-      it(`are refused ${what}`, async () => {
+      it(`refuses one ${what}, and stores nothing`, async () => {
         expect(await refusal("PUT", "/api/experience/refused", { ...body, ...change })).to.deep.equal({
           status: 400,
           code,
@@ -108,7 +104,7 @@ describe("the catalogue over HTTP", () => {
     }
   });
 
-  describe("lists", () => {
+  describe("of 250 segments", () => {
     let listed: TestService;
     const list = async (path: string) => (await (await listed.fetch(path)).json()) as CatalogueAnswer<CatalogueItem[]>;
     before(async () => {
@@ -123,14 +119,14 @@ describe("the catalogue over HTTP", () => {
     });
     after(() => listed.stop());
 
-    it("return the sizes of all segments at once", async () => {
+    it("returns the sizes of all segments in one response", async () => {
       const { data, meta } = await list("/api/segment/sizes");
       expect(data).to.have.length(250);
       expect(data[7]).to.deep.equal({ id: "s007", name: "s007!", size: 0 });
       expect(meta).to.deep.equal({ next: null });
     });
 
-    it("return the sizes of the segments that are named, in order of id, and of no other", async () => {
+    it("returns the sizes of requested segments in the order of their ids, also in pages", async () => {
       const { data, meta } = await list("/api/segment/sizes?ids=s009,s002,nothing,s002");
       expect(data).to.deep.equal([
         { id: "s002", name: "s002!", size: 0 },

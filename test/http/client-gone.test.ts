@@ -4,25 +4,29 @@ import { until } from "../support/until.js";
 
 const CALLERS = 500;
 
-describe("P16: callers who go", () => {
+describe("P16: 500 callers who disconnect", () => {
   const service = serviceOfSuite({ limits: { requests: 1000, requests_per_key: 1000 } });
 
   const read = "POST /api/metric";
   const put = "PUT /api/segment/a";
   const bodies: [string, string, string][] = [
-    [read, "before their body is whole", "Content-Length: 5000\r\n\r\n[{"],
-    [read, "with a chunk half sent", "Transfer-Encoding: chunked\r\n\r\n100\r\n[{"],
+    [read, "in the middle of the body", "Content-Length: 5000\r\n\r\n[{"],
+    [read, "in the middle of a chunk", "Transfer-Encoding: chunked\r\n\r\n100\r\n[{"],
     [
       read,
-      "with everything sent",
+      "after the whole body",
       'Content-Length: 66\r\n\r\n{"dimension":"segment","dimension_id":"a","dimension_type":"size"}',
     ],
-    [put, "before their body is whole", "Content-Length: 5000\r\n\r\n{"],
-    [put, "before their gzip is whole", "Content-Encoding: gzip\r\nContent-Length: 5000\r\n\r\n\x1f"],
-    [put, "with a chunk of gzip half sent", "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n100\r\n\x1f"],
+    [put, "in the middle of the body", "Content-Length: 5000\r\n\r\n{"],
+    [put, "in the middle of gzip", "Content-Encoding: gzip\r\nContent-Length: 5000\r\n\r\n\x1f"],
+    [
+      put,
+      "in the middle of a chunk of gzip",
+      "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n100\r\n\x1f",
+    ],
   ];
   for (const [route, when, rest] of bodies) {
-    it(`of ${route} ${when} leave nothing behind`, async () => {
+    it(`from ${route} ${when} leave no connection and no request behind`, async () => {
       const head = `${route} HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json\r\n`;
       let begun = 0;
       const begins = () => {

@@ -7,7 +7,7 @@ interface Tally {
   errors: { code: string; path: string }[];
 }
 
-describe("What a collected body contains", () => {
+describe("collected messages", () => {
   let serial = 0;
 
   const service = serviceOfSuite({ roles: ["api"] });
@@ -55,7 +55,7 @@ describe("What a collected body contains", () => {
       ["-1.5e00000000000000002", true],
     ] as const) {
       const named = written.length > 40 ? "a number of 401 digits" : written;
-      it(`${kept ? "keeps" : "rejects, and does not round,"} ${named} (${type})`, async () => {
+      it(`with the value ${named} are ${kept ? "stored unchanged" : "rejected, not rounded"} (${type})`, async () => {
         const { data } = await post(wrap([`{"_uid":"${own("a")}","x":${written}}`, `{"_uid":"${own("b")}"}`]), {
           type,
         });
@@ -69,7 +69,7 @@ describe("What a collected body contains", () => {
     }
   }
 
-  it("is read to its end when it holds a long integer next to a text of 15 MB", async () => {
+  it("are checked to the end if a long integer follows a string of 15 MB", async () => {
     const long = `{"_uid":"${own("a")}","text":"${"x".repeat(15_500_000)}","x":9007199254740993}`;
     const { data } = await post(`[${long},{"_uid":"${own("b")}"}]`, { type: "application/json" });
     expect(data).to.include({ message_count: 1, rejected_count: 1 });
@@ -77,7 +77,7 @@ describe("What a collected body contains", () => {
     expect(await read(own("b"))).to.not.equal(undefined);
   });
 
-  it("is checked, counted and stored nowhere in a dry run, with the answer of a real one", async () => {
+  it("are neither stored nor counted in a dry run, whose response is that of a real run", async () => {
     const body = [
       `{"_uid":"${own("a")}","x":1,"segments":["${own("s")}"]}`,
       "not json",
@@ -95,12 +95,12 @@ describe("What a collected body contains", () => {
     expect(await read(own("a"))).to.not.equal(undefined);
   });
 
-  it("is refused as a whole in a dry run when it is one bad object", async () => {
+  it("are refused with 400 in a dry run if the only one is invalid", async () => {
     const { status } = await post(`{"x":1}`, { type: "application/json", query: "?dryrun=true" });
     expect(status).to.equal(400);
   });
 
-  it("counts for no Idempotency-Key in a dry run", async () => {
+  it("of a dry run do not use up their Idempotency-Key", async () => {
     const send = (value: string) =>
       service.fetch(`/collect/json/${own("stream")}?dryrun=true`, {
         method: "POST",

@@ -7,7 +7,7 @@ describe("collecting messages", () => {
   const on = collectStage();
   const { own, post, taken, read, counted } = on;
 
-  it("keeps the good ones and names the bad ones by position", async () => {
+  it("stores the valid messages of an array, and reports the invalid ones by position", async () => {
     const { status, body } = await post([
       { _uid: own("a") },
       { name: "x" },
@@ -27,7 +27,7 @@ describe("collecting messages", () => {
     expect(Object.values(await counted())).to.deep.equal([2]);
   });
 
-  it("names bad lines by number, also those too long or not UTF-8", async () => {
+  it("reports invalid lines by number, also lines that are too long or not UTF-8", async () => {
     const long = `{"_uid":"${own("a")}","x":"${"x".repeat(65_536)}"}`;
     const bytes = Buffer.concat([
       Buffer.from(`{"_uid":"${own("a")}"}\n\n${long}\nnot json\n`),
@@ -45,7 +45,7 @@ describe("collecting messages", () => {
     ]);
   });
 
-  it("names the first hundred bad ones, and counts the rest", async () => {
+  it("reports the first hundred rejections, and counts the others", async () => {
     const { body } = await post("{}\n".repeat(1234));
     expect(body.data).to.deep.include({ message_count: 0, rejected_count: 1234 });
     expect(body.data.errors).to.have.length(100);
@@ -55,28 +55,34 @@ describe("collecting messages", () => {
   for (const [what, written, at] of [
     ["RFC 3339 with an offset", "2024-06-01T10:20:30.5+02:00", Date.UTC(2024, 5, 1, 8, 20, 30, 500)],
     ["epoch s", NOW / 1000 - 7200, NOW - 2 * HOUR],
-    ["nothing", undefined, NOW],
+    ["an absent field", undefined, NOW],
     ["null", null, NOW],
   ] as const) {
-    it(`counts a message in the slot of its event time, written as ${what}`, async () => {
+    it(`counts a message in the slot of its event time, given as ${what}`, async () => {
       await taken({ _uid: own("a"), when: written }, 1, "?timestamp_field=when");
       expect(await counted()).to.deep.equal({ [at - (at % HOUR)]: 1 });
     });
   }
 
   for (const [what, body, status, code, query, type] of [
-    ["nothing", "", 400, "empty"],
+    ["an empty body", "", 400, "empty"],
     ["blank lines alone", "\n\n", 400, "empty"],
     ["an empty array", [], 400, "empty"],
-    ["a single bad object", { name: "x" }, 400, "no_identity"],
+    ["a single invalid object", { name: "x" }, 400, "no_identity"],
     ["JSON and something more", "{} {}", 400, "not_json", "", "application/json"],
     ["invalid UTF-8", Buffer.from([0x22, 0xff, 0x22]), 400, "not_utf8", "", "application/json"],
     ["__proto__", '{"_uid":"a","__proto__":{"polluted":1}}', 400, "invalid_name", "", "application/json"],
     ["plain text", "x", 415, "unsupported-media", "", "text/plain"],
     ["an unknown table", { _uid: "a" }, 404, "unknown_table", "?table=thing"],
-    ["segments as time", { _uid: "a" }, 400, "invalid_timestamp_field", "?timestamp_field=segments"],
-    ["a time that is none", { _uid: "a", t: "Tue" }, 400, "invalid_time", "?timestamp_field=t"],
-    ["a time ahead", { _uid: "a", t: "2024-06-15T12:50:00Z" }, 400, "time_ahead", "?timestamp_field=t"],
+    [
+      "segments as the field of the event time",
+      { _uid: "a" },
+      400,
+      "invalid_timestamp_field",
+      "?timestamp_field=segments",
+    ],
+    ["an invalid event time", { _uid: "a", t: "Tue" }, 400, "invalid_time", "?timestamp_field=t"],
+    ["an event time in the future", { _uid: "a", t: "2024-06-15T12:50:00Z" }, 400, "time_ahead", "?timestamp_field=t"],
   ] as [string, unknown, number, string, string?, string?][]) {
     it(`refuses ${what} with ${status}, and counts nothing`, async () => {
       const answer = await post(body, query, type);

@@ -13,7 +13,7 @@ interface Fetched {
   readonly bytes: Buffer;
 }
 
-describe("compressed answers", () => {
+describe("a compressed response", () => {
   const service = serviceOfSuite();
   before(async () => {
     for (let i = 0; i < 100; i += 1) {
@@ -37,7 +37,7 @@ describe("compressed answers", () => {
 
   const large = ["/api/segment", "/openapi.json", "/docs/swagger-ui-bundle.js"];
   for (const path of large) {
-    it(`${path} is gzip for a caller that takes it, and the same bytes plain`, async () => {
+    it(`to ${path} is sent to a caller that accepts gzip, and contains the bytes of the plain one`, async () => {
       const plain = await fetched(path, "identity");
       const small = await fetched(path, "br, gzip;q=0.8");
       expect([plain.status, plain.encoding, small.status, small.encoding]).to.deep.equal([200, undefined, 200, "gzip"]);
@@ -49,7 +49,7 @@ describe("compressed answers", () => {
 
   const nothing = ["gzip;q=0, identity;q=0", "gzip;q=0, *;q=0", "gzip;q=0", "identity;q=0, gzip;q=0.000", "x-gzip;q=0"];
   for (const accept of nothing) {
-    it(`a caller that takes no encoding at all (${accept}) is sent the answer plain`, async () => {
+    it(`is not sent to a caller that accepts no encoding at all (${accept})`, async () => {
       for (const path of [...large, "/health", "/metrics"]) {
         const { status, encoding } = await fetched(path, accept);
         expect([status, encoding], path).to.deep.equal([200, undefined]);
@@ -70,7 +70,7 @@ describe("compressed answers", () => {
   const series = "dimension=stream&dimension_id=a&dimension_type=size&interval=1h&include_empty_rows=true";
   const metric = `/api/metric?${series}&startdate=2024-01-01&enddate=2024-02-01`;
   for (const path of ["/openapi.json", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css", metric]) {
-    it(`${path} is compressed once, not for each request`, async () => {
+    it(`to ${path} is compressed once, not for each request`, async () => {
       const plain = await fetched(path, "identity");
       const small = await fetched(path, "gzip");
       expect(small.vary).to.include("Accept-Encoding");

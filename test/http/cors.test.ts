@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { newKey, startService, type TestService } from "../support/service.js";
 
-describe("browsers of other sites", () => {
+describe("a page of another origin", () => {
   let service: TestService;
   afterEach(() => service.stop());
 
@@ -12,12 +12,7 @@ describe("browsers of other sites", () => {
       headers: { origin, "access-control-request-method": "POST", "access-control-request-headers": "x-other" },
     });
 
-  it("may not call unless the configuration names them", async () => {
-    service = await startService();
-    expect((await preflight("https://a.example")).headers.get("access-control-allow-origin")).to.equal(null);
-  });
-
-  it("may call when their origin is named, errors included, and no other may", async () => {
+  it("may call and read errors if its origin is configured, and no other page may", async () => {
     service = await startService({ http: { cors: { origins: ["https://a.example"] } } });
     const allowed = await preflight("https://a.example");
     expect(allowed.status).to.equal(204);
@@ -31,19 +26,19 @@ describe("browsers of other sites", () => {
     expect(refused.headers.get("access-control-allow-credentials")).to.equal(null);
   });
 
-  it("may call when their origin is named with capitals or the default port", async () => {
+  it("may call if its origin is configured with capitals or the default port", async () => {
     service = await startService({ http: { cors: { origins: ["https://A.example:443", "http://B.example:8080"] } } });
     for (const origin of ["https://a.example", "http://b.example:8080"]) {
       expect((await preflight(origin)).headers.get("access-control-allow-origin")).to.equal(origin);
     }
   });
 
-  it("may call from every origin when the configured origin is *", async () => {
+  it("may call from any origin if * is configured", async () => {
     service = await startService({ http: { cors: { origins: ["*"] } } });
     expect((await preflight("https://b.example")).headers.get("access-control-allow-origin")).to.equal("*");
   });
 
-  it("may call with the key of their origin in the query, where the configuration accepts such keys", async () => {
+  it("may send the key of its origin in the query if key_in_query is set", async () => {
     service = await startService({ http: { key_in_query: true } });
     const origins = ["https://a.example"];
     const { key } = await newKey(service, ["metric:read"], Date.now(), { origins });
@@ -54,7 +49,7 @@ describe("browsers of other sites", () => {
     }
   });
 
-  it("may call from configured origins and from those of their key", async () => {
+  it("may call from a configured origin and from an origin of a key", async () => {
     service = await startService({ http: { cors: { origins: ["https://a.example"] } } });
     const { key } = await newKey(service, ["metric:read"], Date.now(), { origins: ["https://b.example"] });
     const answer = async (origin: string) => {
@@ -69,7 +64,7 @@ describe("browsers of other sites", () => {
     );
   });
 
-  it("get no headers, and the response at once, while the keys cannot be read", async () => {
+  it("gets a response without CORS headers while the keys cannot be read", async () => {
     service = await startService();
     service.service.stores.keys.hasOrigin = () => Promise.reject(new Error("The store is away"));
     const response = await service.fetch("/health", { key: null, headers: { origin: "https://a.example" } });

@@ -67,7 +67,7 @@ describe("the deadline of a request", () => {
   });
   after(() => server.close());
 
-  it("A request whose stores never answer is answered 503, with the time after which it may be repeated", async () => {
+  it("results in 503 with Retry-After if a store does not respond", async () => {
     const answer = await fetch(`${url}/never`);
     expect([answer.status, answer.headers.get("retry-after")]).to.deep.equal([503, "1"]);
     expect(await answer.json()).to.include({ status: 503, message: "A store took too long; try again" });
@@ -77,7 +77,7 @@ describe("the deadline of a request", () => {
     ["/text", "text/plain", "sent slowly"],
     ["/json", "application/json", '{"text":"sent slowly"}'],
   ] as const) {
-    it(`The time in which the service waits for the body of a request does not count: ${type}`, async () => {
+    it(`does not include the time in which the body arrives: ${type}`, async () => {
       const body = new ReadableStream({
         async start(controller) {
           for (const piece of [text.slice(0, 4), text.slice(4, 8), text.slice(8)]) {
@@ -94,7 +94,7 @@ describe("the deadline of a request", () => {
     });
   }
 
-  it("Each part of a long request has the full time", async () => {
+  it("applies to each part of a long request separately", async () => {
     const answer = await fetch(`${url}/parts`);
     expect(await answer.json()).to.include({ status: 200, data: "parts" });
   });

@@ -6,10 +6,10 @@ import { until } from "../support/until.js";
 const PAIRS = 2000;
 const AT_ONCE = 64;
 
-describe("P2: after a DELETE answered 200", () => {
+describe("P2: after the response to a DELETE,", () => {
   const service = serviceOfSuite();
 
-  it(`no read returns the profile, by any of its identities, over any route, in ${PAIRS} pairs`, async function () {
+  it(`no read returns the profile, by any of its identities or routes (${PAIRS} profiles)`, async function () {
     this.timeout(60_000 + PAIRS * 200);
     for (let from = 0; from < PAIRS; from += 100) {
       const people = Array.from({ length: 100 }, (_, index) => personOf(from + index));

@@ -39,14 +39,14 @@ describe("the segments of an entity", () => {
     [10, true],
     [11, false],
   ] as const) {
-    it(`may be 10: a message with ${count} is ${taken ? "taken" : "rejected"}`, async () => {
+    it(`are at most 10: a message with ${count} is ${taken ? "accepted" : "rejected"}`, async () => {
       const tally = await post([{ _uid: own("a"), segments: ids(0, count) }]);
       expect(codes(tally)).to.deep.equal(taken ? [] : [[TOO_MANY, "[0]"]]);
       expect((await segmentsOf(own("a")))?.length).to.equal(taken ? count : undefined);
     });
   }
 
-  it("are counted over all messages, within a request and from one to the next", async () => {
+  it("are counted over all messages of a request and of earlier requests", async () => {
     const first = await post([
       { _uid: own("a"), segments: { add: ids(0, 6) } },
       { _uid: own("a"), segments: { add: ids(6, 5) } },
@@ -66,7 +66,7 @@ describe("the segments of an entity", () => {
       .and.not.have.property("x");
   });
 
-  it("are counted when the entity has left them, or never was in them", async () => {
+  it("are counted also if the entity has left them or was never in them", async () => {
     await post([{ _uid: own("a"), segments: ids(0, 5) }]);
     await post([{ _uid: own("a"), segments: [] }]);
     await post([{ _uid: own("a"), segments: { remove: ids(5, 5) } }]);
@@ -82,7 +82,7 @@ describe("the segments of an entity", () => {
     expect(await segmentsOf(own("a"))).to.deep.equal(ids(2, 8).sort());
   });
 
-  it("are the segments of both after a merge: one that would pass the limit is rejected", async () => {
+  it("are counted together if entities merge: a merge above the limit is rejected", async () => {
     await post([
       { _uid: own("a"), segments: ids(0, 6) },
       { user_id: own("b"), segments: ids(4, 6) },
@@ -98,7 +98,7 @@ describe("the segments of an entity", () => {
     expect(await segmentsOf(`${own("c")}@x.org`, "email")).to.have.length(2);
   });
 
-  it("are checked by a dry run too, which stores nothing", async () => {
+  it("are limited in a dry run too, which stores nothing", async () => {
     const messages = [
       { _uid: own("a"), segments: ids(0, 10) },
       { _uid: own("a"), segments: { add: ["another"] } },

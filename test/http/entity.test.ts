@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { serviceOfSuite } from "../support/service.js";
 
-describe("reading an entity", () => {
+describe("a read of an entity", () => {
   const arrival = new Date(Date.UTC(2025, 5, 1, 12, 30)).toISOString();
 
   const service = serviceOfSuite({}, { clock: () => Date.parse(arrival) });
@@ -47,18 +47,18 @@ describe("reading an entity", () => {
     ["by another identity", "/api/entity/user/user_id/7"],
     ["by a value in another form", "/api/entity/user/email/%20ANN@x.org"],
     ["by a value with a slash, a blank and a plus", "/api/entity/user/user_id/a%2Fb%20c+d"],
-    ["as the user that it is", "/api/me/email/ann@x.org"],
+    ["by /api/me", "/api/me/email/ann@x.org"],
     ["by its value alone, in the default identity field", "/api/entity/user/u1"],
-    ["with the names of parameters that do not exist", "/api/entity/user/u1?colour=red&fields="],
+    ["with unknown query parameters", "/api/entity/user/u1?colour=red&fields="],
   ] as const) {
-    it(`works ${what}`, async () => {
+    it(`succeeds ${what}`, async () => {
       const { status, body } = await get(path);
       expect(body).to.deep.equal({ status: 200, message: "success", data: ann, meta });
       expect(status).to.equal(200);
     });
   }
 
-  it("works for every table of the configuration", async () => {
+  it("succeeds in every configured table", async () => {
     const { body } = await get("/api/entity/account/domain/x.org");
     expect(body).to.have.deep.property("data", { account_id: "acme", domain: "x.org", plan: "gold", segments: [] });
     expect(body).to.have.deep.property("meta", {
@@ -80,16 +80,16 @@ describe("reading an entity", () => {
     ["fields=segments", { segments: ann.segments }],
     ["segments=true&fields=nothing", { segments: ann.segments }],
   ] as const) {
-    it(`gives just what ${query} asks for`, async () => {
+    it(`returns only the fields of ${query}`, async () => {
       expect((await get(`/api/me/_uid/u1?${query}`)).body.data).to.deep.equal(data);
     });
   }
 
-  it("leaves meta out when it is not wanted", async () => {
+  it("returns no meta with meta=false", async () => {
     expect((await get("/api/me/_uid/u1?meta=false")).body).to.have.keys("status", "message", "data");
   });
 
-  it("is never stored on the way, and answers HEAD too", async () => {
+  it("may not be cached, and answers HEAD without a body", async () => {
     for (const path of ["/api/me/_uid/u1", "/api/me/_uid/nobody", "/api/entity/user/deletestatus/x"]) {
       expect((await get(path)).headers.get("cache-control"), path).to.equal("no-store");
     }
@@ -98,7 +98,7 @@ describe("reading an entity", () => {
     expect(await head.text()).to.equal("");
   });
 
-  it("comes as a file of a fixed name when asked to", async () => {
+  it("with download=true returns a file with a fixed name", async () => {
     const { status, headers } = await get("/api/entity/user/user_id/a%2Fb%20c+d?download=true");
     expect(status).to.equal(200);
     expect(headers.get("content-disposition")).to.equal('attachment; filename="user.json"');
@@ -112,13 +112,13 @@ describe("reading an entity", () => {
   for (const [what, path, status] of [
     ["an unknown value", "/api/entity/user/_uid/nobody", 404],
     ["a value of another field", "/api/entity/user/email/u1", 404],
-    ["a value alone that is another identity", "/api/entity/user/7", 404],
-    ["the case of an id", "/api/entity/user/_uid/U1", 404],
+    ["a value alone of another identity field", "/api/entity/user/7", 404],
+    ["an id in other case", "/api/entity/user/_uid/U1", 404],
     ["an unknown table", "/api/entity/thing/_uid/u1", 404],
     ["an attribute in place of an identity", "/api/entity/user/name/Ann", 400],
     ["an empty value", "/api/entity/user/_uid/%20", 400],
   ] as const) {
-    it(`A read of ${what} is answered ${status}, and nothing of the request is repeated`, async () => {
+    it(`by ${what} is answered with ${status}, and the error repeats nothing of the request`, async () => {
       const answer = await get(path);
       expect(answer.status).to.equal(status);
       expect(answer.body).to.include({ status, data: null });

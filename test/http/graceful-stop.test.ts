@@ -10,7 +10,7 @@ const post = (service: TestService, length: number) =>
 const series = JSON.stringify({ dimension: "segment", dimension_id: "a", dimension_type: "size" });
 
 describe("P23: a graceful stop", () => {
-  it("answers every request that was accepted, under load", async () => {
+  it("answers every accepted request under load", async () => {
     const service = await startService();
     const agent = new Agent({ keepAlive: true, maxSockets: 32 });
     let stopping = false;
@@ -57,7 +57,7 @@ describe("P23: a graceful stop", () => {
     expect(dropped).to.deep.equal([]);
   });
 
-  it("answers a request that came while the process stood still", async () => {
+  it("answers a request that arrived while the process was blocked", async () => {
     const service = await startService();
     const socket = await openSocket(service.port);
     const get = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -86,7 +86,7 @@ describe("P23: a graceful stop", () => {
     await stopped;
   });
 
-  it("waits for open requests no longer than drain_ms", async () => {
+  it("waits no longer than drain_ms for open requests", async () => {
     const service = await startService({ http: { drain_ms: 500 } });
     const socket = await openSocket(service.port);
     socket.on("error", () => {});

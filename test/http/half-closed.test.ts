@@ -40,19 +40,19 @@ describe("P16: a caller that closes its side of the connection after its request
     ["POST /api/metric", JSON.stringify(series)],
   ];
   for (const [line, body, version] of requests) {
-    it(`gets its answer, and then the end of the connection: ${line} ${version ?? "1.1"}`, async () => {
+    it(`receives its response, and then the end of the connection: ${line} ${version ?? "1.1"}`, async () => {
       const text = await answersTo(request(line, body, version));
       expect(text).to.match(/^(HTTP\/1\.1 102 Processing\r\n\r\n)*HTTP\/1\.1 200 OK\r\n/);
       expect(text).to.match(/"status":200.*\}$/s);
     });
   }
 
-  it("gets the answers to all requests that it pipelined, in order", async () => {
+  it("receives the responses to all of its pipelined requests, in order", async () => {
     const text = await answersTo(request("GET /api/segment") + request("GET /none") + request("GET /api/experience"));
     expect(text.match(/HTTP\/1\.1 \d+/g)).to.deep.equal(["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"]);
   });
 
-  it("gets its response after any time and after interim responses; a disconnected one is noticed", async () => {
+  it("receives its response after any time and after interim responses; a disconnected caller is noticed", async () => {
     const store = service.service.stores.series;
     const { read } = store;
     let release = () => {};

@@ -22,7 +22,7 @@ describe("the page at /", function () {
     return (await rawRequest(service.port, head)).text;
   };
 
-  it("has commands that work as they are pasted into sh, one after the other", async function () {
+  it("contains commands that work if they are pasted into sh one after another", async function () {
     if (spawnSync("curl", ["--version"]).error !== undefined) {
       process.stderr.write("curl was not found: the commands of the page at / are not tried\n");
       this.skip();
@@ -38,7 +38,7 @@ describe("the page at /", function () {
       expect(out).to.contain(words);
   });
 
-  it("names the address at which it was requested, and its own for a host that is no address", async () => {
+  it("contains the address at which it was requested, or its own if the Host header is invalid", async () => {
     expect(addressesIn(await pageFor("Host: metrics.example:8443"))).to.deep.equal(["http://metrics.example:8443"]);
     expect(addressesIn(await pageFor("Host: [::1]:8080"))).to.deep.equal(["http://[::1]:8080"]);
     for (const host of ["a'; rm -rf b; '", "<b>", "$(id)", ""]) {
@@ -46,7 +46,7 @@ describe("the page at /", function () {
     }
   });
 
-  it("names the address that the proxy was requested at, where one is trusted", async () => {
+  it("contains the address of the proxy if trust_proxy is set", async () => {
     const headers = { "X-Forwarded-Proto": "https", "X-Forwarded-Host": "metrics.example" };
     const page = await (await service.fetch("/", { headers })).text();
     expect(addressesIn(page)).to.deep.equal([service.url]);

@@ -7,7 +7,7 @@ const HOUR = 3_600_000;
 const NOW = Date.UTC(2024, 5, 15, 12, 30);
 const DAY = Date.UTC(2024, 5, 1);
 
-describe("writing line protocol", () => {
+describe("a write of line protocol", () => {
   before(() => {
     setLogger({ error() {}, warn() {} });
   });
@@ -24,7 +24,7 @@ describe("writing line protocol", () => {
     return values.map(([ts, value]) => [(ts - from) / HOUR, value]);
   }
 
-  it("takes what the official client writes, in each precision", async () => {
+  it("is accepted from the official client in each precision", async () => {
     for (const precision of ["ns", "us", "ms", "s"] as const) {
       const client = new InfluxDB({ url: service.url, token: service.key });
       const api = client.getWriteApi("any org", "any bucket", precision, { maxRetries: 0 });
@@ -41,7 +41,7 @@ describe("writing line protocol", () => {
     }
   });
 
-  it("takes batches that the official client compresses", async () => {
+  it("is accepted from the official client with gzip", async () => {
     const client = new InfluxDB({ url: service.url, token: service.key });
     const api = client.getWriteApi("o", "b", "ms", { maxRetries: 0, gzipThreshold: 100 });
     for (let hour = 0; hour < 24; hour += 1) {
@@ -57,7 +57,7 @@ describe("writing line protocol", () => {
     expect(await saved("zipped")).to.have.length(24);
   });
 
-  it("refuses a body with a charset other than UTF-8", async () => {
+  it("is refused in another charset than UTF-8", async () => {
     const line = "stream,dimension_id=charset value=1";
     for (const [charset, status] of [
       ["utf-7", 415],
@@ -69,7 +69,7 @@ describe("writing line protocol", () => {
     }
   });
 
-  it("refuses the reserved id all_segments for a segment and a stream, and accepts it for an experience", async () => {
+  it("is refused with the reserved id all_segments for a segment or stream, but not for an experience", async () => {
     const refused = await write("segment,dimension_id=all_segments value=1");
     expect(refused.status).to.equal(400);
     expect(await refused.text()).to.include("reserved_id");
@@ -77,7 +77,7 @@ describe("writing line protocol", () => {
     expect((await write("experience,dimension_id=all_segments value=1")).status).to.equal(204);
   });
 
-  it("tells the official client what is wrong in its own terms", async () => {
+  it("reports a bad line in the format that the official client reads", async () => {
     const client = new InfluxDB({ url: service.url, token: service.key });
     const failures: Error[] = [];
     const writeFailed = (error: Error) => {
@@ -92,7 +92,7 @@ describe("writing line protocol", () => {
     expect(failures[0]?.message).to.include("line 1, measurement: Must be one of ");
   });
 
-  it("answers a ping without a key, as clients of InfluxDB ask for it", async () => {
+  it("may follow a ping without a key, as clients of InfluxDB send it", async () => {
     for (const method of ["GET", "HEAD"]) {
       const answer = await service.fetch("/ping", { method, key: null });
       expect([answer.status, await answer.text()], method).to.deep.equal([204, ""]);
@@ -100,7 +100,7 @@ describe("writing line protocol", () => {
     }
   });
 
-  it("tells the official client in its own terms that a key is wrong", async () => {
+  it("reports a wrong key in the format that the official client reads", async () => {
     const api = new InfluxDB({ url: service.url, token: `${service.key}0` }).getWriteApi("o", "b", "ms", {
       maxRetries: 0,
     });
@@ -110,12 +110,12 @@ describe("writing line protocol", () => {
     expect(failure).to.be.instanceOf(HttpError).that.includes({ statusCode: 401, code: "unauthorized" });
   });
 
-  it("takes no timestamp for now, and no dimension_type for size", async () => {
+  it("has the current time without a timestamp, and the type size without dimension_type", async () => {
     expect((await write("stream,dimension_id=nowhere value=3")).status).to.equal(204);
     expect(await saved("nowhere", "stream", "size", "2024-06-15T13:00:00Z")).to.deep.equal([[23, 3]]);
   });
 
-  it("takes comments, blank lines, other tags, carriage returns and any content type", async () => {
+  it("may contain comments, blank lines, other tags and carriage returns, with any content type", async () => {
     const line = (hour: number) =>
       `experience,dimension_type=converted,dimension_id=e1,host=a value=${hour}u ${DAY + hour * HOUR}`;
     const body = `# a comment\n\n${line(0)}\r\n   ${line(1)}\n`;
@@ -180,7 +180,7 @@ describe("writing line protocol", () => {
   ];
 
   for (const [name, lines, code, path, message = /^line 2/] of refused) {
-    it(`A write with ${name} is refused with the good line before it; the message names the line, and repeats nothing of it`, async () => {
+    it(`with ${name} is refused as a whole, and the message names the line and repeats nothing of it`, async () => {
       const answer = await write(`${good}\n${lines}`, "&precision=ms");
       const body = (await answer.json()) as { errors: { code: string; path: string }[]; code: string; message: string };
       expect(answer.status).to.equal(400);
@@ -195,16 +195,16 @@ describe("writing line protocol", () => {
   }
 
   const bodies: [name: string, body: string, query: string, status: number, code: string][] = [
-    ["nothing", "", "", 400, "invalid"],
-    ["nothing but comments", "# a\n# b\n", "", 400, "invalid"],
-    ["a precision that there is not", good, "&precision=h", 400, "invalid"],
+    ["an empty body", "", "", 400, "invalid"],
+    ["only comments", "# a\n# b\n", "", 400, "invalid"],
+    ["an unknown precision", good, "&precision=h", 400, "invalid"],
     ["two precisions", good, "&precision=ms&precision=ms", 400, "invalid"],
     ["50,001 lines", `${good}\n`.repeat(50_001), "&precision=ms", 413, "request too large"],
     ["a byte more than 16 MiB", " ".repeat(16 * 1024 * 1024 + 1), "", 413, "request too large"],
   ];
 
   for (const [name, body, query, status, code] of bodies) {
-    it(`refuses ${name} with ${status}`, async () => {
+    it(`is refused with ${status} for ${name}`, async () => {
       const answer = await write(body, query);
       expect(answer.status).to.equal(status);
       expect(await answer.json()).to.deep.include({ status, data: null, code });

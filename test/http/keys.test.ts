@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { rawRequest } from "../support/raw-request.js";
 import { newKey, serviceOfSuite, startService } from "../support/service.js";
 
-describe("keys", () => {
+describe("an API key", () => {
   const now = Date.now();
 
   const service = serviceOfSuite({ limits: { wrong_keys_per_minute: 1000 } }, { clock: () => now });
@@ -16,7 +16,7 @@ describe("keys", () => {
     ["after Token", (key) => `Token ${key}`],
   ];
   for (const [name, form] of forms) {
-    it(`are accepted ${name}`, async () => {
+    it(`is accepted ${name}`, async () => {
       const { key } = await newKey(service, ["metric:read"], now);
       expect(await status("/metrics", form(key))).to.equal(200);
     });
@@ -54,7 +54,7 @@ describe("keys", () => {
     return [...answers][0] ?? "";
   }
 
-  it("that are wrong or revoked are refused with one text, which calls the key not valid", async () => {
+  it("that is wrong or revoked is refused with one message, which calls the key not valid", async () => {
     const { key } = await newKey(service, ["metric:read"], now);
     const revoked = await newKey(service, ["metric:read"], now);
     await service.service.stores.keys.revoke(revoked.id, now);
@@ -74,11 +74,11 @@ describe("keys", () => {
     });
   });
 
-  it("that are absent are refused with the way to send one", async () => {
+  it("that is missing is refused with a description of how to send one", async () => {
     expect(await refusal(absent)).to.contain(`Send an API key in the Authorization header: ${form}`);
   });
 
-  it("in the query are accepted only with the setting key_in_query", async () => {
+  it("in the query is accepted only if key_in_query is set", async () => {
     expect(await status(`/metrics?key=${service.key}`, null)).to.equal(401);
     const open = await startService({ http: { key_in_query: true } });
     try {
@@ -89,7 +89,7 @@ describe("keys", () => {
     }
   });
 
-  it("are checked before a byte of the body is asked for", async () => {
+  it("is checked before the body is requested", async () => {
     const body = "Content-Type: application/json\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n";
     const answer = await rawRequest(service.port, `POST /api/metric HTTP/1.1\r\nHost: a\r\n${body}\r\n`);
     expect(answer.status).to.equal(401);

@@ -57,7 +57,7 @@ describe("P28: large profiles", () => {
     found = [];
   });
 
-  it("reserve their memory before they are decrypted, are refused with 503 when it is short, and release it", async () => {
+  it("reserve memory before they are decrypted, result in 503 if it is short, and release it", async () => {
     const answers = await Promise.all(Array.from({ length: 24 }, (_, i) => read("abc"[i % 3] as string)));
     const statuses = answers.map(({ status }) => status);
     expect(new Set(statuses)).to.include(200);
@@ -73,7 +73,7 @@ describe("P28: large profiles", () => {
     await isReleased();
   });
 
-  it("are listed in pieces of at most a page of bytes, whatever came before them", async () => {
+  it("are listed in pieces of at most one page of bytes, whatever precedes them", async () => {
     const listed = await members({ fields: ["about"] });
     expect(listed.at(-1)).to.deep.equal({ type: "end", members: 33, next: null });
     expect(listed.filter(({ attributes }) => attributes?.about?.length === 400_000)).to.have.length(3);
@@ -81,7 +81,7 @@ describe("P28: large profiles", () => {
     await isReleased();
   });
 
-  it("that are damaged are 500 by themselves, left out of a list, counted and logged by their id, and deleted", async () => {
+  it("that are damaged result in 500, are left out of lists, counted and logged by id, and can be deleted", async () => {
     await read("b");
     const stored = found[0] as StoredEntity;
     const sealed = Uint8Array.from(stored.sealed);

@@ -48,7 +48,7 @@ describe("P28: large reads", () => {
     service.fetch("/api/metric", { method: "POST", json, ...(signal === undefined ? {} : { signal }) });
   const gauge = (name: string) => gaugeOf(service, name);
 
-  it("take no more memory together than they may: one more is 503 with Retry-After, until the others are answered", async () => {
+  it("share a limit of memory: one more is refused with 503 and Retry-After until the others are answered", async () => {
     hold();
     const first = post(largest("s"));
     await until("the first read is under way", () => windows > 0);
@@ -61,7 +61,7 @@ describe("P28: large reads", () => {
     expect((await post(largest("s").map((item) => ({ ...item, range: "2079d" })))).status).to.equal(200);
   });
 
-  it("stop when the caller has disconnected", async () => {
+  it("stop when the caller disconnects", async () => {
     hold();
     const caller = new AbortController();
     const gone = post(
@@ -77,7 +77,7 @@ describe("P28: large reads", () => {
     expect(windows).to.be.below(50);
   });
 
-  it("answer /health between their parts", async () => {
+  it("let /health respond between their parts", async () => {
     let isDone = false;
     let answered = 0;
     const reads = Promise.all(
@@ -94,8 +94,8 @@ describe("P28: large reads", () => {
     expect(answered).to.be.at.least(5);
   });
 
-  describe("of series that are not there", () => {
-    it("read nothing, and take no memory that others could need", async () => {
+  describe("of series without points", () => {
+    it("read no store and reserve no memory that others need", async () => {
       hold();
       const first = post(largest("s").map((item) => ({ ...item, range: "1990d" })));
       await until("another read is under way", () => windows > 0);

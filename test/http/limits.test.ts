@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type Overrides, startService, type TestService } from "../support/service.js";
 
-describe("Limits per minute", () => {
+describe("limits per minute", () => {
   let service: TestService;
   afterEach(() => service.stop());
 
@@ -17,7 +17,7 @@ describe("Limits per minute", () => {
     return response.status;
   };
 
-  it("An address may guess so many keys a minute; one more is 429, and a good key still works", async () => {
+  it("refuse more wrong keys of one address with 429, while a valid key still works", async () => {
     await start({ wrong_keys_per_minute: 20 });
     const statuses: number[] = [];
     for (let i = 0; i < 30; i += 1) {
@@ -34,7 +34,7 @@ describe("Limits per minute", () => {
     expect((await service.fetch("/metrics", { key: null })).status).to.equal(401);
   });
 
-  it("Wrong keys are counted by the address that a trusted proxy names last, whatever its form and port", async () => {
+  it("count wrong keys by the last address of a trusted proxy, whatever its form and port", async () => {
     await start();
     for (const [first, second] of [
       ["9.9.9.9, 1.1.1.1", "8.8.8.8, 1.1.1.1"],
@@ -49,7 +49,7 @@ describe("Limits per minute", () => {
     expect(await guess("1.1.1.1, 2.2.2.2")).to.equal(401);
   });
 
-  it("Wrong keys whose forwarded address is no address are counted by the address of the connection", async () => {
+  it("count wrong keys by the address of the connection if the forwarded address is invalid", async () => {
     await start();
     expect(await guess()).to.equal(401);
     const none = ["9.9.9.9, unknown", "guess-1", "1.1.1.256", "[1.1.1.1]", "2.2.2.2,", "[::1]:x", "_hidden:1"];
@@ -57,7 +57,7 @@ describe("Limits per minute", () => {
     expect(await guess("1.1.1.1")).to.equal(401);
   });
 
-  it("A key with more requests a minute than rate_per_key is answered 429", async () => {
+  it("refuse a key with more requests than rate_per_key with 429", async () => {
     await start({ rate_per_key: 3 });
     const statuses: number[] = [];
     for (let i = 0; i < 4; i += 1) statuses.push((await service.fetch("/api/key")).status);

@@ -37,7 +37,7 @@ describe("lists that are searched and sorted", () => {
     { path: "/api/deletion?after=s1", code: "invalid_id", field: "after" },
     { path: `/api/segment?sort=size&after=${"x".repeat(22)}.3`, code: "invalid_after", field: "after" },
   ]) {
-    it(`refuse ${path.slice(0, 60)}`, async () => {
+    it(`are refused for ${path.slice(0, 60)}`, async () => {
       const response = await service.fetch(path);
       const body = (await response.json()) as { errors: { code: string; path: string }[] };
       expect(response.status).to.equal(400);
@@ -53,7 +53,7 @@ describe("lists that are searched and sorted", () => {
 });
 
 describe("the list of 5,000 segments", () => {
-  it("reads only the slots that it needs, and costs at most 50 ms of CPU a page after one size was written", async function () {
+  it("reads only the slots that it shows, and takes at most 50 ms of CPU per page after a write", async function () {
     this.timeout(120_000);
     const now = START + HOUR / 2;
     const service = await startService({ roles: ["api"] }, { clock: () => now, onServers: false });

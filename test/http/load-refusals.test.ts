@@ -8,7 +8,7 @@ import { until } from "../support/until.js";
 const START = Date.UTC(2024, 0, 1);
 const HOUR = 3_600_000;
 
-describe("a service with as many requests in flight as it may have", () => {
+describe("a service at its limit of requests in flight", () => {
   let service: TestService;
   let holder: Socket;
   const open: Socket[] = [];
@@ -51,7 +51,7 @@ describe("a service with as many requests in flight as it may have", () => {
     return answer;
   }
 
-  it("refuses in the envelope of every error, with Retry-After and an id of the request", async () => {
+  it("refuses requests in the format of every error, with Retry-After and a request id", async () => {
     await startFull();
     const { status, headers, body } = await rawRequest(service.port, post("/api/metric", ["Content-Length: 2"], "[]"));
     expect(status).to.equal(503);
@@ -65,7 +65,7 @@ describe("a service with as many requests in flight as it may have", () => {
     expect(body).to.deep.equal({ status: 503, message, data: null, errors });
   });
 
-  it("refuses requests to any route, with the headers that a browser of another site needs", async () => {
+  it("refuses requests on any route with CORS headers for configured origins", async () => {
     await startFull({ http: { cors: { origins: ["https://a.example"] } } });
     for (const target of ["/api/metric?format=csv", "/%61pi/metric", "/api/deletion/a%20b/retry", "/collect/json/a"]) {
       const headers = ["Content-Length: 2", "Origin: https://a.example"];
@@ -75,7 +75,7 @@ describe("a service with as many requests in flight as it may have", () => {
     }
   });
 
-  it("refuses a page with the headers that it needs, if its key is bound to its origin", async () => {
+  it("refuses a page with CORS headers if its key is bound to its origin", async () => {
     await startFull();
     const origins = ["https://a.example"];
     const { key } = await newKey(service, ["entity:read"], Date.now(), { origins });
@@ -86,13 +86,13 @@ describe("a service with as many requests in flight as it may have", () => {
     }
   });
 
-  it("refuses line protocol with the code that clients of InfluxDB read", async () => {
+  it("refuses line protocol with an error code that clients of InfluxDB read", async () => {
     await startFull();
     const { body } = await rawRequest(service.port, post("/api/v2/write", ["Content-Length: 2"], "[]"));
     expect(body).to.include({ status: 503, code: "unavailable" });
   });
 
-  it("refuses a key that has too many requests in flight before its body is read, and no other key", async () => {
+  it("refuses a key with too many requests in flight before its body is read, and no other key", async () => {
     await startFull({ limits: { requests_per_key: 1 } });
     const lines = ["Expect: 100-continue", "Content-Length: 2"];
     const { status, headers, body, text } = await rawRequest(service.port, post("/api/metric", lines));
@@ -111,7 +111,7 @@ describe("a service with as many requests in flight as it may have", () => {
     ["in chunks", ["Transfer-Encoding: chunked"], `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`],
   ];
   for (const [name, headers, body] of bodies) {
-    it(`takes nothing in a refused body ${name} for a request, and reads the next one on the connection`, async () => {
+    it(`does not read a refused body ${name} as a request, and answers the next request on the connection`, async () => {
       await startFull();
       const socket = await connected();
       let text = "";
@@ -127,7 +127,7 @@ describe("a service with as many requests in flight as it may have", () => {
     });
   }
 
-  it("keeps the connection of a refused request whose body comes late, and serves it when there is a place", async () => {
+  it("keeps the connection of a refused request whose body arrives late, and serves its next request", async () => {
     await startFull();
     const socket = await connected();
     const body = JSON.stringify([pointOf("stream", "web", 1, START)]);
@@ -139,7 +139,7 @@ describe("a service with as many requests in flight as it may have", () => {
     expect(second.body).to.deep.include({ status: 200, data: { point_count: 1 } });
   });
 
-  it("closes the connection of a refused request whose body does not come", async () => {
+  it("closes the connection of a refused request whose body does not arrive", async () => {
     await startFull({ http: { slow_sender_ms: 1000 } });
     const socket = await connected();
     const closed = new Promise((resolve) => socket.once("close", resolve));
@@ -148,7 +148,7 @@ describe("a service with as many requests in flight as it may have", () => {
     await closed;
   });
 
-  it("closes the connection of a caller who waits to be asked for the body, and does not ask", async () => {
+  it("closes the connection of a refused request with Expect: 100-continue, and does not request its body", async () => {
     await startFull();
     const bytes = post("/api/metric", ["Expect: 100-continue", "Content-Length: 100"]);
     const { status, headers, closed, text } = await rawRequest(service.port, bytes);
@@ -160,7 +160,7 @@ describe("a service with as many requests in flight as it may have", () => {
     expect(text).to.not.include("100 Continue");
   });
 
-  it("sends no body to HEAD", async () => {
+  it("refuses HEAD without a body", async () => {
     await startFull();
     const socket = await connected();
     socket.write("HEAD /api/segment HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -170,7 +170,7 @@ describe("a service with as many requests in flight as it may have", () => {
     expect((await ask(socket, get("/health"))).body?.data).to.deep.equal({ alive: true });
   });
 
-  it("answers pages, health, the preflight of a browser and unknown paths, and counts what it refuses", async () => {
+  it("answers pages, health checks, preflights and unknown paths, and counts refused requests", async () => {
     await startFull({ http: { cors: { origins: ["https://a.example"] } } });
     const origin = { origin: "https://a.example" };
     const preflight = { ...origin, "access-control-request-method": "POST" };
@@ -189,7 +189,7 @@ describe("a service with as many requests in flight as it may have", () => {
     expect(counted('method="other",route="none",status="503"')).to.equal(true);
   });
 
-  it("writes nothing of a refused batch, and all of one that it takes", async () => {
+  it("writes nothing of a refused batch, and all of an accepted one", async () => {
     await startFull();
     const batch = (first: number) =>
       JSON.stringify(Array.from({ length: 20 }, (_, n) => pointOf("stream", "web", 1, START + (first + n) * HOUR)));

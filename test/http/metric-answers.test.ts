@@ -12,7 +12,7 @@ const start = Date.parse("2024-02-29T10:30:00Z");
 const views = { dimension: stream, id: "views", type: "size" };
 const asked = { dimension: "stream", id: "views", type: "size", interval: "1h", range: "5d", fillEmpty: true };
 
-describe("whole answers", () => {
+describe("a cached metric response", () => {
   let now: number;
   let reader: MetricReader;
   let reads: HeldCalls;
@@ -67,7 +67,7 @@ describe("whole answers", () => {
     return [sum, series.is_cached];
   };
 
-  it("are read once for 1,000 equal questions at one time, kept at the next ones, and then not fetched (P17)", async () => {
+  it("is read once for 1,000 concurrent equal requests, stored at the next ones, and then not fetched again (P17)", async () => {
     const polls = () => Promise.all(Array.from({ length: 1_000 }, () => ask()));
     const cold = await polls();
     expect([fetches, reads.count, new Set(cold).size, ...counted]).to.deep.equal([1, 1, 1, 1_000, 0]);
@@ -80,7 +80,7 @@ describe("whole answers", () => {
     expect(warm[0]?.tag).to.equal(cold[0]?.tag);
   });
 
-  it("contain writes that were acknowledged before the request, also when an earlier read is in progress (P18)", async () => {
+  it("contains writes acknowledged before the request, also if an earlier read is in progress (P18)", async () => {
     const reached = reads.hold();
     const early = ask();
     await reached;
@@ -93,7 +93,7 @@ describe("whole answers", () => {
     expect(seen(await ask())).to.deep.equal([75, true]);
   });
 
-  it("are fetched again for the requests that shared the fetch of a disconnected caller (P16)", async () => {
+  it("is fetched again for requests that shared the fetch of a disconnected caller (P16)", async () => {
     const reached = reads.hold();
     fail = () => {
       throw new ServiceError("timed-out", "The caller has gone");
@@ -108,7 +108,7 @@ describe("whole answers", () => {
     expect(fetches).to.equal(2);
   });
 
-  it("are fetched again for the requests that shared the fetch of a request whose deadline passed", async () => {
+  it("is fetched again for requests that shared the fetch of a request whose deadline passed", async () => {
     const reached = reads.hold();
     let isLate = false;
     const first = new MemoryBudget(Number.POSITIVE_INFINITY).open(
@@ -124,7 +124,7 @@ describe("whole answers", () => {
     for (const answer of await Promise.all(others)) expect(seen(answer)[0]).to.equal(5);
   });
 
-  it("fail together, and the next one is fetched again", async () => {
+  it("is not stored if its fetch fails: concurrent requests fail together, and the next one fetches again", async () => {
     fail = () => {
       throw new ServiceError("unavailable", "A store is away");
     };
@@ -135,7 +135,7 @@ describe("whole answers", () => {
     expect(seen(await ask())[0]).to.equal(5);
   });
 
-  it("are compressed once, and not for the first who asks", async () => {
+  it("is compressed once, and not for its first request", async () => {
     expect((await ask()).gzip).to.equal(undefined);
     const [one, other] = await Promise.all([ask(), ask()]);
     const small = await one?.gzip?.();

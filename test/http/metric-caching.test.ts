@@ -6,7 +6,7 @@ import { serviceOfSuite } from "../support/service.js";
 const START = Date.parse("2026-03-02T10:17:00Z");
 const webQuery = "/api/metric?dimension=stream&dimension_id=web&dimension_type=size";
 
-describe("a metric answer that was given before", () => {
+describe("a metric response that the caller has stored", () => {
   const service = serviceOfSuite({ roles: ["api"] }, { clock: () => START });
   before(async () => {
     await writePoints(service, [pointOf("stream", "web", 5, START)]);

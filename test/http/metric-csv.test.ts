@@ -33,13 +33,13 @@ describe("series as CSV", () => {
   for (const [what, path, accept, isCsv] of [
     ["format=csv", query("csv"), "application/json", true],
     ["Accept: text/csv", query(), "text/csv", true],
-    ["an Accept that likes CSV better", query(), "application/json;q=0.5, Text/CSV", true],
-    ["format=json, whatever it accepts", query("json"), "text/csv", false],
-    ["what browsers accept", query(), "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", false],
+    ["an Accept that prefers CSV", query(), "application/json;q=0.5, Text/CSV", true],
+    ["format=json, whatever Accept contains", query("json"), "text/csv", false],
+    ["the Accept of browsers", query(), "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", false],
     ["an Accept that names neither", query(), "image/png", false],
     ["an Accept that refuses CSV", query(), "text/csv;q=0, */*", false],
   ] as const) {
-    it(`${isCsv ? "answer" : "do not answer"} ${what}, by query and by body`, async () => {
+    it(`are ${isCsv ? "" : "not "}returned for ${what}, by query and by body`, async () => {
       const format = new URL(path, service.url).searchParams.get("format");
       const byBody = await post(web, `/api/metric${format === null ? "" : `?format=${format}`}`, { accept });
       for (const answer of [await service.fetch(path, { headers: { accept } }), byBody]) {
@@ -55,7 +55,7 @@ describe("series as CSV", () => {
     });
   }
 
-  it("quote names and ids that need it, and come in the order of the batch", async () => {
+  it("contain quoted names and ids, in the order of the batch", async () => {
     const splitter = new LineSplitter(10_000);
     const reader = new CsvReader();
     const text = await (await post([odd, { ...web, dimension_id: "unknown" }, web])).text();
@@ -69,11 +69,11 @@ describe("series as CSV", () => {
     ]);
   });
 
-  it("are the header alone where nothing is saved", async () => {
+  it("are only the header if nothing is saved", async () => {
     expect(await (await post({ ...web, dimension_id: "unknown" })).text()).to.equal(`${header}\r\n`);
   });
 
-  it("are all there when they are many, compressed too", async () => {
+  it("are complete if they are many, also compressed", async () => {
     const hours = 9_000;
     const from = now - hours * HOUR;
     const json = {
@@ -94,7 +94,7 @@ describe("series as CSV", () => {
     }
   });
 
-  it("are refused whole for an item that is wrong, with what is wrong in it", async () => {
+  it("are refused as a whole for a bad item, with its errors", async () => {
     const answer = await post([web, { ...web, dimension: "none" }, { ...web, interval: "1y" }]);
     expect(answer.status).to.equal(400);
     expect(answer.headers.get("content-type")).to.match(/^application\/json/);
@@ -105,7 +105,7 @@ describe("series as CSV", () => {
     expect(one.message).to.equal("dimension_id is required");
   });
 
-  it("are asked for by one of two words", async () => {
+  it("are refused for an unknown format and for a misspelt parameter", async () => {
     for (const format of ["xml", "CSV", "", "csv&format=csv"]) {
       await refused(service, `${query()}&format=${format}`, {}, 400);
       await refused(service, `/api/metric?format=${format}`, { method: "POST", json: web }, 400);
@@ -113,7 +113,7 @@ describe("series as CSV", () => {
     await refused(service, "/api/metric?fromat=csv", { method: "POST", json: web }, 400);
   });
 
-  it("have a tag of their own, and are 304 to it alone", async () => {
+  it("have an ETag of their own, and are 304 to it alone", async () => {
     const tagOf = async (path: string) => String((await service.fetch(path)).headers.get("etag"));
     const [csv, json] = [await tagOf(query("csv")), await tagOf(query())];
     expect(csv).to.not.equal(json);
@@ -127,14 +127,14 @@ describe("series as CSV", () => {
     expect(byAccept.status).to.equal(304);
   });
 
-  it("are never the answer to a body that was answered in JSON before, nor the other way round", async () => {
+  it("are not mixed up with JSON in the cache of responses", async () => {
     for (const _ of [1, 2, 3]) {
       expect((await (await post(web, "/api/metric")).json()) as object).to.have.property("status", 200);
       expect(await (await post(web)).text()).to.equal(csvText);
     }
   });
 
-  it("Sums and means beyond the range of a double are its limit, in JSON and in CSV", async () => {
+  it("contain the largest double instead of a greater sum or mean, as JSON does", async () => {
     const large = { ...web, dimension_id: "large", range: "6h", interval: "2h", smooth: true };
     await writePoints(
       service,
@@ -147,13 +147,13 @@ describe("series as CSV", () => {
     expect(records.map((record) => Number(record.split(",").at(-1)))).to.deep.equal(most);
   });
 
-  it("A HEAD request for CSV is answered with its content type, without a body", async () => {
+  it("are answered to HEAD with their content type and without a body", async () => {
     const answer = await service.fetch(query("csv"), { method: "HEAD" });
     expect([answer.status, answer.headers.get("content-type")]).to.deep.equal([200, "text/csv; charset=utf-8"]);
     expect(await answer.text()).to.equal("");
   });
 
-  it("are errors in JSON when they are refused", async () => {
+  it("are refused with an error in JSON", async () => {
     await refused(service, query("csv"), { key: null, headers: { accept: "text/csv" } }, 401);
     await refused(service, "/api/metric?format=csv", { method: "POST", json: [] }, 400);
   });

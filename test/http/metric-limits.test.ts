@@ -6,7 +6,7 @@ const now = Date.parse("2024-02-29T10:00:00Z");
 const HOUR = 3_600_000;
 
 /** Every limit of one request: one below, at the limit, one above (P15). */
-describe("the limits of a metric request", () => {
+describe("a metric request", () => {
   const service = serviceOfSuite({}, { clock: () => now });
 
   async function post(json: unknown): Promise<{ status: number; code: string | undefined; values: number }> {
@@ -36,7 +36,7 @@ describe("the limits of a metric request", () => {
     [100, 200],
     [101, 413],
   ] as const) {
-    it(`a batch of ${count} series is ${status}`, async () => {
+    it(`for ${count} series is ${status}`, async () => {
       expect((await post(Array.from({ length: count }, () => item(1)))).status).to.equal(status);
     });
   }
@@ -46,7 +46,7 @@ describe("the limits of a metric request", () => {
     [11_000, 200],
     [11_001, 400],
   ] as const) {
-    it(`a series of ${buckets} buckets is ${status}`, async () => {
+    it(`for ${buckets} buckets of a series is ${status}`, async () => {
       const answer = await post(item(buckets));
       expect(answer).to.deep.equal(
         status === 200 ? { status, code: undefined, values: buckets } : { status, code: "too_many_buckets", values: 0 },
@@ -54,7 +54,7 @@ describe("the limits of a metric request", () => {
     });
   }
 
-  it("a series over its limit is a bad item of a batch", async () => {
+  it("with a series above its limit is answered, with an error in the place of the series", async () => {
     expect(await post([item(2), item(11_001)])).to.deep.equal({ status: 200, code: "too_many_buckets", values: 2 });
   });
 
@@ -63,7 +63,7 @@ describe("the limits of a metric request", () => {
     [2_000, 200],
     [2_001, 400],
   ] as const) {
-    it(`an answer of ${99 * 2_000 + last} values is ${status}`, async () => {
+    it(`for ${99 * 2_000 + last} values is ${status}`, async () => {
       const batch = [...Array.from({ length: 99 }, () => item(2_000)), item(last)];
       const { code, ...answer } = await post(batch);
       expect(answer).to.deep.equal({ status, values: status === 200 ? 99 * 2_000 + last : 0 });
@@ -76,7 +76,7 @@ describe("the limits of a metric request", () => {
     [50_000, 200],
     [50_001, 400],
   ] as const) {
-    it(`an answer made of ${99 * 50_000 + last} saved slots is ${status}`, async () => {
+    it(`for ${99 * 50_000 + last} saved slots is ${status}`, async () => {
       const wide = { interval: "1000h", include_empty_rows: false };
       const batch = Array.from({ length: 100 }, (_, i) =>
         item(i === 0 ? last : 50_000, { ...wide, dimension_id: `s${i}` }),
@@ -87,7 +87,7 @@ describe("the limits of a metric request", () => {
     });
   }
 
-  it("counts both parts of a rate and the slots before the window that smoothing takes in", async () => {
+  it("is limited by both parts of a rate and by the slots before the window that smoothing reads", async () => {
     const rate = { dimension: "experience", dimension_type: "conversionrate", interval: "1000h" };
     const half = Array.from({ length: 100 }, (_, i) => item(25_000, { ...rate, dimension_id: `e${i}` }));
     expect((await post(half)).status).to.equal(200);
@@ -99,7 +99,7 @@ describe("the limits of a metric request", () => {
     [1_000, 200],
     [1_001, 400],
   ] as const) {
-    it(`a request for every segment of a catalogue of ${count} is ${status}, and a batch with it is 200`, async () => {
+    it(`for all of ${count} segments is ${status}, and 200 as an item of a batch`, async () => {
       const segments = Array.from({ length: count }, (_, i) => `s${String(i).padStart(4, "0")}`);
       const messages = [0, 600].map((from) => ({
         _uid: "member",
@@ -128,7 +128,7 @@ describe("the limits of a metric request", () => {
     });
   }
 
-  it("refuses 31 million buckets at once", async () => {
+  it("for 31 million buckets is refused without work", async () => {
     const spent = await cpuMs(async () => {
       expect((await post(item(1, { interval: "1m", startdate: "1966-01-01" }))).code).to.equal("too_many_buckets");
     });

@@ -30,7 +30,7 @@ interface Answer {
   errors: { code: string; path: string; message: string }[];
 }
 
-describe("reading metrics over HTTP", () => {
+describe("a read of metrics", () => {
   const service = serviceOfSuite({}, { clock: () => now });
   before(async () => {
     const point = (dimension: string, id: string, type: string, hoursAgo: number, value: number) =>
@@ -58,7 +58,7 @@ describe("reading metrics over HTTP", () => {
   const web = "dimension=stream&dimension_id=web&dimension_type=size";
   const webItem = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
 
-  it("answers by body what it answers by query, for one object and for an array", async () => {
+  it("returns the same by body as by query, for one object and for an array", async () => {
     const asked = { ...webItem, interval: "1h", smooth: true, include_empty_rows: true, range: "6h", name: "a+b" };
     const query = await get(`${web}&interval=1h&smooth=true&include_empty_rows=true&range=6h&name=a%2Bb`);
     const one = await post(asked);
@@ -71,7 +71,7 @@ describe("reading metrics over HTTP", () => {
     expect(many.body.data[2]).to.deep.equal({ ...first, is_cached: true });
   });
 
-  it("takes both spellings of dates, a swallowed plus, numbers, and null for what is absent", async () => {
+  it("accepts both spellings of dates, a + decoded as a blank, numbers, and null for absent fields", async () => {
     const asked = { ...webItem, interval: "1h" };
     const expected = (await post({ ...asked, startdate: "2024-02-29T07:00:00Z", enddate: "2024-02-29T09:00:00Z" }))
       .body;
@@ -94,7 +94,7 @@ describe("reading metrics over HTTP", () => {
 
   for (const [what, query, expected] of [
     [
-      "segsize as another name of segment, as it was asked",
+      "segsize as another name of segment, and returns it",
       "dimension=segsize&dimension_id=s1&dimension_type=size&interval=1d",
       { name: "segsize.s1.size", dimension: "segsize", aggregation: "max", first: 20 },
     ],
@@ -110,18 +110,18 @@ describe("reading metrics over HTTP", () => {
       { name: "stream.web.size", dimension_type: "size", first: 10 },
     ],
     [
-      "keyspace and metric beside the real parameters as nothing",
+      "keyspace and metric without effect next to the other parameters",
       `${web}&keyspace=x&metric=y&account_id=1&interval=1d`,
       { name: "stream.web.size", first: 10 },
     ],
-    ["the aggregation that is asked for", `${web}&interval=1d&aggregation=min`, { aggregation: "min", first: 1 }],
+    ["an aggregation", `${web}&interval=1d&aggregation=min`, { aggregation: "min", first: 1 }],
     [
       "an id without points as an empty series",
       "dimension=segment&dimension_id=$%7Benv%7D%22)&dimension_type=size",
       { name: `segment.\${env}").size`, first: undefined },
     ],
   ] as const) {
-    it(`takes ${what}`, async () => {
+    it(`accepts ${what}`, async () => {
       const { status, body } = await get(query);
       expect(status, JSON.stringify(body)).to.equal(200);
       const [series] = body.data;
@@ -131,22 +131,16 @@ describe("reading metrics over HTTP", () => {
     });
   }
 
-  describe("the headers for HTTP caches", () => {
-    it("allow a cache to store a response to GET, which it must revalidate", async () => {
-      const { headers } = await get(`${web}&range=4h`);
-      expect(headers.get("cache-control")).to.equal("private, no-cache");
-      expect(headers.get("vary")?.split(/, */)).to.include.members(["Authorization", "Accept", "Accept-Encoding"]);
-      expect(headers.get("etag")).to.match(/^W\/"[\w-]+"$/);
-    });
-
-    it("forbid a cache to store a response to POST", async () => {
-      const { headers } = await post(webItem);
-      expect(headers.get("cache-control")).to.equal("no-store");
-      expect(headers.get("etag")).to.equal(null);
-    });
+  it("may be cached by a browser that revalidates it if it is a GET, and not if it is a POST", async () => {
+    const { headers } = await get(`${web}&range=4h`);
+    expect(headers.get("cache-control")).to.equal("private, no-cache");
+    expect(headers.get("vary")?.split(/, */)).to.include.members(["Authorization", "Accept", "Accept-Encoding"]);
+    expect(headers.get("etag")).to.match(/^W\/"[\w-]+"$/);
+    const { headers: posted } = await post(webItem);
+    expect([posted.get("cache-control"), posted.get("etag")]).to.deep.equal(["no-store", null]);
   });
 
-  it("gives a bad item back in its place, with what was in order of its names", async () => {
+  it("returns a bad item of a batch in its place, with its error and its valid names", async () => {
     const { status, body } = await post([
       webItem,
       { ...webItem, dimension_type: "conversionrate", name: "mine" },
@@ -172,7 +166,7 @@ describe("reading metrics over HTTP", () => {
     expect(body.data.every(({ values, errors }) => errors === undefined || values.length === 0)).to.equal(true);
   });
 
-  it("is unavailable, with a time to wait, when the store fails; and never has a hole (P19)", async () => {
+  it("is 503 with Retry-After if the store fails, never a response with missing data (P19)", async () => {
     await writePoints(service, [pointOf("stream", "unread", 1, now - HOUR)]);
     const { series } = service.service.stores;
     const { read } = series;

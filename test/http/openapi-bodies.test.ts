@@ -21,7 +21,7 @@ interface Content {
 
 const most = { batch_series: 3, batch_points: 5 };
 
-describe("the request bodies of the OpenAPI document", () => {
+describe("the request bodies in the OpenAPI document", () => {
   let document: OpenApi;
   /** The same without references. */
   let plain: OpenApi;
@@ -45,12 +45,12 @@ describe("the request bodies of the OpenAPI document", () => {
   const itemOf = (path: string) => bodyOf("post", path).items as Part;
   const propertiesOf = (schema: Part) => schema.properties as Record<string, Part>;
 
-  it("are no choices between schemas, at which generators of clients fail", () => {
+  it("are not choices between schemas, which generators of clients do not support", () => {
     const choices = contents("application/json").filter(({ content }) => content.schema.type === undefined);
     expect(choices.map(({ name }) => name)).to.deep.equal([]);
   });
 
-  it("have no value of two types, null aside, as clients of Python refuse both; the segments of a message differ in form", () => {
+  it("have no value of two types besides null, which Python clients refuse, except the segments of a message", () => {
     const choices = schemasOf(document).filter(
       ({ schema: { type, oneOf, anyOf } }) =>
         oneOf !== undefined ||
@@ -60,12 +60,12 @@ describe("the request bodies of the OpenAPI document", () => {
     expect(choices.map(({ at }) => at)).to.deep.equal(["components.MessageInput.segments"]);
   });
 
-  it("have no schema with a name that clients have for something else", () => {
+  it("have no schema with a name that clients use for something else", () => {
     const names = Object.keys(document.components.schemas).map((name) => name.toLowerCase());
     for (const name of ["error", "message"]) expect(names).to.not.include(name);
   });
 
-  it("are matched by their examples", () => {
+  it("have examples that match their schemas", () => {
     const bodies = contents("application/json");
     expect(bodies).to.have.length.above(5);
     for (const { name, content } of bodies) {
@@ -77,7 +77,7 @@ describe("the request bodies of the OpenAPI document", () => {
     }
   });
 
-  it("have null for each field that is optional, and for no other", () => {
+  it("allow null for each optional field, and for no other", () => {
     const objects = contents("application/json").map(({ name, content: { schema } }) => ({
       name,
       schema: (schema.items ?? schema) as Part,
@@ -100,7 +100,7 @@ describe("the request bodies of the OpenAPI document", () => {
     ["post", "/api/deletion", "POST", "/api/deletion", { field: "_uid", value: "a" }],
   ];
   for (const [described, path, method, target, required] of nulls) {
-    it(`are taken by ${method} ${path} with null in every field that the document has null for`, async () => {
+    it(`are accepted by ${method} ${path} with null in every field for which they allow it`, async () => {
       const body = bodyOf(described, path);
       const fields = Object.keys(propertiesOf((body.items ?? body) as Part)).filter((name) => !(name in required));
       const object = { ...required, ...Object.fromEntries(fields.map((name) => [name, null])) };
@@ -120,7 +120,7 @@ describe("the request bodies of the OpenAPI document", () => {
       (size) => post("/api/metric", Array(size).fill(series)),
     ],
     [
-      "characters of an id that is asked for",
+      "characters of a requested id",
       () => propertiesOf(itemOf("/api/metric")).dimension_id?.maxLength,
       (size) => post("/api/metric", [{ ...series, dimension_id: "é".repeat(size) }]),
     ],
@@ -140,7 +140,7 @@ describe("the request bodies of the OpenAPI document", () => {
       (size) => post("/api/deletion", Array(size).fill({ field: "_uid", value: "a" })),
     ],
     [
-      "characters of an id that is written",
+      "characters of a written id",
       () => propertiesOf(itemOf("/api/metric/points")).dimension_id?.maxLength,
       (size) => post("/api/metric/points", [{ ...point, dimension_id: "é".repeat(size) }]),
     ],
@@ -164,7 +164,7 @@ describe("the request bodies of the OpenAPI document", () => {
     ],
   ];
   for (const [what, bound, ask] of bounds) {
-    it(`have as many ${what} as the document allows, and no more`, async () => {
+    it(`state the maximum of ${what}: as many are accepted, and one more is refused`, async () => {
       const size = bound() as number;
       expect(size).to.be.a("number");
       expect((await ask(size)).status).to.equal(200);
@@ -172,7 +172,7 @@ describe("the request bodies of the OpenAPI document", () => {
     });
   }
 
-  it("have points of the first instant that the document allows, and none before", async () => {
+  it("allow points from the first accepted instant on", async () => {
     const { minimum } = propertiesOf(itemOf("/api/metric/points")).ts as { minimum: number };
     expect((await post("/api/metric/points", [{ ...point, ts: minimum }])).status).to.equal(200);
     expect((await post("/api/metric/points", [{ ...point, ts: minimum - 1 }])).status).to.equal(400);

@@ -30,12 +30,12 @@ interface Request {
 /** Order of the methods: writes come before reads, deletions last. */
 const order = ["PUT", "POST", "GET", "DELETE"];
 
-describe("the examples of the OpenAPI document", () => {
+describe("the examples in the OpenAPI document", () => {
   for (const [retention, settings] of [
-    ["for ever", {}],
+    ["forever", {}],
     ["for a day", { metrics: { retention: "1d" } }],
   ] as const) {
-    it(`Each example succeeds unchanged, with the response that the document describes, after that of collect; points are kept ${retention}`, async () => {
+    it(`succeed unchanged with the responses that it describes if points are kept ${retention}`, async () => {
       const service = await startService(settings);
       try {
         const requests = await requestsOf(service);

@@ -8,7 +8,7 @@ import { gaugeOf, pointOf, writePoints } from "../support/requests.js";
 import { serveRoutes } from "../support/routes-alone.js";
 import { serviceOfSuite, startService } from "../support/service.js";
 
-describe("what an operator asks", () => {
+describe("for an operator,", () => {
   const lines: string[] = [];
 
   const sink = new Writable({
@@ -19,7 +19,7 @@ describe("what an operator asks", () => {
   });
   const service = serviceOfSuite({}, { log: pino({ level: "debug" }, sink) });
 
-  it("/health reports that the service is alive, with the name and status of InfluxDB's health check", async () => {
+  it("/health reports that the service is alive, in the format of InfluxDB's health check", async () => {
     const response = await service.fetch("/health", { key: null });
     expect(response.status).to.equal(200);
     expect(response.headers.get("cache-control")).to.equal("no-store");
@@ -31,7 +31,7 @@ describe("what an operator asks", () => {
     });
   });
 
-  it("/ready names each store", async () => {
+  it("/ready reports version, roles and each store", async () => {
     const { data } = (await (await service.fetch("/ready", { key: null })).json()) as { data: Ready };
     expect(data.ready).to.equal(true);
     expect(data.degraded).to.equal(false);
@@ -43,9 +43,9 @@ describe("what an operator asks", () => {
   const away = { check: () => Promise.reject(new Error("away")) };
   const there = { check: () => Promise.resolve(undefined) };
   const probed: [string, Probe[], number, Partial<Ready>][] = [
-    ["a store that it cannot work without is away", [{ name: "a", required: true, ...away }], 503, { ready: false }],
+    ["a required store is unreachable", [{ name: "a", required: true, ...away }], 503, { ready: false }],
     [
-      "only one that it can work without is",
+      "only an optional store is unreachable",
       [
         { name: "a", required: true, ...there },
         { name: "b", required: false, ...away },
@@ -54,14 +54,14 @@ describe("what an operator asks", () => {
       { ready: true, degraded: true },
     ],
     [
-      "one is not as it should be",
+      "a store is degraded",
       [{ name: "a", required: true, check: () => Promise.resolve("almost full") }],
       200,
       { ready: true, degraded: true },
     ],
   ];
   for (const [name, probes, status, expected] of probed) {
-    it(`/ready is ${status} when ${name}`, async () => {
+    it(`/ready is ${status} if ${name}`, async () => {
       const answer = await answerOf(probes);
       expect(answer.status).to.equal(status);
       expect(answer.body.data).to.include(expected);
@@ -110,7 +110,7 @@ describe("what an operator asks", () => {
     }
   });
 
-  it("/ready is 503 with the reason when a process is not ready", async () => {
+  it("/ready is 503 with the reason if the process is not ready", async () => {
     const { status, body } = await answerOf([
       { name: "clock", required: true, check: () => Promise.reject(new NotReady("The clock is wrong")) },
     ]);
@@ -135,7 +135,7 @@ describe("what an operator asks", () => {
     ]);
   });
 
-  it("/metrics counts by route pattern, and names no person", async () => {
+  it("/metrics counts requests by route pattern, and contains no identity", async () => {
     await service.fetch("/api/entity/user/email/zqcanaryqz@example.com?fields=zqcanaryqz");
     await service.fetch("/zqcanaryqz");
     const response = await service.fetch("/metrics");
@@ -146,7 +146,7 @@ describe("what an operator asks", () => {
     expect(text).to.not.include("zqcanaryqz");
   });
 
-  it("A log line contains route, status and request id, and neither address, key nor identity", async () => {
+  it("a log line contains route, status and request id, and neither address, key nor identity", async () => {
     lines.length = 0;
     const response = await service.fetch("/api/entity/user/email/zqcanaryqz@example.com?fields=zqcanaryqz");
     await response.arrayBuffer();

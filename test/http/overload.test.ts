@@ -16,7 +16,7 @@ describe("P14: overload", () => {
   // Fewer places than a key has, so that requests are refused with 503, not with 429.
   const service = serviceOfSuite({ limits: { requests: 8, requests_per_key: 12 } }, { log });
 
-  it("sheds requests with a message, while the others and /health are served, until the load ends", async () => {
+  it("is refused with a message, while other requests and /health are served, until it ends", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: CALLERS + 4 });
     const counts = { served: 0, shed: 0 };
     const strange: string[] = [];

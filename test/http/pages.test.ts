@@ -4,11 +4,11 @@ import { dimensions } from "../../src/metrics/dimensions.js";
 import { typesOf } from "../../src/metrics/query/request.js";
 import { serviceOfSuite } from "../support/service.js";
 
-describe("pages for people", () => {
+describe("the page", () => {
   const service = serviceOfSuite();
 
   for (const path of ["/", "/docs", "/dashboard"]) {
-    it(`${path} needs no key, loads nothing from other hosts and forbids it by its policy`, async () => {
+    it(`at ${path} needs no key, loads nothing from other hosts, and its policy forbids it`, async () => {
       const response = await service.fetch(path, { key: null });
       expect(response.status).to.equal(200);
       expect(response.headers.get("content-type")).to.match(/^text\/html/);
@@ -20,7 +20,7 @@ describe("pages for people", () => {
     });
   }
 
-  it("The policy of /dashboard allows its own scripts, styles, requests and images, and nothing else", async () => {
+  it("at /dashboard has a policy that allows only its own scripts, styles, requests and images", async () => {
     const response = await service.fetch("/dashboard", { key: null });
     const policy = response.headers.get("content-security-policy") ?? "";
     expect(policy.split(";")).to.deep.equal([
@@ -34,19 +34,14 @@ describe("pages for people", () => {
     expect(response.headers.get("referrer-policy")).to.equal("no-referrer");
   });
 
-  it("/docs is made of files that are there", async () => {
+  it("at /docs loads files that are served", async () => {
     const html = await (await service.fetch("/docs", { key: null })).text();
     const files = [...html.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, file]) => file);
     expect(files).to.have.length.above(3);
     for (const file of files) expect((await service.fetch(`/${file}`, { key: null })).status, file).to.equal(200);
   });
 
-  it("/docs keeps the key in the tab, not in the browser", async () => {
-    const script = await (await service.fetch("/docs/docs.js", { key: null })).text();
-    expect(script).to.include("sessionStorage").and.not.include("localStorage");
-  });
-
-  it("every script of /dashboard, and every script that one imports, is served", async () => {
+  it("at /dashboard loads and imports only scripts that are served", async () => {
     const html = await (await service.fetch("/dashboard?view=explore&series=a&series=b", { key: null })).text();
     const found = new Set<string>();
     const follow = async (path: string) => {
@@ -62,7 +57,7 @@ describe("pages for people", () => {
     expect([...found].filter((path) => path.includes("uplot"))).to.have.length(1);
   });
 
-  it("/dashboard names the identity fields of every table, and the slots and types of every dimension", async () => {
+  it("at /dashboard contains the identity fields of every table, and the slots and types of every dimension", async () => {
     const html = await (await service.fetch("/dashboard", { key: null })).text();
     const read = (name: string) =>
       JSON.parse((new RegExp(`data-${name}="([^"]*)"`).exec(html)?.[1] ?? "").replaceAll("&quot;", '"'));
@@ -73,7 +68,7 @@ describe("pages for people", () => {
     ).to.deep.equal(dimensions.map((one) => ({ name: one.name, slotMs: one.slotMs, types: typesOf(one) })));
   });
 
-  it("only these files are served", async () => {
+  it("has no other files: names of other files, also with .., are 404", async () => {
     for (const file of [
       "package.json",
       "index.html",

@@ -15,7 +15,7 @@ interface Conversation {
   readonly bodies: { status: number; data: unknown; errors?: unknown[] }[];
 }
 
-describe("pipelined requests", () => {
+describe("of pipelined requests,", () => {
   let slot = 0;
   const service = serviceOfSuite({ http: { slow_sender_ms: 1000 } });
 
@@ -54,16 +54,16 @@ describe("pipelined requests", () => {
   }
 
   const garbage: [string, () => string, number][] = [
-    ["bytes that are no request", () => `${canary}\r\n\r\n`, 400],
+    ["garbage", () => `${canary}\r\n\r\n`, 400],
     ["a bare line feed", () => "GET /health HTTP/1.1\nHost: a\n\n", 400],
     ["a header of 20 KB", () => head("GET", "/health", service, [`X-A: ${canary.repeat(2000)}`]), 431],
     ["a URL of 20 KB", () => head("GET", `/health?a=${canary.repeat(2000)}`, service), 431],
-    ["a length that is no number", () => post([json, `Content-Length: ${canary}`], "{}"), 400],
-    ["a chunk size that is none", () => post([json, "Transfer-Encoding: chunked"], "zz\r\n"), 400],
+    ["an invalid length", () => post([json, `Content-Length: ${canary}`], "{}"), 400],
+    ["an invalid chunk size", () => post([json, "Transfer-Encoding: chunked"], "zz\r\n"), 400],
     ["CONNECT", () => head("CONNECT", "a:80", service), 405],
   ];
   for (const [name, bytes, status] of garbage) {
-    it(`a write is answered for itself, and ${name} behind it with ${status}`, async () => {
+    it(`a write has its own response, and ${name} after it is answered with ${status}`, async () => {
       const { bytes: good, ts } = write();
       const { statuses, bodies } = await conversation(`${good}${bytes()}`);
       expect(statuses).to.deep.equal([200, status]);
@@ -73,7 +73,7 @@ describe("pipelined requests", () => {
     });
   }
 
-  it("each of several writes is answered for itself, and then the garbage", async () => {
+  it("each of several writes has its own response, and garbage after them is refused", async () => {
     const writes = [write(), write(), write()];
     const bytes = writes.map((one) => one.bytes).join("");
     const { statuses } = await conversation(`${bytes}${canary}\r\n\r\n`, (socket) => {
@@ -83,7 +83,7 @@ describe("pipelined requests", () => {
     for (const { ts } of writes) expect(await isKept(ts)).to.equal(true);
   });
 
-  it("a write is answered for itself when the next request ends in the middle of its head", async () => {
+  it("a write has its own response if the next request ends in the middle of its head", async () => {
     const { bytes, ts } = write();
     const { statuses } = await conversation(`${bytes}GET /health HT`, (socket) => socket.end());
     expect(statuses[0]).to.equal(200);
@@ -91,20 +91,20 @@ describe("pipelined requests", () => {
     expect(await isKept(ts)).to.equal(true);
   });
 
-  it("a write is answered for itself when the head of the next request does not come in time", async () => {
+  it("a write has its own response if the head of the next request does not arrive in time", async () => {
     const { bytes, ts } = write();
     const { statuses } = await conversation(`${bytes}GET /health HTTP/1.1\r\nX-A: `);
     expect(statuses).to.deep.equal([200, 408]);
     expect(await isKept(ts)).to.equal(true);
   });
 
-  it("nothing behind a request that closes the connection is answered", async () => {
+  it("none after a request with Connection: close is answered", async () => {
     const { bytes, ts } = write("Connection: close");
     expect((await conversation(`${bytes}${canary}\r\n\r\n`)).statuses).to.deep.equal([200]);
     expect(await isKept(ts)).to.equal(true);
   });
 
-  it("none is in flight when the caller disconnects while the first is answered", async () => {
+  it("none remains in flight if the caller disconnects during the first", async () => {
     const { series } = service.service.stores;
     const { read } = series;
     const held = pointOf("segment", "held", 1, Date.now());
@@ -126,7 +126,7 @@ describe("pipelined requests", () => {
     await until("none is in flight", async () => (await gaugeOf(service, "http_requests_under_way")) === 0);
   });
 
-  it("a request that was refused is not refused again for its body", async () => {
+  it("one that was refused is not refused again for its body", async () => {
     const refused = `POST /api/metric HTTP/1.1\r\nHost: a\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const socket = await openSocket(service.port);
     let text = "";

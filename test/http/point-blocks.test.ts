@@ -34,7 +34,7 @@ async function columnsOf(ts: readonly number[], rows: readonly (readonly (number
 }
 
 describe("a block of few values for many times", () => {
-  it("takes room for its values, not for every time of every series", async () => {
+  it("takes memory for its values, not for every time of every series", async () => {
     const times = Array.from({ length: 1_000 }, (_, i) => FROM + 32 * i * HOUR);
     const rows = times.slice(0, 200).map((_, row) => times.map((_, i) => (i % 500 === row ? row : null)));
     const columns = await columnsOf(times, rows);
@@ -42,7 +42,7 @@ describe("a block of few values for many times", () => {
     expect(columns).to.have.length(400);
   });
 
-  it("results in the values of its rows, the later value of a slot where there are two", async () => {
+  it("results in the values of its rows, and in the later of two values of a slot", async () => {
     const value = fc.option(fc.integer({ min: 0, max: 9 }), { freq: 2 });
     const block = fc
       .array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 30 })
@@ -85,7 +85,7 @@ describe("a block with only invalid points", () => {
     ["values", { series: [seriesNamed("a")], ts: many.map((_, i) => FROM + i * HOUR), values: [many.map(String)] }],
     ["rows", { series: many.map((_, i) => seriesNamed(`s${i}`)), ts: [FROM], values: many }],
   ] as const) {
-    it(`is read no further than its issues are named (${what})`, async () => {
+    it(`is not read further after 100 issues (${what})`, async () => {
       const reader = newReader();
       const error = await readJsonPoints(requestOf(block), reader, limits, newBudgets()).catch((reason) => reason);
       expect(error).to.be.instanceOf(ServiceError);

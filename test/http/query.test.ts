@@ -11,7 +11,7 @@ function readerOf(route: Parameters<typeof queryReader>[0], most = 32) {
   return (query: string) => reader(query).values;
 }
 
-describe("a query", () => {
+describe("the query", () => {
   for (const [query, values] of [
     ["", {}],
     ["a=1&b=2", { a: "1", b: "2" }],
@@ -25,7 +25,7 @@ describe("a query", () => {
     ["%zz=1&c=%zz&__proto__=1", {}],
     ["A=1", {}],
   ] as const) {
-    it(`The query ${JSON.stringify(query)} has the values ${JSON.stringify(values)}`, () =>
+    it(`${JSON.stringify(query)} has the values ${JSON.stringify(values)}`, () =>
       expect(read(query)).to.deep.equal(values));
   }
 
@@ -33,7 +33,8 @@ describe("a query", () => {
     ["a=%", "invalid_encoding"],
     ["a=%ED%A0%80", "invalid_encoding"],
   ] as const) {
-    it(`${JSON.stringify(query)} is refused as ${code}`, () => expect(codeOf(() => read(query))).to.equal(code));
+    it(`${JSON.stringify(query)} is refused with the code ${code}`, () =>
+      expect(codeOf(() => read(query))).to.equal(code));
   }
 
   const closed = { method: "GET", query: texts } as const;
@@ -58,7 +59,7 @@ describe("a query", () => {
     ["1&2&3&4&5", any, "too_many_parameters"],
     ["1&2&3&4&5", closed, "too_many_parameters"],
   ] as const) {
-    it(`${JSON.stringify(query)} is ${code ?? "let through"} on a ${route.method} of ${JSON.stringify(route)}`, () => {
+    it(`${JSON.stringify(query)} is ${code ?? "accepted"} on a ${route.method} of ${JSON.stringify(route)}`, () => {
       expect(codeOf(() => readerOf(route, 4)(query))).to.equal(code);
     });
   }
@@ -73,7 +74,7 @@ describe("a query", () => {
     });
   }
 
-  it("of a page is not checked", () => {
+  it("of an HTML page is not checked", () => {
     const page = { method: "GET", unknownQuery: "unchecked" } as const;
     expect(queryReader(page, 1)("a=1&a=%&b=2")).to.deep.equal({ values: {}, key: undefined });
   });
@@ -91,7 +92,7 @@ describe("a query", () => {
     ["flag=true&limit=9&unit=ms&note=", { flag: true, limit: 9, unit: "ms", note: "" }],
     ["flag=false&limit=01", { flag: false, limit: 1 }],
   ] as const) {
-    it(`${JSON.stringify(query)} is ${JSON.stringify(values)} in the types of its schemas, with their defaults`, () => {
+    it(`${JSON.stringify(query)} is ${JSON.stringify(values)} with the types and defaults of its schemas`, () => {
       expect(typed(query)).to.deep.equal(values);
     });
   }
@@ -106,7 +107,7 @@ describe("a query", () => {
     ["unit=S", "invalid_unit"],
   ];
   for (const [query, code] of refused) {
-    it(`${JSON.stringify(query)} is refused as ${code}, in the words of its schema`, () => {
+    it(`${JSON.stringify(query)} is refused with the code ${code} of its schema`, () => {
       expect(codeOf(() => typed(query))).to.equal(code);
     });
   }

@@ -35,7 +35,7 @@ describe("the receipt of a deletion", () => {
     return (await response.json()) as { keys: { kty: string; crv: string; x: string; kid: string }[] };
   };
 
-  it("is verified by another library with the public key, and contains what was erased when, and no identity", async () => {
+  it("can be verified with the public key, and contains targets and times but no identity", async () => {
     await service.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.org" } });
     const id = await erase(service, "ann");
     const jws = await receipt(service, id);
@@ -61,7 +61,7 @@ describe("the receipt of a deletion", () => {
     expect(Object.keys(jwks.keys[0] ?? {}).sort()).to.deep.equal(["alg", "crv", "kid", "kty", "use", "x"]);
   });
 
-  it("is 409 while the deletion is open, and 404 for one that there is not", async () => {
+  it("is 409 while the deletion is open, and 404 for an unknown deletion", async () => {
     const target = { name: "crm", url: "http://127.0.0.1:9/hooks", token: "secret" };
     const waiting = await startService({ deletions: { targets: [target] } });
     try {
@@ -74,7 +74,7 @@ describe("the receipt of a deletion", () => {
   });
 
   describe("embedded", () => {
-    it("stays valid with restored data, and no file contains its private key unencrypted", async () => {
+    it("remains valid with restored data, and no file contains its private key unencrypted", async () => {
       let own = await startService();
       const { dir } = own;
       try {

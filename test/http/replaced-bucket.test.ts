@@ -38,7 +38,7 @@ onServers(["influxdb"], "a service whose bucket is deleted", () => {
   const untilRead = (range: string, values: readonly number[]) =>
     until("the points of the new bucket", async () => String((await read(range))?.values) === String(values), 20_000);
 
-  it("answers nothing of the old bucket once cached points have expired", async () => {
+  it("returns no point of the old bucket once cached points have expired", async () => {
     await write(1, 30);
     expect(await read("2d")).to.deep.equal({ is_cached: false, values: [1] });
     await untilCached("2d", [1]);
@@ -49,7 +49,7 @@ onServers(["influxdb"], "a service whose bucket is deleted", () => {
     expect((await read("3d"))?.values).to.deep.equal([]);
   });
 
-  it("answers nothing of the old bucket after it has made the bucket again itself, for a write", async () => {
+  it("returns no point of the old bucket after a write has created the new one", async () => {
     await write(1, 30);
     expect((await read("2d"))?.values).to.deep.equal([1]);
     await ask("DELETE", `/api/v2/buckets/${(await describeBucket(bucket))?.id}`);

@@ -58,7 +58,7 @@ describe("requests in flight", () => {
     expect(begun).to.deep.equal(inOrder(CONCURRENT + 10));
   });
 
-  it("hold no turn while they wait for their callers, and count once when they end", async () => {
+  it("let others begin while they wait for their callers, and count once when they end", async () => {
     arrive(CONCURRENT + 2);
     runs[0]?.(false);
     await until("another one has begun", () => begun.length === CONCURRENT + 1);
@@ -71,7 +71,7 @@ describe("requests in flight", () => {
     await until("the last one has begun", () => begun.length === CONCURRENT + 2);
   });
 
-  it("are not begun when the caller disconnects before, and are no longer in flight", async () => {
+  it("do not begin if their caller disconnects before, and are no longer in flight", async () => {
     arrive(CONCURRENT);
     arrive(3);
     for (const number of [CONCURRENT, CONCURRENT + 2]) responses[number]?.emit("close");
@@ -83,7 +83,7 @@ describe("requests in flight", () => {
     expect(errors.map((error) => (error as ServiceError).kind)).to.deep.equal(["timed-out", "timed-out"]);
   });
 
-  it("are refused at once while the first one that waits has waited for a second, and no longer when it has begun", async () => {
+  it("are refused at once while another has waited for a second, until that one begins", async () => {
     arrive(3 * CONCURRENT);
     const isRefused = () => {
       try {

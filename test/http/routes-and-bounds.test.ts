@@ -49,7 +49,7 @@ const bodies: Readonly<Record<string, { readonly json?: unknown; readonly body?:
   "POST /api/v2/write": { body: "stream,dimension_id=web value=1" },
 };
 
-describe("routes and bounds of keys", () => {
+describe("P32: a key with bounds", () => {
   const service = serviceOfSuite();
   let keyed: readonly (Route & { readonly name: string })[];
 
@@ -81,7 +81,7 @@ describe("routes and bounds of keys", () => {
     return { status: response.status, refusedBy: refusedBy ?? "", text, headers: response.headers };
   }
 
-  it("P32: a bound of data refuses or trims on exactly these routes", async () => {
+  it("is refused, or its response trimmed, on exactly the routes that its bounds concern", async () => {
     const within = keyed.filter(({ scopes, alsoScope }) => {
       const allowed = (scope: Scope) => boundable.includes(scope);
       return (scopes as Scope[]).some(allowed) && (alsoScope === undefined || allowed(alsoScope));
@@ -104,7 +104,7 @@ describe("routes and bounds of keys", () => {
     }
   });
 
-  it("P32: a key with scopes that reach all data cannot pass a route that its bounds concern", async () => {
+  it("cannot use a route that its bounds concern by a scope that allows all data", async () => {
     for (const bound of ["stream", "fields", "by"] as const) {
       const { key } = await newKey(service, ["entity:delete", "entity:read"], Date.now(), { [bound]: narrow[bound] });
       const preview = keyed.filter(({ name }) => name === "POST /api/deletion/preview");
@@ -116,7 +116,7 @@ describe("routes and bounds of keys", () => {
     }
   });
 
-  it("P32: origins refuse a page of another origin on every route with a key, and serve requests without one", async () => {
+  it("is refused to pages of other origins on every route, and accepted without an origin", async () => {
     const origin = "https://a.example";
     for (const route of keyed) {
       const wanted = [...(route.scopes as Scope[]), ...(route.alsoScope === undefined ? [] : [route.alsoScope])];
@@ -133,7 +133,7 @@ describe("routes and bounds of keys", () => {
     }
   });
 
-  it("P32: a rate and an end apply to every route with a key", async () => {
+  it("is refused above its rate and after its end on every route", async () => {
     for (const route of keyed) {
       const wanted = [...(route.scopes as Scope[]), ...(route.alsoScope === undefined ? [] : [route.alsoScope])];
       const { key } = await newKey(service, wanted, Date.now(), { rate: 1 });
@@ -147,7 +147,7 @@ describe("routes and bounds of keys", () => {
     }
   });
 
-  it("P32: a route that declares nothing refuses every key with a bound that concerns its scopes", () => {
+  it("is refused on a route that does not declare how it applies the bounds", () => {
     const refused = (scopes: readonly Scope[], bounds: KeyBounds) => {
       const ctx = { state: { bounds }, params: {} } as unknown as ApiContext;
       return expect(() => requireWithin({ scopes }, ctx), scopes.join()).to;

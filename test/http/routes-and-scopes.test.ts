@@ -56,7 +56,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "DELETE /api/mark/:id": ["metric:write"],
 };
 
-describe("routes and scopes", () => {
+describe("the routes", () => {
   const keys = new Map<Scope, string>();
   let routes: readonly Route[];
 
@@ -70,13 +70,13 @@ describe("routes and scopes", () => {
 
   const target = ({ path }: Route) => path.replaceAll(/:\w+/g, "x");
 
-  it("are the expected ones, each once", () => {
+  it("are exactly the expected ones, with their scopes", () => {
     const served = routes.map(({ method, path, scopes }) => [`${method} ${path}`, scopes]);
     expect(Object.fromEntries(served)).to.deep.equal(expected);
     expect(served).to.have.length(Object.keys(expected).length);
   });
 
-  it("let in the key with one of a route's scopes, and no other", async () => {
+  it("accept a key with one of their scopes, and no other key", async () => {
     for (const route of routes) {
       if (route.scopes === "keyless") continue;
       for (const [scope, key] of keys) {
@@ -89,7 +89,7 @@ describe("routes and scopes", () => {
     }
   });
 
-  it("let in a key with both scopes of a route that needs two", async () => {
+  it("accept a key with both scopes if they need two", async () => {
     const both = routes.filter(({ alsoScope }) => alsoScope !== undefined);
     expect(both).to.not.deep.equal([]);
     for (const { path, method, scopes, alsoScope } of both) {
@@ -99,7 +99,7 @@ describe("routes and scopes", () => {
     }
   });
 
-  it("refuse a request without a key, except where none is needed", async () => {
+  it("refuse a request without a key unless they are keyless", async () => {
     for (const route of routes) {
       const response = await service.fetch(target(route), { method: route.method, key: null });
       await response.arrayBuffer();
@@ -109,7 +109,7 @@ describe("routes and scopes", () => {
     }
   });
 
-  it("answer HEAD where they answer GET, without a body", async () => {
+  it("answer HEAD like GET, without a body", async () => {
     for (const route of routes.filter(({ method }) => method === "GET")) {
       const response = await service.fetch(target(route), { method: "HEAD" });
       expect(response.status, route.path).to.not.equal(405);
@@ -117,7 +117,7 @@ describe("routes and scopes", () => {
     }
   });
 
-  it("name their methods to OPTIONS without a key, and to a method that is none of them", async () => {
+  it("list their methods in the response to OPTIONS and to an unknown method", async () => {
     const options = await service.fetch("/api/metric", { method: "OPTIONS", key: null });
     expect(options.status).to.equal(204);
     expect(options.headers.get("allow")).to.equal("GET, HEAD, POST, OPTIONS");
@@ -138,7 +138,7 @@ describe("routes and scopes", () => {
     ["OPTIONS", "/api/entity/deletestatus/a/b", 404, null],
   ];
   for (const [method, path, status, allow] of named) {
-    it(`take a name for itself, never for a parameter: ${method} ${path} is ${status}`, async () => {
+    it(`match a fixed name before a parameter: ${method} ${path} is ${status}`, async () => {
       const response = await service.fetch(path, { method });
       expect(response.status).to.equal(status);
       expect(response.headers.get("allow")).to.equal(allow);
@@ -163,7 +163,7 @@ describe("routes and scopes", () => {
     ["POST", "/api/deletion/preview", "There is no such entity", identity],
     ["GET", "/api/entity/zqcanaryqz/_uid/a", "There is no such table"],
   ] as const) {
-    it(`name what was not found: ${method} ${path} is "${what}"`, async () => {
+    it(`report what was not found: ${method} ${path} is "${what}"`, async () => {
       const response = await service.fetch(path, { method, ...(json === undefined ? {} : { json }) });
       const text = await response.text();
       expect(response.status, text).to.equal(404);
@@ -193,7 +193,7 @@ describe("routes and scopes", () => {
     "/docs/..%2f..%2fpackage.json",
   ];
   for (const path of elsewhere) {
-    it(`leads nowhere at ${path}`, async () => {
+    it(`do not include ${path}`, async () => {
       const answer = await rawRequest(
         service.port,
         `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\n\r\n`,
@@ -203,19 +203,19 @@ describe("routes and scopes", () => {
     });
   }
 
-  it("are found by an absolute target too", async () => {
+  it("accept an absolute request target", async () => {
     const answer = await rawRequest(service.port, "GET http://a/health?x=1 HTTP/1.1\r\nHost: a\r\n\r\n");
     expect(answer.status).to.equal(200);
   });
 
-  it("name their methods to OPTIONS *, which asks the whole server", async () => {
+  it("list all methods in the response to OPTIONS *", async () => {
     const answer = await rawRequest(service.port, "OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     expect(answer.status).to.equal(204);
     expect(answer.headers.get("allow")).to.equal("GET, HEAD, PUT, POST, DELETE, OPTIONS");
   });
 
   for (const target of ["*", "http://a", "http://?x", "ftp://a/health"]) {
-    it(`are 400 when the request target is ${target}`, async () => {
+    it(`refuse the request target ${target} with 400`, async () => {
       const answer = await rawRequest(service.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
       expect(answer.status).to.equal(400);
       expect(answer.body?.errors).to.have.nested.property("[0].code", "invalid_target");

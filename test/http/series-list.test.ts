@@ -32,7 +32,7 @@ describe("the list of series", () => {
 
   const all = ["experience.x", "experiencegroup.g", "segment.a c", "segment.a.b", "segment.b", "stream.web"];
 
-  it("names each series by dimension and id, with its stored types", async () => {
+  it("contains each series with its dimension, id and stored types", async () => {
     const page = await list();
     expect(page).to.deep.include({ status: 200, message: "success", meta: { next: null, total: 6 } });
     expect(names(page)).to.deep.equal(all);
@@ -43,7 +43,7 @@ describe("the list of series", () => {
     });
   });
 
-  it("is of one dimension, segment also by its other name, and of ids that begin so", async () => {
+  it("can be limited to a dimension, also by the name segsize, and to a prefix of ids", async () => {
     expect(names(await list("?dimension=segment"))).to.deep.equal(all.slice(2, 5));
     expect(names(await list("?dimension=segsize"))).to.deep.equal(all.slice(2, 5));
     expect(names(await list("?dimension=segment&prefix=a"))).to.deep.equal(all.slice(2, 4));
@@ -52,7 +52,7 @@ describe("the list of series", () => {
     expect(names(await list("?prefix=%25"))).to.deep.equal([]);
   });
 
-  it("without the catalogue it is of the segments or experiences that only have points, in pages and in either order", async () => {
+  it("contains only segments or experiences outside the catalogue with catalogue=false, in pages and either order", async () => {
     await service.fetch("/api/segment/a.b", { method: "PUT", json: { name: "A" } });
     const missing = ["segment.a c", "segment.b"];
     const query = "?dimension=segment&catalogue=false";
@@ -73,12 +73,12 @@ describe("the list of series", () => {
 
   const wrong = ["dimension=x", "dimension=", "dimension=Segment", "after=", "after=x", "after=x.y", "prefx=a"];
   for (const query of [...wrong, `after=${canary}`, `dimension=${canary}`, "prefix=%ff", "prefix=a&prefix=a"]) {
-    it(`refuses ?${query}`, () => refused(service, `/api/series?${query}`, {}, 400));
+    it(`is refused for ?${query}`, () => refused(service, `/api/series?${query}`, {}, 400));
   }
 });
 
 describe("the list of 100,000 series", () => {
-  it("costs at most 10 ms of CPU a page, on the first page as on the last, and is not compared with the catalogue", async function () {
+  it("takes at most 10 ms of CPU per page, also for the last one, and is not compared with the catalogue", async function () {
     this.timeout(120_000);
     const service = await startService({}, { onServers: false });
     try {

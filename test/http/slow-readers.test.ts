@@ -18,7 +18,7 @@ const questionOf = (times: number) =>
   JSON.stringify(Array(times).fill({ ...stream, interval: "1h", startdate: START, enddate: START + SLOTS * HOUR }));
 const question = questionOf(12);
 
-describe("callers who do not read", () => {
+describe("callers who do not read their responses", () => {
   const open: Socket[] = [];
   let service: TestService;
 
@@ -57,7 +57,7 @@ describe("callers who do not read", () => {
     return response.status;
   };
 
-  it("keep their places until their answers are out", async () => {
+  it("count as requests of their key until the responses are sent", async () => {
     await start({ limits: { requests_per_key: 3 } });
     const [first] = await Promise.all([askAndWait(), askAndWait(), askAndWait()]);
     expect(await status()).to.equal(429);
@@ -65,13 +65,13 @@ describe("callers who do not read", () => {
     await until("a place is free", async () => (await status()) === 200);
   });
 
-  it("keep places of the service too", async () => {
+  it("count as requests of the service", async () => {
     await start({ limits: { requests: 2 } });
     await Promise.all([askAndWait(), askAndWait()]);
     expect(await status()).to.equal(503);
   });
 
-  it("give back every place when they go, those of requests that wait in their line too", async () => {
+  it("count no longer when they disconnect, including their pipelined requests", async () => {
     await start({ limits: { requests_per_key: 3 } });
     const socket = await askAndWait({ times: 3 });
     await until("all places are taken", async () => (await status()) === 429);
@@ -82,7 +82,7 @@ describe("callers who do not read", () => {
     for (const socket of both) socket.destroy();
   });
 
-  it("are closed when they have read nothing for slow_reader_ms", async () => {
+  it("are disconnected after they have read nothing for slow_reader_ms", async () => {
     await start({ http: { slow_reader_ms: 1000 } });
     await Promise.all(Array.from({ length: 4 }, () => askAndWait()));
     const began = performance.now();
@@ -91,7 +91,7 @@ describe("callers who do not read", () => {
     expect(performance.now() - began).to.be.at.least(900);
   });
 
-  it("are not closed while they take something, however slowly", async () => {
+  it("are not disconnected while they read, however slowly", async () => {
     const ms = 1000;
     await start({ http: { slow_reader_ms: ms }, limits: { response_values: 1_000_000 } });
     const body = questionOf(40);
@@ -114,7 +114,7 @@ describe("callers who do not read", () => {
     expect(taken).to.be.at.least(whole - FIRST_BYTES);
   });
 
-  it("cannot fill the memory: when so much has not been taken, a large answer more is 503, and a small one goes out", async () => {
+  it("cannot fill the memory: another large response is refused with 503, and a small one is sent", async () => {
     // A read takes 10.6 MB by estimate, and its answer 6 MB.
     await start({ limits: { read_bytes: 17_000_000 } });
     await askAndWait();
@@ -129,7 +129,7 @@ describe("callers who do not read", () => {
     await until("there is room", async () => (await large()).status === 200);
   });
 
-  it("have memory reserved for CSV whose series are in memory, until it is taken", async () => {
+  it("have memory reserved for cached series as CSV until it is read", async () => {
     await start({});
     const reserved = async () => {
       const text = await (await service.fetch("/metrics")).text();
@@ -145,7 +145,7 @@ describe("callers who do not read", () => {
     await until("the memory is free again", async () => (await reserved()) === 0);
   });
 
-  it("a single answer may be larger than that", async () => {
+  it("may request one response that is larger than the limit of memory", async () => {
     await start({ limits: { read_bytes: 2 ** 20 } });
     await askAndWait();
   });

@@ -44,7 +44,7 @@ describe("slow senders", () => {
     ],
     ["gzip", () => head(`${json}Content-Encoding: gzip\r\nContent-Length: 10000\r\n\r\n${STORED_BLOCK}`), " "],
   ];
-  it("Senders of a byte now and then get a 408 and are closed, those of nothing are closed", async () => {
+  it("are answered with 408 and disconnected, or only disconnected if they send nothing", async () => {
     const slow = senders.map(async ([what, first, byte]) => {
       for (const answer of await Promise.all(Array.from({ length: 40 }, () => trickle(first(), byte)))) {
         expect(answer, what).to.include({ status: 408, closed: true });
@@ -58,13 +58,13 @@ describe("slow senders", () => {
     expect((await silent).closed).to.equal(true);
   });
 
-  it("A connection may be idle between two requests for longer than a proxy allows, so that the proxy closes it", async () => {
+  it("may be idle between two requests for longer than proxies allow, so that the proxy closes the connection", async () => {
     const response = await service.fetch("/health", { key: null });
     const [, seconds] = /^timeout=(\d+)$/.exec(response.headers.get("keep-alive") ?? "") ?? [];
     expect(Number(seconds)).to.be.above(120);
   });
 
-  it("Senders that make progress are not closed, however long they take", async () => {
+  it("are not disconnected while they make progress, however long they take", async () => {
     const socket = await openSocket(service.port);
     const lines = 5;
     const line = `${JSON.stringify({ email: "a@b.de", padding: "x".repeat(400) })}\n`;

@@ -9,8 +9,8 @@ import { startService } from "../support/service.js";
 
 const quiet = { debug: () => {}, info: () => {}, warn: () => {} };
 
-describe("an embedded store that cannot", () => {
-  it("is 503 with Retry-After for writers while reads succeed, and writes succeed after the lock is released", async () => {
+describe("an embedded store", () => {
+  it("that is locked results in 503 with Retry-After for writes only, until the lock is released", async () => {
     const service = await startService();
     const intruder = new DatabaseSync(join(service.dir, "metrics.db"));
     const point = { dimension: "stream", dimension_id: "a", dimension_type: "size", value: 1, ts: Date.now() };
@@ -31,7 +31,7 @@ describe("an embedded store that cannot", () => {
     }
   });
 
-  it("is 503 with Retry-After for a damaged chunk, which the log reports once; other series are read", async () => {
+  it("with a damaged chunk results in 503 with Retry-After for its series only, and one line in the log", async () => {
     const logged: unknown[] = [];
     const log = { ...quiet, error: (line: unknown) => logged.push(line) } as unknown as Log;
     const service = await startService({}, { log });
@@ -102,7 +102,7 @@ describe("an embedded store that cannot", () => {
     });
   }
 
-  it("is 507 when it is full", () => {
+  it("that is full is reported as out of space", () => {
     const db = new DatabaseSync(":memory:");
     db.exec("CREATE TABLE t (a BLOB); PRAGMA max_page_count = 10");
     let failure: unknown;

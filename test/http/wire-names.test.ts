@@ -7,7 +7,7 @@ const notAField = "Must be an identity field of the table: _uid, user_id, email"
 const notATime =
   "The event time must be an RFC 3339 time, a date as YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10), since 1970";
 
-describe("names of fields on the wire", () => {
+describe("the names in errors", () => {
   const service = serviceOfSuite();
 
   const refusals: [string, string, unknown, { code: string; path: string; message: string }][] = [
@@ -32,14 +32,14 @@ describe("names of fields on the wire", () => {
     ],
   ];
   for (const [method, path, json, error] of refusals) {
-    it(`are those of the errors of ${method} ${path} with ${JSON.stringify(json)}`, async () => {
+    it(`are those of the request: ${method} ${path} with ${JSON.stringify(json)}`, async () => {
       const response = await service.fetch(path, { method, ...(json === undefined ? {} : { json }) });
       const answer = (await response.json()) as { status: number; message: string; errors: object[] };
       expect([answer.status, answer.errors]).to.deep.equal([400, [error]]);
     });
   }
 
-  it("are those of an item of a batch that is refused in its place", async () => {
+  it("are those of the request in a refused item of a batch", async () => {
     const items = [size, { ...size, range: "2d", start_date: "now" }];
     const response = await service.fetch("/api/metric", { method: "POST", json: items });
     const { data } = (await response.json()) as { data: { errors?: object[] }[] };
@@ -49,7 +49,7 @@ describe("names of fields on the wire", () => {
     ]);
   });
 
-  it("are those of messages that are rejected, in lists and in lines", async () => {
+  it("are those of the request in rejected messages of an array and of NDJSON", async () => {
     const bad = { email: "a@b.de", at: "Tue" };
     const pathsOf = async (body: string, type: string) => {
       const headers = { "content-type": type };
