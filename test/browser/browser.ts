@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, chromium, type Locator, type Page } from "playwright-core";
 import type { TestService } from "../support/service.js";
 
 const program = process.env.TEST_CHROMIUM ?? "/usr/bin/chromium";
@@ -129,6 +129,14 @@ export async function holdRequests(page: Page, address: RegExp): Promise<() => v
     await route.continue();
   });
   return () => release();
+}
+
+/** Clicks a button that downloads a file; returns its content and its name. */
+export async function downloaded(button: Locator): Promise<{ bytes: Buffer; text: string; name: string }> {
+  const saved = button.page().waitForEvent("download");
+  await button.click();
+  const bytes = readFileSync(await (await saved).path());
+  return { bytes, text: bytes.toString(), name: (await saved).suggestedFilename() };
 }
 
 /** Pixels of the page to the right of the window. */

@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
+import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { state, unseen } from "./browser.js";
+import { downloaded, state, unseen } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
@@ -15,27 +15,12 @@ describe("in a chart of the dashboard,", function () {
   const on = stage(async () => {
     const service = await startService({}, { clock: () => NOW });
     await fillService(service);
-    const point = (dimension_id: string, ts: number) => ({
-      dimension: "stream",
-      dimension_id,
-      dimension_type: "size",
-      value: 7,
-      ts,
-    });
-    const points = [
-      point("single", OPEN_HOUR - 5 * HOUR),
-      point("gap", OPEN_HOUR - 9 * HOUR),
-      point("gap", OPEN_HOUR - 3 * HOUR),
-    ];
-    expect((await service.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
+    const point = (id: string, hoursAgo: number) => pointOf("stream", id, 7, OPEN_HOUR - hoursAgo * HOUR);
+    await writePoints(service, [point("single", 5), point("gap", 9), point("gap", 3)]);
     return service;
   });
 
-  const explore = async (search: string) => {
-    const one = await on.open(`?view=explore&${search}`, { prepare: unseen });
-    await state(one.page, "ready");
-    return one;
-  };
+  const explore = (search: string) => on.ready(`?view=explore&${search}`, { prepare: unseen });
   const rows = (page: Page) => page.locator("figure tbody tr");
   const cellOf = (page: Page, ms: number) =>
     page.locator("figure tbody tr", { has: page.locator(`time[datetime="${iso(ms)}"]`) }).locator("td");
@@ -112,8 +97,7 @@ describe("in a chart of the dashboard,", function () {
     try {
       await fillService(small);
       const search = "?view=explore&series=stream.web.size&series=stream.email.size&range=7d&compare=true";
-      const { page, requests } = await on.open(search, { prepare: unseen }, small);
-      await state(page, "ready");
+      const { page, requests } = await on.ready(search, { prepare: unseen }, small);
       const texts = await page.locator(".legend li").allInnerTexts();
       for (const text of texts) expect(text).to.match(/against .* before/);
       expect(requests.filter((one) => one === "POST /api/metric")).to.have.length.above(1);
@@ -221,8 +205,7 @@ describe("in a chart of the dashboard,", function () {
       // The window ends with the slot of 7 November, 23:00.
       ["experience&id=welcome", 800 + 3 * 24 + 2],
     ] as const) {
-      const { page } = await on.open(`?view=${view}&${search}`);
-      await state(page, "ready");
+      const { page } = await on.ready(`?view=${view}&${search}`);
       expect(await page.locator(".step data, dl.facts data").first().getAttribute("value"), view).to.equal(
         String(newest),
       );
@@ -283,8 +266,7 @@ describe("in a chart of the dashboard,", function () {
     await marks.filter({ hasText: "by the key" }).waitFor({ state: "detached" });
 
     const { key } = await on.newKey(["metric:read"]);
-    const reader = await on.open("?view=stream&id=web&range=24h", { key });
-    await state(reader.page, "ready");
+    const reader = await on.ready("?view=stream&id=web&range=24h", { key });
     const listed = (text: string) => reader.page.getByRole("listitem").filter({ hasText: text }).count();
     expect(await listed("Mark web")).to.equal(1);
     await put("later", 3);
@@ -327,14 +309,10 @@ describe("in a chart of the dashboard,", function () {
     const [, body = ""] = /-d '(.*)'$/.exec(await copy("Copy as curl")) ?? [];
     expect(JSON.parse(body)[0]).to.include({ range: "24h" });
     expect((await on.service.fetch("/api/metric", { method: "POST", json: JSON.parse(body) })).status).to.equal(200);
-    const save = async (name: string) => {
-      const download = page.waitForEvent("download");
-      await page.getByRole("button", { name }).click();
-      return [readFileSync(await (await download).path()), (await download).suggestedFilename()] as const;
-    };
-    expect((await save("Download CSV"))[0].toString().trim().split(/\r?\n/)).to.deep.equal(csv);
-    const [image, name] = await save("Download PNG");
-    expect(image.subarray(1, 4).toString()).to.equal("PNG");
+    const save = (name: string) => downloaded(page.getByRole("button", { name }));
+    expect((await save("Download CSV")).text.trim().split(/\r?\n/)).to.deep.equal(csv);
+    const { bytes, name } = await save("Download PNG");
+    expect(bytes.subarray(1, 4).toString()).to.equal("PNG");
     expect(name).to.equal("messages-web_2026-11-19_2026-11-20.png");
   });
 });

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { readAddress } from "../../src/dashboard/address.js";
 import { changeOf, countedWindow, type Moved, sampledWindow } from "../../src/dashboard/figures.js";
 import { serveDimensions } from "../dashboard/served-dimensions.js";
+import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { sideways, state } from "./browser.js";
@@ -36,8 +37,7 @@ describe("in the dashboard at real size,", function () {
   const figure = (name: string) => `[data-figure=${name}] data`;
 
   it("the overview counts all segments, and the messages of all streams in the last 24 whole hours", async () => {
-    const { page } = await on.open("?view=overview");
-    await state(page, "ready");
+    const { page } = await on.ready("?view=overview");
     expect(await page.getAttribute(figure("segments"), "value")).to.equal(String(SEGMENTS));
     const lastDay = each(24).map((at) => hours.length - 24 + at);
     const messages = sumOf(each(STREAMS).flatMap((index) => lastDay.map((hour) => messagesAt(index, hour))));
@@ -46,8 +46,7 @@ describe("in the dashboard at real size,", function () {
   });
 
   it("the series of the chart add up to the sum over all streams in every bucket", async () => {
-    const { page } = await on.open("?view=overview");
-    await state(page, "ready");
+    const { page } = await on.ready("?view=overview");
     const row = page.locator("figure tbody tr").nth(5);
     const values = await row.locator("data").evaluateAll((all) => all.map((one) => Number(one.getAttribute("value"))));
     const ts = Date.parse((await row.locator("time").getAttribute("datetime")) ?? "");
@@ -57,8 +56,7 @@ describe("in the dashboard at real size,", function () {
   });
 
   it("a refresh of the overview takes at most five requests", async () => {
-    const { page, requests } = await on.open("?view=overview");
-    await state(page, "ready");
+    const { page, requests } = await on.ready("?view=overview");
     requests.length = 0;
     await page.clock.fastForward(HOUR);
     await until("the overview is loaded again", () => requests.includes("POST /api/metric"));
@@ -68,8 +66,7 @@ describe("in the dashboard at real size,", function () {
   });
 
   it("a list shows its whole size, is sorted and searched as a whole, and has Next and Previous", async () => {
-    const { page } = await on.open("?view=segments");
-    await state(page, "ready");
+    const { page } = await on.ready("?view=segments");
     const size = page.locator(".pager [role=status]");
     const firstName = () => page.locator("tbody tr").first().locator("th").innerText();
     expect(await size.innerText()).to.equal("1–50 of 5,000");
@@ -95,8 +92,7 @@ describe("in the dashboard at real size,", function () {
 
   it("a link to a segment beyond the first page shows that segment and its figures", async () => {
     const index = 4_321;
-    const { page } = await on.open(`?view=segment&id=${segmentId(index)}&range=7d`);
-    await state(page, "ready");
+    const { page } = await on.ready(`?view=segment&id=${segmentId(index)}&range=7d`);
     expect(await page.locator("h1").innerText()).to.include(segmentName(index).trim().slice(0, 20));
     const newest = await page.locator("figure tbody td data").first().getAttribute("value");
     expect(newest).to.equal(String(sizeAt(index, slots.length - 1)));
@@ -110,10 +106,8 @@ describe("in the dashboard at real size,", function () {
     });
     const counted = slots.filter((ts) => ts + 2 * HOUR <= NOW);
     const series = ["joined", "left"].map((type) => ({ dimension: "segment", dimension_id: id, dimension_type: type }));
-    const json = { series, ts: counted, values: [counted.map(() => 4), counted.map(() => 1)] };
-    expect((await on.service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
-    const { page } = await on.open(`?view=segment&id=${id}&range=24h`);
-    await state(page, "ready");
+    await writePoints(on.service, { series, ts: counted, values: [counted.map(() => 4), counted.map(() => 1)] });
+    const { page } = await on.ready(`?view=segment&id=${id}&range=24h`);
     const all = counted.filter((ts) => ts >= Date.parse(startdate)).length;
     const facts = await page.locator("dl.facts").innerText();
     expect(facts).to.include(`${4 * all} joined, ${all} left`);
@@ -130,8 +124,7 @@ describe("in the dashboard at real size,", function () {
         ["stream", streamName(77), "messages", ["Last 24 h", "Messages", "Change"]],
         ["experience", experienceId(77), "rate", ["Change"]],
       ] as const) {
-        const { page } = await on.open(`?view=${kind}s&q=${id}&${window}`);
-        await state(page, "ready");
+        const { page } = await on.ready(`?view=${kind}s&q=${id}&${window}`);
         const texts = await page.locator("thead th").allInnerTexts();
         const cells = await page.locator("tbody tr").first().locator("th, td").allInnerTexts();
         const cell = (head: string) => cells[texts.findIndex((text) => text.startsWith(head))];
@@ -159,8 +152,7 @@ describe("in the dashboard at real size,", function () {
   }
 
   it("the table of what changed most includes falls, has no unchanged segment, and is in the order of the API", async () => {
-    const { page } = await on.open("?view=overview&range=7d");
-    await state(page, "ready");
+    const { page } = await on.ready("?view=overview&range=7d");
     const viewed = { address: readAddress("?view=overview&range=7d"), now: NOW };
     const { startdate, enddate } = sampledWindow("segment", viewed);
     const query = `sort=movement&order=desc&limit=8&startdate=${startdate}&enddate=${enddate}`;
@@ -182,24 +174,20 @@ describe("in the dashboard at real size,", function () {
     ["stream", "unknown", "no stream with the name “unknown”"],
   ] as const) {
     it(`a link to an unknown ${view} names the unknown id`, async () => {
-      const { page } = await on.open(`?view=${view}&id=${id}`);
-      await state(page, "ready");
+      const { page } = await on.ready(`?view=${view}&id=${id}`);
       expect(await page.getByRole("status").first().innerText()).to.include(problem);
     });
   }
 
   it("a segment that has only old points is not reported as unknown", async () => {
-    const json = [{ dimension: "segment", dimension_id: "old", dimension_type: "size", value: 4, ts: hours[0] }];
-    expect((await on.service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
-    const { page } = await on.open("?view=segment&id=old&from=2026-10-01&to=2026-10-02");
-    await state(page, "ready");
+    await writePoints(on.service, [pointOf("segment", "old", 4, hours[0] as number)]);
+    const { page } = await on.ready("?view=segment&id=old&from=2026-10-01&to=2026-10-02");
     expect(await page.getByRole("status").first().innerText()).to.equal("");
     expect(await page.locator("dl.facts").innerText()).to.match(/newest saved size\s*–/i);
   });
 
   it("Explore finds a series by a part of its id or of its name, in any case", async () => {
-    const { page } = await on.open("?view=explore");
-    await state(page, "ready");
+    const { page } = await on.ready("?view=explore");
     for (const [text, name] of [
       ["REAM-49", "stream.stream-490.size"],
       ["xperience 29", "experience.exp-029.conversionrate"],
@@ -221,8 +209,7 @@ describe("in the dashboard at real size,", function () {
     `?view=segment&id=${segmentId(2)}&compare=true`,
   ]) {
     it(`${search} fits into 390 px in light and dark, and breaks no word that fits into a line`, async () => {
-      const { page, errors } = await on.open(search);
-      await state(page, "ready");
+      const { page, errors } = await on.ready(search);
       for (const width of [1280, 390]) {
         await page.setViewportSize({ width, height: 900 });
         expect(await page.evaluate(brokenWords), `${width} px`).to.deep.equal([]);

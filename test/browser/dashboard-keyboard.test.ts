@@ -1,9 +1,8 @@
-import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { holdRequests, sideways, state, unseen } from "./browser.js";
+import { downloaded, holdRequests, sideways, state, unseen } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
@@ -28,8 +27,7 @@ describe("in the dashboard,", function () {
   }
 
   it("the first stop of Tab skips to the content, ? lists the keys, / focuses the search, digits open the views", async () => {
-    const { page } = await on.open("", { prepare: unseen });
-    await state(page, "ready");
+    const { page } = await on.ready("", { prepare: unseen });
     await page.keyboard.press("Tab");
     expect(await page.evaluate("document.activeElement.textContent")).to.include("Skip to the content");
     await page.keyboard.press("Enter");
@@ -80,16 +78,14 @@ describe("in the dashboard,", function () {
     await page.getByRole("button", { name: "Copy as link" }).click();
     await page.getByText("Copied.").waitFor();
     const link = await page.evaluate<string>("navigator.clipboard.readText()");
-    const other = await on.open(new URL(link).search);
-    await state(other.page, "ready");
+    const other = await on.ready(new URL(link).search);
     expect(await other.page.locator("figure table").textContent()).to.equal(
       await page.locator("figure table").textContent(),
     );
   });
 
   it("Ctrl-K leads to a view, to a segment by a part of its name, and to a request by its id", async () => {
-    const { page, errors } = await on.open("?view=health", { prepare: unseen });
-    await state(page, "ready");
+    const { page, errors } = await on.ready("?view=health", { prepare: unseen });
     const go = async (text: string) => {
       await page.keyboard.press("Control+k");
       await page.getByRole("dialog", { name: "Go to" }).getByRole("combobox").fill(text);
@@ -125,8 +121,7 @@ describe("in the dashboard,", function () {
     const service = await startService({}, { clock: () => NOW });
     try {
       await service.fetch("/collect/json/web", { method: "POST", json: { _uid: "a", segments } });
-      const { page } = await on.open("?view=segments", { prepare: unseen }, service);
-      await state(page, "ready");
+      const { page } = await on.ready("?view=segments", { prepare: unseen }, service);
       await page.getByRole("button", { name: "Next" }).click();
       await page.getByText("51–100 of 120").waitFor();
       const link = page.getByRole("link", { name: "s-099" });
@@ -140,11 +135,8 @@ describe("in the dashboard,", function () {
       await page.getByText("51–100 of 120").waitFor();
       await page.waitForFunction(`scrollY === ${top}`);
       expect(await page.evaluate("document.activeElement.textContent")).to.equal("s-099");
-      const saved = page.waitForEvent("download");
-      await page.getByRole("button", { name: "Download CSV" }).click();
-      const [head, first, ...others] = readFileSync(await (await saved).path(), "utf8")
-        .trim()
-        .split("\r\n");
+      const { text } = await downloaded(page.getByRole("button", { name: "Download CSV" }));
+      const [head, first, ...others] = text.trim().split("\r\n");
       expect(head).to.match(/^id,name,table,size/);
       expect(first).to.match(/^s-000,s-000,user,1,/);
       expect(others).to.have.length(119);
@@ -154,8 +146,7 @@ describe("in the dashboard,", function () {
   });
 
   it("presets and arrows set the window, and a link with fixed dates contains it", async () => {
-    const { page } = await on.open("?view=explore&series=stream.web.size&range=24h", { prepare: unseen });
-    await state(page, "ready");
+    const { page } = await on.ready("?view=explore&series=stream.web.size&range=24h", { prepare: unseen });
     const query = (name: string) => new URL(page.url()).searchParams.get(name);
     await page.getByLabel("Range").selectOption("yesterday");
     await page.waitForURL(/from=2026-11-19T00/);
@@ -179,8 +170,7 @@ describe("in the dashboard,", function () {
   });
 
   it("From and To set a custom window, which is part of the address", async () => {
-    const { page } = await on.open("?view=stream&id=web", { prepare: unseen });
-    await state(page, "ready");
+    const { page } = await on.ready("?view=stream&id=web", { prepare: unseen });
     await page.getByLabel("From").fill("2026-11-31");
     await page.keyboard.press("Enter");
     await page.getByText("From must be before To").or(page.getByText("From needs a day")).waitFor();
@@ -194,8 +184,7 @@ describe("in the dashboard,", function () {
   });
 
   it("a list that arrives while somebody types leaves the text and the focus of the search", async () => {
-    const { page, requests } = await on.open("?view=segments", { prepare: unseen });
-    await state(page, "ready");
+    const { page, requests } = await on.ready("?view=segments", { prepare: unseen });
     const release = await holdRequests(page, /\/api\/segment\?.*q=/);
     const search = page.getByRole("searchbox", { name: "Search" });
     await page.clock.pauseAt(NOW + HOUR);
@@ -223,8 +212,7 @@ describe("in the dashboard,", function () {
         json: { name: id },
       });
       expect(put.status).to.be.within(200, 201);
-      const { page, errors } = await on.open(`?view=segment&id=${encodeURIComponent(id)}`, { prepare: unseen });
-      await state(page, "ready");
+      const { page, errors } = await on.ready(`?view=segment&id=${encodeURIComponent(id)}`, { prepare: unseen });
       expect(await page.innerText("h1")).to.equal(id);
       expect(await page.getByRole("status").first().innerText()).to.equal("");
       const series = `segment.${id}.size`;
@@ -237,10 +225,9 @@ describe("in the dashboard,", function () {
   }
 
   it("Local time changes every time of day, while machine-readable times stay in UTC", async () => {
-    const { page, errors } = await on.open("?view=explore&series=stream.web.size&range=24h&interval=1h", {
+    const { page, errors } = await on.ready("?view=explore&series=stream.web.size&range=24h&interval=1h", {
       timezone: "America/New_York",
     });
-    await state(page, "ready");
     const newest = page.locator("figure tbody time").first();
     expect(await newest.textContent()).to.equal("20 Nov 2026, 21:00 UTC");
     await page.getByLabel("Local time").check();
@@ -251,8 +238,7 @@ describe("in the dashboard,", function () {
   });
 
   it("a hidden tab makes no request, and catches up once when it is shown again", async () => {
-    const { page, requests } = await on.open("?view=streams");
-    await state(page, "ready");
+    const { page, requests } = await on.ready("?view=streams");
     const turn = (hidden: boolean) =>
       page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} });
         document.dispatchEvent(new Event("visibilitychange"))`);
@@ -267,8 +253,7 @@ describe("in the dashboard,", function () {
   });
 
   it("a refresh keeps the focus, an open table, its scroll position and the text of a field", async () => {
-    const { page, requests } = await on.open("?view=explore&series=stream.web.size&range=24h&interval=1h");
-    await state(page, "ready");
+    const { page, requests } = await on.ready("?view=explore&series=stream.web.size&range=24h&interval=1h");
     await page.getByText("Values as a table").click();
     await page.evaluate("document.querySelector('.values').scrollTop = 120");
     await page.getByRole("combobox", { name: "Add a series" }).focus();
@@ -285,8 +270,7 @@ describe("in the dashboard,", function () {
   });
 
   it("the live tail counts the open hour as it grows, and stops in a hidden tab", async () => {
-    const { page, requests } = await on.open("?view=stream&id=web");
-    await state(page, "ready");
+    const { page, requests } = await on.ready("?view=stream&id=web");
     const live = page.locator("section.card", { hasText: "messages in the open hour" }).locator(".value data");
     const before = Number(await live.getAttribute("value"));
     const message = { email: "live@example.org" };
@@ -330,8 +314,7 @@ describe("in the dashboard,", function () {
   });
 
   it("a link of a table opens in another tab with Ctrl, and keeps range and comparison", async () => {
-    const { page } = await on.open("?range=4w&compare=true", { prepare: unseen });
-    await state(page, "ready");
+    const { page } = await on.ready("?range=4w&compare=true", { prepare: unseen });
     const another = page.context().waitForEvent("page");
     await page.getByRole("link", { name: "The buyers" }).click({ modifiers: ["ControlOrMeta"] });
     const tab = await another;

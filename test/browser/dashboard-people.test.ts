@@ -1,10 +1,9 @@
-import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { Locator, Page } from "playwright-core";
 import { type RemoteSystem, remoteSystem } from "../support/remote-system.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { state, unseen } from "./browser.js";
+import { downloaded, unseen } from "./browser.js";
 import { NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
@@ -50,6 +49,12 @@ describe("on the dashboard's pages of people and deletions,", function () {
     await tried(request_id, 3);
     return request_id;
   }
+  /** The target works again, and the deletion is retried until it is completed. */
+  async function retried(id: string): Promise<void> {
+    crm.trouble = undefined;
+    await call("POST", `/api/deletion/${id}/retry`);
+    await isDone(id);
+  }
   const rowOf = (page: Page, caption: string, id: string) =>
     page.getByRole("table", { name: caption }).getByRole("row", { name: id });
 
@@ -62,8 +67,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
   it("a person is shown within the bounds of the key", async () => {
     await collect({ _uid: "bea", email: "bea@example.org", name: "Bea Example", city: "Oslo", segments: ["buyers"] });
     const { key } = await on.newKey(["entity:read"], on.service, { fields: ["name"], by: "_uid" });
-    const { page } = await on.open("?view=people", { key });
-    await state(page, "ready");
+    const { page } = await on.ready("?view=people", { key });
     await lookUp(page, "_uid", "bea");
     await page.getByRole("heading", { name: "Profile" }).waitFor();
     const text = await page.innerText("main");
@@ -75,8 +79,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
 
   it("a person is followed from look-up to receipt, and no address, history or storage contains personal data", async () => {
     await collect({ email: "ann@example.org", name: "Ann Example", segments: ["buyers"] });
-    const { page, errors } = await on.open("?view=people");
-    await state(page, "ready");
+    const { page, errors } = await on.ready("?view=people");
     const address = page.url();
     await page.getByLabel("Value").fill("ann@example.org");
     await page.getByRole("button", { name: "Look up" }).click();
@@ -87,9 +90,8 @@ describe("on the dashboard's pages of people and deletions,", function () {
       expect(text).to.include(part);
     await page.getByRole("button", { name: "Export" }).click();
     await page.getByText("1 stored").waitFor();
-    const exported = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Download NDJSON" }).click();
-    expect(readFileSync(await (await exported).path(), "utf8")).to.include('"type":"end"');
+    const exported = await downloaded(page.getByRole("button", { name: "Download NDJSON" }));
+    expect(exported.text).to.include('"type":"end"');
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByRole("row", { name: "Targets segment memberships, message history" }).waitFor();
     const confirm = page.locator("form", { hasText: "Type DELETE" }).getByRole("button", { name: "Delete" });
@@ -105,11 +107,9 @@ describe("on the dashboard's pages of people and deletions,", function () {
     expect(await page.innerText("main"))
       .to.include("message history")
       .and.not.include("Ann Example");
-    const download = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Receipt" }).click();
-    const saved = await download;
-    expect(saved.suggestedFilename()).to.equal(`receipt-${id}.jws`);
-    expect(readFileSync(await saved.path(), "utf8")).to.match(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    const receipt = await downloaded(page.getByRole("button", { name: "Receipt" }));
+    expect(receipt.name).to.equal(`receipt-${id}.jws`);
+    expect(receipt.text).to.match(/^[\w-]+\.[\w-]+\.[\w-]+$/);
     expect(page.url()).to.equal(address);
     const kept = await page.evaluate<string>(
       "JSON.stringify([localStorage, sessionStorage, history.state, document.title])",
@@ -120,8 +120,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
   });
 
   it("an identity without a profile is reported, and another table has its own fields", async () => {
-    const { page } = await on.open("?view=people");
-    await state(page, "ready");
+    const { page } = await on.ready("?view=people");
     await lookUp(page, "email", "nobody@example.org");
     await page.getByText("No profile has this identity.").waitFor();
     await page.getByLabel("Table").selectOption("account");
@@ -131,8 +130,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
 
   it("a stuck deletion names target and reason, and Try now completes it once the target works", async () => {
     const id = await stuckDeletion("bob@example.org");
-    const { page, errors } = await on.open("?view=deletions", { prepare: unseen });
-    await state(page, "ready");
+    const { page, errors } = await on.ready("?view=deletions", { prepare: unseen });
     const open = rowOf(page, "Open deletions", id);
     expect(await open.innerText())
       .to.include("crm answered 503")
@@ -152,8 +150,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
     await tried(request_id, 1);
     const ids = [...stuck, request_id];
     const now = NOW + 6 * 24 * 3_600_000;
-    const { page, errors } = await on.open("?view=deletions", { prepare: unseen, now });
-    await state(page, "ready");
+    const { page, errors } = await on.ready("?view=deletions", { prepare: unseen, now });
     const card = page.locator("section.card", { hasText: "Open deletions" });
     const isListed = (expected: readonly string[]) =>
       until(`the list is ${expected}`, async () => {
@@ -180,11 +177,8 @@ describe("on the dashboard's pages of people and deletions,", function () {
 
   it("Try now of a deletion that has been completed shows the error of the service", async () => {
     const id = await stuckDeletion("eve@example.org");
-    const { page } = await on.open("?view=deletions", { prepare: unseen });
-    await state(page, "ready");
-    crm.trouble = undefined;
-    await call("POST", `/api/deletion/${id}/retry`);
-    await isDone(id);
+    const { page } = await on.ready("?view=deletions", { prepare: unseen });
+    await retried(id);
     const open = rowOf(page, "Open deletions", id);
     await open.getByRole("button", { name: "Try now" }).click();
     await open.getByRole("alert").waitFor();
@@ -192,8 +186,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
 
   it("a request is opened by its row or its id, and an unknown id is reported", async () => {
     const id = await stuckDeletion("ivy@example.org");
-    const { page } = await on.open("?view=deletions");
-    await state(page, "ready");
+    const { page } = await on.ready("?view=deletions");
     await rowOf(page, "Open deletions", id).getByRole("button", { name: id, exact: true }).click();
     await page.clock.runFor(1_000);
     await page.getByText(`Request ${id}: waiting: crm answered 503`).waitFor();
@@ -201,9 +194,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
     await page.getByRole("button", { name: "Show" }).click();
     await page.clock.runFor(1_000);
     await page.getByText("No request has this id.").waitFor();
-    crm.trouble = undefined;
-    await call("POST", `/api/deletion/${id}/retry`);
-    await isDone(id);
+    await retried(id);
   });
 
   it("members have pages and a column for each identity field; a value opens the profile and is in no address", async () => {
@@ -214,8 +205,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
     }));
     const sent = await on.service.fetch("/collect/json/web", { method: "POST", json: people });
     expect(sent.status).to.equal(200);
-    const { page, errors } = await on.open("?view=segment&id=club");
-    await state(page, "ready");
+    const { page, errors } = await on.ready("?view=segment&id=club");
     await page.getByRole("button", { name: "Show" }).click();
     await page.getByText("1–50 of 120").waitFor();
     const table = page.getByRole("table", { name: "Members" });
@@ -241,8 +231,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
 
   it("the people of a file are counted by the chosen field before they are deleted", async () => {
     for (const name of ["kim", "lea"]) await collect({ _uid: name, email: `${name}@example.org` });
-    const { page, errors } = await on.open("?view=deletions");
-    await state(page, "ready");
+    const { page, errors } = await on.ready("?view=deletions");
     await page.getByRole("button", { name: "From a file" }).click();
     const card = page.locator("section", { has: page.getByRole("heading", { name: "Delete many people" }) });
     const buffer = Buffer.from("kim@example.org\nlea@example.org\nnone@example.org\n");
@@ -257,11 +246,8 @@ describe("on the dashboard's pages of people and deletions,", function () {
     await card.getByLabel(/^Type DELETE/).fill("DELETE");
     await card.getByRole("button", { name: "Delete", exact: true }).click();
     await card.getByText("3 accepted, 0 rejected.").waitFor();
-    const saved = page.waitForEvent("download");
-    await card.getByRole("button", { name: "Download request ids" }).click();
-    const [head, ...ids] = readFileSync(await (await saved).path(), "utf8")
-      .trim()
-      .split("\r\n");
+    const { text } = await downloaded(card.getByRole("button", { name: "Download request ids" }));
+    const [head, ...ids] = text.trim().split("\r\n");
     expect(head).to.equal("request_id");
     expect(ids).to.have.length(3);
     await Promise.all(ids.map(isDone));
@@ -273,14 +259,11 @@ describe("on the dashboard's pages of people and deletions,", function () {
   it("the overview counts open and stuck deletions", async () => {
     await collect({ email: "cy@example.org" });
     const id = await stuckDeletion("cy@example.org");
-    const { page } = await on.open("?view=overview");
-    await state(page, "ready");
+    const { page } = await on.ready("?view=overview");
     const card = page.locator("[data-figure=deletions]");
     expect(await card.innerText()).to.include("1 stuck");
     expect(await card.locator("data").getAttribute("value")).to.equal("1");
-    crm.trouble = undefined;
-    await call("POST", `/api/deletion/${id}/retry`);
-    await isDone(id);
+    await retried(id);
   });
 
   it("both lists of deletions have pages", async () => {
@@ -289,8 +272,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
       const answer = await on.service.fetch("/api/deletion?state=open");
       return ((await answer.json()) as { data: unknown[] }).data.length === 0;
     });
-    const { page } = await on.open("?view=deletions", { prepare: unseen });
-    await state(page, "ready");
+    const { page } = await on.ready("?view=deletions", { prepare: unseen });
     const card = page.locator("section.card", { hasText: "Completed deletions" });
     // The requests of the other tests are in the same ledger.
     const newest = card.locator(".facts div").first();
@@ -305,8 +287,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
 
   it("an officer with only entity:delete deletes, follows and downloads the receipt with the keyboard alone", async () => {
     const { key } = await on.newKey(["entity:delete"]);
-    const { page, requests, errors } = await on.open("?view=deletions", { key });
-    await state(page, "ready");
+    const { page, requests, errors } = await on.ready("?view=deletions", { key });
     expect(await page.locator("nav a", { hasText: "🔒" }).count()).to.equal(7);
     const press = (name: string) => page.keyboard.press(name);
     await tabTo(page.getByLabel("Field"));
@@ -336,8 +317,7 @@ describe("on the dashboard's pages of people and deletions,", function () {
 
   it("a preview of an identity typed before does not allow a deletion of the new one", async () => {
     await collect({ email: "fay@example.org" });
-    const { page } = await on.open("?view=deletions", { prepare: unseen });
-    await state(page, "ready");
+    const { page } = await on.ready("?view=deletions", { prepare: unseen });
     await page.getByLabel("Field").selectOption("email");
     await page.getByLabel("Value").fill("fay@example.org");
     await page.getByRole("button", { name: "Preview" }).click();

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Route } from "playwright-core";
+import { pointOf, writePoints } from "../support/requests.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { holdRequests, type Opened, sideways, state } from "./browser.js";
@@ -45,8 +46,7 @@ describe("in the dashboard,", function () {
   it("the key panel shows only the bounds that the key has", async () => {
     const bounds = { fields: ["plan", "segments"], by: "email", origins: [on.service.url], rate: 600 };
     const { key } = await on.newKey(["metric:read", "entity:read"], on.service, { ...bounds, expiresAt: NOW + HOUR });
-    const { page, errors } = await on.open("?view=health", { key });
-    await state(page, "ready");
+    const { page, errors } = await on.ready("?view=health", { key });
     await page.getByRole("button", { name: "Key", exact: true }).click();
     const panel = page.getByRole("region", { name: "Key" });
     const terms = await panel.locator("dt").allInnerTexts();
@@ -59,8 +59,7 @@ describe("in the dashboard,", function () {
 
   it("the key panel shows the scopes, and Escape and Cancel close it without a change", async () => {
     const { key } = await on.newKey(["metric:read"]);
-    const { page } = await on.open("?view=health", { key });
-    await state(page, "ready");
+    const { page } = await on.ready("?view=health", { key });
     const panel = page.getByRole("region", { name: "Key" });
     await page.getByRole("button", { name: "Key", exact: true }).click();
     expect(await panel.innerText())
@@ -88,8 +87,7 @@ describe("in the dashboard,", function () {
 
   it("a sign-in link signs in once, and its code leaves the address at once", async () => {
     const code = on.service.service.signInCodes.issue(on.service.key);
-    const one = await on.open(`?view=health#code=${code}`, { key: null });
-    await state(one.page, "ready");
+    const one = await on.ready(`?view=health#code=${code}`, { key: null });
     expect(one.page.url()).to.match(/\?view=health$/);
     expect(await one.page.evaluate("sessionStorage.getItem('api-key')")).to.equal(on.service.key);
     const other = await on.open(`?view=health#code=${code}`, { key: null });
@@ -109,8 +107,7 @@ describe("in the dashboard,", function () {
 
   it("a revoked key ends the polling with one request", async () => {
     const { key, id } = await on.newKey(["metric:read"], empty);
-    const one = await on.open("?view=health", { key }, empty);
-    await state(one.page, "ready");
+    const one = await on.ready("?view=health", { key }, empty);
     await empty.service.stores.keys.revoke(id, NOW);
     nowOfEmpty += HOUR;
     one.requests.length = 0;
@@ -150,9 +147,8 @@ describe("in the dashboard,", function () {
 
   for (const status of [429, 503]) {
     it(`a ${status} leaves the last figures, greyed and in place, and is followed by a request after Retry-After`, async () => {
-      const one = await on.open("?view=streams");
+      const one = await on.ready("?view=streams");
       const { page, requests } = one;
-      await state(page, "ready");
       const figures = await page.locator("table").innerText();
       const top = () => page.locator("table").boundingBox();
       const before = await top();
@@ -199,8 +195,7 @@ describe("in the dashboard,", function () {
   }
 
   it("the state is loading from a change of the range until its figures are drawn, and the last ones stay", async () => {
-    const { page } = await on.open("?view=segment&id=newsletter");
-    await state(page, "ready");
+    const { page } = await on.ready("?view=segment&id=newsletter");
     const release = await holdRequests(page, /\/api\/metric/);
     await page.getByLabel("Range").selectOption("4w");
     await page.waitForSelector("main[data-state=loading] figure");
@@ -210,9 +205,8 @@ describe("in the dashboard,", function () {
 
   it("the live tail ends with a revoked key, and waits for Retry-After", async () => {
     const { key } = await on.newKey(["metric:read"]);
-    const one = await on.open("?view=stream&id=web", { key });
+    const one = await on.ready("?view=stream&id=web", { key });
     const { page, requests } = one;
-    await state(page, "ready");
     const answer = (status: number) =>
       page.route(/\/api\/(stream|key)/, (route) =>
         route.fulfill({ status, headers: { "retry-after": "60" }, body: JSON.stringify({ status, message: "No" }) }),
@@ -272,8 +266,7 @@ describe("in the dashboard,", function () {
     try {
       const { page } = await on.open("?view=overview", {}, service);
       await state(page, "empty");
-      const point = { dimension: "segment", dimension_id: "hello", dimension_type: "size", value: 42, ts: NOW };
-      expect((await service.fetch("/api/metric/points", { method: "POST", json: [point] })).status).to.equal(200);
+      await writePoints(service, [pointOf("segment", "hello", 42, NOW)]);
       await page.clock.fastForward(10_000);
       await state(page, "ready");
       expect(await page.locator('th[data-series="segment.hello.size"]').count()).to.equal(1);

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { axeFindings, sideways, state } from "./browser.js";
+import { axeFindings, sideways } from "./browser.js";
 import { fillService, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
@@ -77,8 +77,7 @@ describe("in the dashboard,", function () {
 
   for (const [view, rest, title, requests] of views) {
     it(`${view} fits into 1280 and 390 px in light and dark, and axe has no serious finding`, async () => {
-      const { page, errors } = await on.open(`?view=${view}${rest}`, { bypassCSP: true });
-      await state(page, "ready");
+      const { page, errors } = await on.ready(`?view=${view}${rest}`, { bypassCSP: true });
       expect(await page.title()).to.equal(`${title} · entity-metrics`);
       expect(await page.getAttribute("main", "data-view")).to.equal(view);
       expect(await page.locator("nav a[aria-current=page]").count()).to.equal(1);
@@ -111,8 +110,7 @@ describe("in the dashboard,", function () {
           if (response.url().endsWith(".js")) scripts.push(response.body());
         });
       };
-      const { page, requests: made, errors } = await on.open(`?view=${view}${rest}`, { prepare });
-      await state(page, "ready");
+      const { requests: made, errors } = await on.ready(`?view=${view}${rest}`, { prepare });
       const [first, ...others] = made;
       expect(first).to.equal("GET /api/key");
       expect(others).to.have.members([...requests]);
@@ -125,15 +123,13 @@ describe("in the dashboard,", function () {
   }
 
   it("a foreign script is a violation of the policy that these tests detect", async () => {
-    const { page, errors } = await on.open();
-    await state(page, "ready");
+    const { page, errors } = await on.ready();
     await page.evaluate("document.body.append(Object.assign(document.createElement('script'), { textContent: '0' }))");
     expect(errors.join()).to.include("Content Security Policy");
   });
 
   it("one timer reloads a view 2 to 5 s after the next save, without another request for the key", async () => {
-    const { page, requests } = await on.open("?view=segments");
-    await state(page, "ready");
+    const { page, requests } = await on.ready("?view=segments");
     requests.length = 0;
     await page.clock.fastForward(8 * MINUTE - 10_000 + 1_000 - 2_000);
     expect(requests).to.deep.equal([]);
@@ -143,8 +139,7 @@ describe("in the dashboard,", function () {
   });
 
   it("segments that have only points are counted after each timed reload of the overview", async () => {
-    const { page } = await on.open();
-    await state(page, "ready");
+    const { page } = await on.ready();
     const note = page.locator("[data-figure=segments] .note");
     expect(await note.innerText()).not.to.include("with points only");
     await writePoints(on.service, [pointOf("segment", "elsewhere", 1, NOW)]);

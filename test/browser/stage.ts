@@ -2,7 +2,7 @@ import type { Browser } from "playwright-core";
 import type { KeyBounds, Scope } from "../../src/keys/api-key.js";
 import { mintKey } from "../../src/keys/verify-key.js";
 import type { TestService } from "../support/service.js";
-import { type Opened, type OpenOptions, openBrowser, openDashboard } from "./browser.js";
+import { type Opened, type OpenOptions, openBrowser, openDashboard, state } from "./browser.js";
 import { NOW } from "./dashboard-data.js";
 
 /** A browser, and the service whose dashboard it opens. */
@@ -10,6 +10,8 @@ export interface Stage {
   readonly service: TestService;
   /** The dashboard in a tab of its own, until the test ends. */
   open(search?: string, options?: Partial<OpenOptions>, of?: TestService): Promise<Opened>;
+  /** The same when its view has been loaded. */
+  ready(search?: string, options?: Partial<OpenOptions>, of?: TestService): Promise<Opened>;
   /** A key that the service accepts. */
   newKey(scopes: Scope[], of?: TestService, bounds?: KeyBounds): Promise<{ key: string; id: string }>;
 }
@@ -33,13 +35,19 @@ export function stage(start: () => Promise<TestService>): Stage {
     for (const { page } of opened.splice(0)) await page.context().close();
   });
 
+  const open: Stage["open"] = async (search = "", options = {}, of = service as TestService) => {
+    const one = await openDashboard(browser as Browser, of, { now: NOW, search, ...options });
+    opened.push(one);
+    return one;
+  };
   return {
     get service() {
       return service as TestService;
     },
-    async open(search = "", options = {}, of = service as TestService) {
-      const one = await openDashboard(browser as Browser, of, { now: NOW, search, ...options });
-      opened.push(one);
+    open,
+    async ready(...options) {
+      const one = await open(...options);
+      await state(one.page, "ready");
       return one;
     },
     async newKey(scopes, of = service as TestService, bounds = {}) {
