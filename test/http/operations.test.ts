@@ -64,7 +64,7 @@ describe("for an operator,", () => {
     it(`/ready is ${status} if ${name}`, async () => {
       const answer = await answerOf(probes);
       expect(answer.status).to.equal(status);
-      expect(answer.body.data).to.include(expected);
+      expect(answer.body.data).to.deep.include(expected);
       expect(JSON.stringify(answer.body)).to.not.include("Error");
     });
   }

@@ -68,7 +68,7 @@ describe("the page", () => {
     ).to.deep.equal(dimensions.map((one) => ({ name: one.name, slotMs: one.slotMs, types: typesOf(one) })));
   });
 
-  it("has no other files: names of other files, also with .., are 404", async () => {
+  it("of any other name is 404, also for a name with ..", async () => {
     for (const file of [
       "package.json",
       "index.html",

@@ -62,57 +62,42 @@ describe("an embedded store", () => {
     expect(reports).to.have.length(1);
   });
 
-  for (const how of ["get", "all"] as const) {
-    it(`is unavailable when a file is damaged, by whatever call that is found: ${how}`, () => {
+  const damage = (path: string) => {
+    writeFileSync(path, readFileSync(path).fill(0xff, 4_096, 4_100));
+    return new DatabaseSync(path);
+  };
+  const readOnly = (path: string) => new DatabaseSync(path, { readOnly: true });
+  const limited = (path: string) => {
+    const db = new DatabaseSync(path);
+    db.exec("PRAGMA max_page_count = 3");
+    return db;
+  };
+  const insert = "INSERT INTO t VALUES (1) RETURNING a";
+  const fill = "INSERT INTO t VALUES (randomblob(100000)) RETURNING a";
+  for (const [name, open, statement, how, kind] of [
+    ["has a damaged file", damage, "SELECT * FROM t NOT INDEXED", "get", "unavailable"],
+    ["has a damaged file", damage, "SELECT * FROM t NOT INDEXED", "all", "unavailable"],
+    ["has a file that can only be read, as after errors of the disk,", readOnly, insert, "run", "unavailable"],
+    ["has a file that can only be read, as after errors of the disk,", readOnly, insert, "all", "unavailable"],
+    ["is full", limited, fill, "run", "out-of-space"],
+  ] as const) {
+    it(`that ${name} is reported as ${kind} by ${how}`, () => {
       const path = join(mkdtempSync(join(tmpdir(), "entity-metrics-")), "x.db");
       const made = new DatabaseSync(path);
-      made.exec("CREATE TABLE t (a INTEGER UNIQUE); INSERT INTO t VALUES (7)");
+      made.exec("CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (7)");
       made.close();
-      const bytes = readFileSync(path);
-      writeFileSync(path, bytes.fill(0xff, 4_096, 4_100));
-      const damaged = new DatabaseSync(path);
+      const db = open(path);
       let failure: unknown;
       try {
-        damaged.prepare("SELECT * FROM t NOT INDEXED")[how]();
-      } catch (error) {
-        failure = sqliteServiceError(error);
-      }
-      damaged.close();
-      rmSync(dirname(path), { recursive: true });
-      expect(failure).to.be.instanceOf(ServiceError).and.include({ kind: "unavailable" });
-    });
-  }
-
-  for (const how of ["run", "all"] as const) {
-    it(`is unavailable while its file can only be read, as on a disk that was mounted again after errors: ${how}`, () => {
-      const path = join(mkdtempSync(join(tmpdir(), "entity-metrics-")), "x.db");
-      const made = new DatabaseSync(path);
-      made.exec("CREATE TABLE t (a)");
-      made.close();
-      const db = new DatabaseSync(path, { readOnly: true });
-      let failure: unknown;
-      try {
-        db.prepare("INSERT INTO t VALUES (1) RETURNING a")[how]();
+        db.prepare(statement)[how]();
       } catch (error) {
         failure = sqliteServiceError(error);
       }
       db.close();
       rmSync(dirname(path), { recursive: true });
-      expect(failure).to.be.instanceOf(ServiceError).and.include({ kind: "unavailable" });
+      expect(failure).to.be.instanceOf(ServiceError).and.include({ kind });
     });
   }
-
-  it("that is full is reported as out of space", () => {
-    const db = new DatabaseSync(":memory:");
-    db.exec("CREATE TABLE t (a BLOB); PRAGMA max_page_count = 10");
-    let failure: unknown;
-    try {
-      for (;;) db.exec("INSERT INTO t VALUES (zeroblob(1000))");
-    } catch (error) {
-      failure = sqliteServiceError(error);
-    }
-    expect(failure).to.be.instanceOf(ServiceError).and.include({ kind: "out-of-space" });
-  });
 
   it("reports a wrong statement as an internal error", () => {
     const db = new DatabaseSync(":memory:");

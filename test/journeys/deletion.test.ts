@@ -11,19 +11,22 @@ describe("the response to a DELETE", () => {
   const status = (id: string) => deletionStatus(service, id);
 
   it("has a request id whose status becomes completed", async () => {
-    const { body } = await remove("user/email/ben@example.org");
-    const id = body.data.request_id;
-    const first = await status(id);
-    expect(first.response.status).to.equal(200);
-    expect(first.response.headers.get("cache-control")).to.equal("no-store");
-    expect(first.body).to.have.all.keys("status", "message", "data");
-    expect(first.body.data).to.have.all.keys("request_id", "completed");
-    await until("it is complete", async () => (await status(id)).body.data.completed);
-    expect((await status(id)).body).to.deep.equal({
+    const accepted = await remove("user/email/ben@example.org");
+    const id = accepted.body.data.request_id;
+    expect(id).to.match(/^[0-9a-f]{20}-[0-9]+$/);
+    const bodyWith = (completed: boolean) => ({
       status: 200,
       message: "Delete request received",
-      data: { request_id: id, completed: true },
+      data: { request_id: id, completed },
     });
+    expect(accepted.body).to.deep.equal(bodyWith(false));
+    const first = await status(id);
+    for (const { response } of [accepted, first]) {
+      expect([response.status, response.headers.get("cache-control")]).to.deep.equal([200, "no-store"]);
+    }
+    expect(first.body).to.be.deep.oneOf([bodyWith(false), bodyWith(true)]);
+    await until("it is complete", async () => (await status(id)).body.data.completed);
+    expect((await status(id)).body).to.deep.equal(bodyWith(true));
   });
 
   it("has the same bytes except the id for known and unknown identities, also if it is repeated (P22)", async () => {

@@ -36,6 +36,7 @@ export async function refused(
   expect(response.headers.get("content-type"), text.slice(0, 200)).to.match(/^application\/json/);
   expect(response.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
   expect(response.headers.get("x-content-type-options")).to.equal("nosniff");
+  expect(response.headers.get("cache-control")).to.equal("no-store");
   const body = parsed(text);
   expectError({ status: response.status, body, text }, ...statuses);
   return (body as { errors: Issue[] }).errors;
