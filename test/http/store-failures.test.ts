@@ -31,6 +31,18 @@ describe("an embedded store", () => {
     }
   });
 
+  it("that does not respond within store_deadline_ms results in 503 with Retry-After", async () => {
+    const service = await startService({ limits: { store_deadline_ms: 300 } });
+    service.service.stores.catalogue.segment = () => new Promise(() => {});
+    try {
+      const answer = await service.fetch("/api/segment/a");
+      expect([answer.status, answer.headers.get("retry-after")]).to.deep.equal([503, "1"]);
+      expect(await answer.json()).to.include({ status: 503, message: "A store took too long; try again" });
+    } finally {
+      await service.stop();
+    }
+  });
+
   it("with a damaged chunk results in 503 with Retry-After for its series only, and one line in the log", async () => {
     const logged: unknown[] = [];
     const log = { ...quiet, error: (line: unknown) => logged.push(line) } as unknown as Log;

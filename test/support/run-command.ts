@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { expect } from "chai";
 import { runs, startChild } from "./child-service.js";
 import { adminKey } from "./service.js";
 
@@ -17,6 +18,22 @@ export async function runToEnd(
 ): Promise<CommandResult> {
   const { ended, out, err } = startCommand(name, args, environment);
   return { code: await ended, out: out(), err: err() };
+}
+
+/** Wrong arguments of a command: what is wrong, the arguments, the exit code and the message. */
+export type WrongArguments = readonly [what: string, args: () => string[], code: number, message: RegExp];
+
+/** A test of each of these: the command ends with the code and the message, and without output or a stack. */
+export function itRefuses(run: (args: string[]) => Promise<CommandResult>, wrong: readonly WrongArguments[]): void {
+  for (const [what, args, expected, message] of wrong) {
+    it(`ends with ${expected}, a message and no output for ${what}`, async () => {
+      const { code, out, err } = await run(args());
+      expect({ code, out }, err).to.deep.equal({ code: expected, out: "" });
+      expect(err)
+        .to.match(message)
+        .and.not.match(/\n\s+at /);
+    });
+  }
 }
 
 /** Lines of a file that a command wrote for `--rejects`. */
