@@ -21,12 +21,12 @@ describe("an invalid body", () => {
     ["nothing", { headers: json }, 400],
     ["null", { headers: json, body: "null" }, 400],
     ["a number", { headers: json, body: "1" }, 400],
-    ["a text", { headers: json, body: `"${canary}"` }, 400],
+    ["a string", { headers: json, body: `"${canary}"` }, 400],
     ["an empty list", { headers: json, body: "[]" }, 400],
     ["a list of nothing good", { headers: json, body: "[1, null]" }, 400],
-    ["half of one", { headers: json, body: good.slice(0, -5) }, 400],
+    ["half of a body", { headers: json, body: good.slice(0, -5) }, 400],
     ["bytes after the end", { headers: json, body: `${good}x` }, 400],
-    ["two of them", { headers: json, body: `${good}${good}` }, 400],
+    ["two bodies", { headers: json, body: `${good}${good}` }, 400],
     ["NaN", { headers: json, body: '{"dimension": NaN}' }, 400],
     ["a comment", { headers: json, body: `// ${canary}\n${good}` }, 400],
     ["single quotes", { headers: json, body: good.replaceAll('"', "'") }, 400],
@@ -38,20 +38,20 @@ describe("an invalid body", () => {
     ["another type", { headers: { "content-type": "text/plain" }, body: good }, 415],
     ["a form", { headers: { "content-type": "application/x-www-form-urlencoded" }, body: good }, 415],
     ["a type of its own", { headers: { "content-type": "application/vnd.api+json" }, body: good }, 415],
-    ["a type that is none", { headers: { "content-type": canary }, body: good }, 415],
+    ["an invalid type", { headers: { "content-type": canary }, body: good }, 415],
     ["no type", { body: Buffer.from(good) }, 415],
     ["another charset", { headers: { "content-type": "application/json; charset=utf-7" }, body: good }, 415],
     ["latin-1", { headers: { "content-type": "application/json; charset=iso-8859-1" }, body: good }, 415],
     ["a byte over 1 MiB", { headers: json, body: `${good}${" ".repeat(1024 * 1024 + 1 - good.length)}` }, 413],
     ["20 MiB", { headers: json, body: Buffer.alloc(20 * 1024 * 1024, 32) }, 413],
     ["a gzip bomb", { headers: gzip, body: gzipSync(Buffer.alloc(64 * 1024 * 1024, 32)) }, 413],
-    ["gzip that is none", { headers: gzip, body: good }, 400],
+    ["plain text as gzip", { headers: gzip, body: good }, 400],
     ["corrupt gzip", { headers: gzip, body: corrupted(gzipSync(good)) }, 400],
     ["half of gzip", { headers: gzip, body: gzipSync(good).subarray(0, 20) }, 400],
     ["gzip twice", { headers: { ...json, "content-encoding": "gzip, gzip" }, body: gzipSync(gzipSync(good)) }, 415],
     ["br", { headers: { ...json, "content-encoding": "br" }, body: good }, 415],
     ["deflate", { headers: { ...json, "content-encoding": "deflate" }, body: good }, 415],
-    ["an encoding that is none", { headers: { ...json, "content-encoding": canary }, body: good }, 415],
+    ["an unknown encoding", { headers: { ...json, "content-encoding": canary }, body: good }, 415],
     ["101 items", { headers: json, body: JSON.stringify(Array(101).fill(series)) }, 413],
     ["__proto__", { headers: json, body: `{"__proto__": {"polluted": 1}, ${good.slice(1)}` }, 400],
     ["constructor", { headers: json, body: `{"constructor": {"prototype": {"polluted": 1}}, ${good.slice(1)}` }, 400],
@@ -71,7 +71,7 @@ describe("an invalid body", () => {
     ["PUT", "/api/mark/a"],
   ];
   const everywhere = bodies.filter(([name]) =>
-    /nothing$|null|a number|a text|20 MiB|half of one|bytes after|NaN|no UTF-8|100,000|another|gzip|br$|no type|latin/.test(
+    /nothing$|null|a number|a string|20 MiB|half of a body|bytes after|NaN|no UTF-8|100,000|another|gzip|br$|no type|latin/.test(
       name,
     ),
   );
@@ -85,7 +85,7 @@ describe("an invalid body", () => {
     });
   }
 
-  it("is not one that is plain, in gzip, with a charset, of 1 MiB or of 100 items", async () => {
+  it("does not include bodies in gzip or UTF-8, of 1 MiB or of 100 items", async () => {
     const goods: FetchOptions[] = [
       { headers: json, body: good },
       { headers: { "content-type": "application/json; charset=UTF-8" }, body: good },

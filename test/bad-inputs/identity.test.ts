@@ -67,7 +67,7 @@ describe("an invalid identity", () => {
     "kept@example.com,other",
   ];
   for (const value of values) {
-    it(`is not one with the value ${value}, which is plain text`, async () => {
+    it(`does not include the value ${value}, which is plain text`, async () => {
       const at = encodeURIComponent(value);
       await refused(service, `/api/entity/user/email/${at}`, {}, 404);
       await refused(service, `/api/entity/user/${at}`, {}, 404);

@@ -64,7 +64,7 @@ describe("an invalid path", () => {
     ["%75%CC%88", "ü"],
   ];
   for (const [written, value] of literal) {
-    it(`is not one with ${written}, which is the value ${value}`, async () => {
+    it(`does not include ${written}, which is the value ${value}`, async () => {
       const answer = await rawRequest(service.port, head("GET", `/api/entity/user/user_id/${written}`, service));
       expect(answer.status, answer.text).to.equal(200);
       expect(answer.body?.data).to.include({ mark: value });

@@ -89,7 +89,7 @@ describe("an invalid query", () => {
     });
   }
 
-  it("is not one with the parameters that clients of InfluxDB add to a write", async () => {
+  it("does not include the parameters that clients of InfluxDB add to a write", async () => {
     for (const query of ["org=a&bucket=b&precision=s", "orgID=1&bucket=b&precision=ns&consistency=all"]) {
       const body = "stream,dimension_id=web value=1 1767225600";
       const response = await service.fetch(`/api/v2/write?${query}`, { method: "POST", body });
@@ -98,7 +98,7 @@ describe("an invalid query", () => {
     }
   });
 
-  it("is one with a repeated key, also if key_in_query allows a key in the query", async () => {
+  it("has a repeated key, also if key_in_query allows a key in the query", async () => {
     const other = await startService({ http: { key_in_query: true }, limits: { query_parameters: 3 } });
     try {
       const get = (query: string) => other.fetch(`/api/segment?${query}`, { key: null });

@@ -8,7 +8,7 @@ describe("collecting messages", () => {
   const on = collectStage({ limits: { entity_segments: 12 } });
   const { own, post, taken, read, counted } = on;
 
-  it("accepts an object, an array and lines, all readable and counted once it is answered", async () => {
+  it("accepts an object, an array and lines, which are readable and counted after the response", async () => {
     await taken({ _uid: own("a"), x: 1 }, 1);
     await taken([{ _uid: own("a"), y: 2 }, { _uid: own("b") }], 2);
     await taken(`{"_uid":"${own("a")}","z":3}\r\n\n  {"_uid":"${own("c")}"}`, 2);

@@ -199,10 +199,10 @@ describe("the meta of an entity", () => {
   });
 
   for (const [what, message] of [
-    ["that says what is known already", { plan: "gold", list: [1, { a: null }], segments: ["s"] }],
-    ["that is older than what is known", { plan: "free", segments: [], at: new Date(START - MINUTE).toISOString() }],
-    ["that names the entity alone", {}],
-    ["that removes what is not there", { other: null, segments: { remove: ["t"] } }],
+    ["that repeats known values", { plan: "gold", list: [1, { a: null }], segments: ["s"] }],
+    ["that is older than the known values", { plan: "free", segments: [], at: new Date(START - MINUTE).toISOString() }],
+    ["with only an identity", {}],
+    ["that removes absent values", { other: null, segments: { remove: ["t"] } }],
   ] as const) {
     it(`does not count as changed by a message ${what}`, async () => {
       const at = new Date(START).toISOString();

@@ -80,7 +80,7 @@ describe("P35: the order of requests decides, whatever the clocks of processes s
           }
         });
 
-        it("a membership that is stated after the DELETE of its segment is valid, and earlier ones are void", async () => {
+        it("a membership update after the DELETE of its segment is valid, and earlier ones are void", async () => {
           for (const early of [{ add: ["S"] }, ["S"], { remove: ["S"] }, []]) {
             const [name, other, segment] = [newName(), newName(), newName()];
             const named = (list: readonly string[] | undefined) => list?.map(() => segment);
