@@ -223,7 +223,7 @@ describe("the OpenAPI document", () => {
     expect(new Set(values).size).to.equal(values.length);
   });
 
-  it("names each operation in words", () => {
+  it("has operation ids of several words", () => {
     for (const { operation } of operations()) {
       expect(operation.operationId).to.match(/^[a-z]+(?:[A-Z][a-z]+)+$/);
     }
