@@ -33,8 +33,8 @@ describe("in invalid HTTP framing,", () => {
     ["an endless chunk extension", () => post("Transfer-Encoding: chunked", `5;${canary.repeat(2000)}\r\n`), [400]],
     ["a chunk of a size beyond numbers", () => post("Transfer-Encoding: chunked", `${"f".repeat(18)}\r\na`), [400]],
     ["HTTP/2", () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", [400]],
-    ["a method that is none", () => `${canary} /health HTTP/1.1\r\nHost: a\r\n\r\n`, [400]],
-    ["a version that is none", () => `GET /health HTTP/9.9\r\nHost: a\r\n\r\n`, [400]],
+    ["an invalid method", () => `${canary} /health HTTP/1.1\r\nHost: a\r\n\r\n`, [400]],
+    ["an invalid version", () => `GET /health HTTP/9.9\r\nHost: a\r\n\r\n`, [400]],
     ["no version", () => `GET /${canary}\r\n\r\n`, [400]],
     [
       "TLS instead of HTTP",
@@ -42,7 +42,7 @@ describe("in invalid HTTP framing,", () => {
       [400],
     ],
     ["a target that is no path", () => `GET ${canary} HTTP/1.1\r\nHost: a\r\n\r\n`, [400]],
-    ["a chunk size that is none", () => post("Transfer-Encoding: chunked", "zz\r\n"), [400]],
+    ["an invalid chunk size", () => post("Transfer-Encoding: chunked", "zz\r\n"), [400]],
     ["another transfer encoding", () => post("Transfer-Encoding: gzip"), [400, 501]],
     ...["gzip, chunked", "identity, chunked", "chunked, chunked", "xchunked", `${canary}, chunked`].map(
       (coding): [string, () => string, number[]] => [

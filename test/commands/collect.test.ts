@@ -162,7 +162,7 @@ describe("collect", function () {
       ["a bad stream", () => ["x", "--stream", "a b"], 2, /--stream/],
       ["a nameless time", () => [import.meta.filename, ...stream, "--timestamp-field", ""], 2, /--timestamp-field/],
       ["a folder", () => [import.meta.dirname, ...stream], 1, /is a folder, not a file/],
-      ["a file that is not there", () => ["not-there", ...stream], 1, /no such file/],
+      ["a missing file", () => ["not-there", ...stream], 1, /no such file/],
       ["an unknown table", () => [import.meta.filename, ...stream, "--table", "t"], 1, /no such table/],
     ],
   );

@@ -253,7 +253,7 @@ describe("erase", function () {
       ["values without a field", () => [good(), "--format", "values"], 2, /^--format values needs --field/m],
       ["an unknown format", () => [good(), "--format", "xml"], 2, /Allowed choices are csv, json, values/],
       ["rejections in the file", () => [good(), "--rejects", good()], 2, /^--rejects is one of the input files/m],
-      ["a file that is not there", () => ["not-there"], 1, /^not-there: no such file$/m],
+      ["a missing file", () => ["not-there"], 1, /^not-there: no such file$/m],
       ["an empty file", () => [file("empty.csv", "email\n")], 1, /empty\.csv contains no identity$/m],
       [
         "an unknown column next to value",

@@ -148,9 +148,9 @@ describe("ingest", function () {
     (args) => ingest(...args),
     [
       ["no file", () => [], 2, /missing required argument/],
-      ["a dimension that there is not", () => [fixture, "--dimension", "planet"], 2, /Allowed choices/],
+      ["an unknown dimension", () => [fixture, "--dimension", "planet"], 2, /Allowed choices/],
       ["a CSV file that names no id", () => [fixture, "--dimension", "stream"], 2, /--dimension-id/],
-      ["a file that is not there", () => [at("none.csv"), "--dimension", "stream"], 1, /none\.csv/],
+      ["a missing file", () => [at("none.csv"), "--dimension", "stream"], 1, /none\.csv/],
       ["a folder", () => [at(), "--dimension", "stream"], 1, /is a folder, not a file/],
       [
         "a file with a header alone",

@@ -227,7 +227,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     ["no target", () => ["--from", dir], { ENTITIES_URL: "sqlite:", METRICS_URL: "sqlite:" }, 2, /--to names/],
     ["a target named twice", () => ["--from", dir, "--to", "mongodb://a", "--to", "mongodb://b"], {}, 2, /twice/],
     ["a folder without data", () => ["--from", tmpdir()], {}, 1, /is not the data folder of a service/],
-    ["a folder that is not there", () => ["--from", join(dir, "no")], {}, 1, /is not the data folder of a service/],
+    ["a missing folder", () => ["--from", join(dir, "no")], {}, 1, /is not the data folder of a service/],
     ["no pepper", () => ["--from", dir], { PEPPER: "" }, 1, /PEPPER is not set/],
     [
       "a token that is refused",
@@ -237,7 +237,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
       /^METRICS_URL: InfluxDB at http:\/\/[\w.:]+: the token is refused$/m,
     ],
     [
-      "a server that is not there",
+      "an unreachable server",
       () => ["--from", dir, "--to", "influxdb://127.0.0.1:9/?org=o&bucket=b"],
       {},
       1,
