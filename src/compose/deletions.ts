@@ -15,7 +15,7 @@ import type { SharedDependencies } from "./shared.js";
  * remote targets.
  */
 export function composeDeletions(
-  { settings, stores, clock, arrivalClock, budgets, version, tables, meters, log, failpoint }: SharedDependencies,
+  { settings, stores, clock, arrivalClock, version, tables, meters, log, failpoint }: SharedDependencies,
   { hashIdentity, hashRequest, opening }: ReturnType<typeof composeProfiles>,
 ) {
   const { ledger, entities, entityKeys, watermark, history, memberships, dueNotifications } = stores;
@@ -54,7 +54,6 @@ export function composeDeletions(
       completedByMonth: completedByMonth(ledger, clock),
       tables,
       limits: settings.limits,
-      budgets,
       dueMs: durationMs(due),
       receipts: signed,
     }),

@@ -64,9 +64,8 @@ export function composeProfiles({
         segments: segmentNames(stores.catalogue),
         tables,
         identityBytes: limits.identity_bytes,
-        budgets,
       }),
-      ...collectRoutes({ ...collecting, tables, limits, budgets }),
+      ...collectRoutes({ ...collecting, tables, limits }),
     ],
   };
 }

@@ -89,12 +89,11 @@ export function composeSeries({
         write: (columns) => write("clients", columns),
         countPoints,
         limits,
-        budgets,
         retention,
         clock,
       }),
       ...listingRoutes({ series: store, streams, catalogue, orders, clock }),
-      ...metricRoutes({ fetch, generations, limits, budgets, clock, count, cacheMemory }),
+      ...metricRoutes({ fetch, generations, limits, clock, count, cacheMemory }),
     ],
     close: () => shared?.close(),
   };

@@ -2,7 +2,7 @@ import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
 import type { Tables } from "../entities/profile/entity-tables.js";
 import type { Failpoint } from "../failpoint.js";
-import type { Budgets } from "../http/core/body.js";
+import type { Budgets } from "../http/core/run-route.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
 import type { Stores } from "../stores/stores.js";

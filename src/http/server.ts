@@ -8,8 +8,8 @@ import type { VerifyKey } from "../keys/verify-key.js";
 import type { Log } from "../log.js";
 import type { Meters } from "../meters.js";
 import { createApp } from "./core/app.js";
-import type { Budgets } from "./core/body.js";
 import type { Route } from "./core/route.js";
+import type { Budgets } from "./core/run-route.js";
 import { answerClientErrors } from "./edge/client-errors.js";
 import {
   answerHalfClosed,

@@ -17,9 +17,9 @@ const { limits } = settingsFor("unused");
 function requestOf(body: object): ApiContext {
   const bytes = Readable.from([Buffer.from(JSON.stringify(body))]);
   const req = Object.assign(bytes, { headers: { "content-type": "application/json" } });
-  const res = { req: { socket: {} }, once: () => {} };
-  const state = { deadline: { pause() {}, resume() {} } };
-  return { req, res, state, get: () => "" } as unknown as ApiContext;
+  const { memory, turns } = newBudgets();
+  const state = { deadline: { pause() {}, resume() {} }, memory: memory.open(() => {}), turns };
+  return { req, state, get: () => "" } as unknown as ApiContext;
 }
 
 const newReader = () => pointReaders(limits)({ from: FROM, to: Number.MAX_SAFE_INTEGER });
@@ -29,7 +29,7 @@ const seriesNamed = (id: string) => ({ dimension: "stream", dimension_id: id, di
 /** Columns of a block; `rows` contain a value or null for each of the times. */
 async function columnsOf(ts: readonly number[], rows: readonly (readonly (number | null)[])[]) {
   const series = rows.map((_, i) => seriesNamed(`s${i}`));
-  const { columns } = await readJsonPoints(requestOf({ series, ts, values: rows }), newReader(), limits, newBudgets());
+  const { columns } = await readJsonPoints(requestOf({ series, ts, values: rows }), newReader(), limits);
   return columns;
 }
 
@@ -87,7 +87,7 @@ describe("a block with only invalid points", () => {
   ] as const) {
     it(`is not read further after 100 issues (${what})`, async () => {
       const reader = newReader();
-      const error = await readJsonPoints(requestOf(block), reader, limits, newBudgets()).catch((reason) => reason);
+      const error = await readJsonPoints(requestOf(block), reader, limits).catch((reason) => reason);
       expect(error).to.be.instanceOf(ServiceError);
       expect(error.issues).to.have.length(100);
       expect(reader.issues.count).to.be.at.most(101);

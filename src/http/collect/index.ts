@@ -14,7 +14,6 @@ import { instantForms } from "../../formats/instant.js";
 import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
 import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
-import type { Budgets } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -24,7 +23,6 @@ import { type ItemLimits, type ItemRules, readItems } from "../items/read-items.
 export interface CollectRouteDependencies extends CollectRequestDependencies {
   readonly tables: Tables;
   readonly limits: ItemLimits & Pick<Limits, "batch_messages" | "identity_bytes" | "nesting">;
-  readonly budgets: Budgets;
 }
 
 const streamName = Type.String({
@@ -113,7 +111,7 @@ export const CollectTally = Type.Object(
 
 /** Routes that collect messages about entities. A response means that the messages are durable, applied and counted. */
 export function collectRoutes(dependencies: CollectRouteDependencies): readonly Route[] {
-  const { tables, limits, budgets } = dependencies;
+  const { tables, limits } = dependencies;
   return [
     route({
       method: "POST",
@@ -144,7 +142,7 @@ export function collectRoutes(dependencies: CollectRouteDependencies): readonly 
         const table = tableNamed(tables, name);
         const rules = rulesOf(table, ctx.state.bounds.by, timestamp_field, limits);
         const repeatName = repeatNameOf(ctx);
-        const { single, ...messages } = await readItems(ctx, itemRules(rules, limits.batch_messages), limits, budgets);
+        const { single, ...messages } = await readItems(ctx, itemRules(rules, limits.batch_messages), limits);
         const { signal: late } = ctx.state.deadline;
         const tally = await collectRequest(dependencies, { stream, table, ...messages, late, repeatName, dryRun });
         if (single && tally.rejected > 0) {

@@ -2,12 +2,11 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import type { YieldBudget } from "../../async/yielding.js";
 import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type Line, LineSplitter } from "../../formats/line-splitter.js";
-import { type MemoryBudget, type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
-import { DISCONNECT_CODES, onResponseClosed } from "../edge/connections.js";
+import { UNCOUNTED_BYTES } from "../../memory-budget.js";
+import { DISCONNECT_CODES } from "../edge/connections.js";
 import type { ApiContext } from "./route.js";
 
 /**
@@ -51,57 +50,22 @@ export function refuseUnlessJson(ctx: ApiContext): void {
   throw new ServiceError("unsupported-media", "The body must be application/json in UTF-8");
 }
 
-/** Resources of the process that requests share. */
-export interface Budgets {
-  /** Memory of bodies, reads and unsent responses. */
-  readonly memory: MemoryBudget;
-  /** Rounds of the event loop: long work runs one part per round. */
-  readonly turns: YieldBudget;
-}
-
 /** Maximum bytes that one byte of a gzip body may inflate to. */
 export type Inflation = Pick<Limits, "inflation">;
 
-/** Returns the request's memory reservation, which ends when the response is sent or the caller disconnects. */
-export function reservationOf({ res, state }: ApiContext, memory: MemoryBudget): Reservation {
-  state.memory ??= memory.open(
-    (then) => onResponseClosed(res, then),
-    () => state.deadline.restart(),
-  );
-  return state.memory;
-}
-
-/** A complete body. */
-export interface WholeBody {
-  readonly bytes: Buffer;
-  /** Reservation of the body's memory. */
-  readonly memory: Reservation;
-}
-
 /** Reads a complete UTF-8 body as `readBytes` does, without its byte order mark. */
-export async function readBody(
-  ctx: ApiContext,
-  limit: number,
-  limits: Inflation,
-  budgets: Budgets,
-): Promise<WholeBody> {
-  const { bytes, memory } = await readBytes(ctx, limit, limits, budgets);
-  return { bytes: utf8Of(bytes), memory };
+export async function readBody(ctx: ApiContext, limit: number, limits: Inflation): Promise<Buffer> {
+  return utf8Of(await readBytes(ctx, limit, limits));
 }
 
 /**
  * Reads a complete body, plain or gzip, of at most `limit` bytes after inflation. Throws `unavailable` when memory is
  * short. A large body resolves when it may be parsed: one per round of the event loop.
  */
-export async function readBytes(
-  ctx: ApiContext,
-  limit: number,
-  { inflation }: Inflation,
-  budgets: Budgets,
-): Promise<WholeBody> {
-  const memory = reservationOf(ctx, budgets.memory);
+export async function readBytes(ctx: ApiContext, limit: number, { inflation }: Inflation): Promise<Buffer> {
   const arrived = arrivedBytes(ctx, limit);
-  if (arrived !== undefined) return { bytes: arrived, memory };
+  if (arrived !== undefined) return arrived;
+  const { memory, turns } = ctx.state;
   const chunks: Buffer[] = [];
   let bytes = 0;
   let reserved = 0;
@@ -115,10 +79,10 @@ export async function readBytes(
     }
     chunks.push(chunk);
   }
-  if (reserved > 0) await budgets.turns.next();
+  if (reserved > 0) await turns.next();
   const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
   memory.release(reserved / 2);
-  return { bytes: whole, memory };
+  return whole;
 }
 
 /**
@@ -149,11 +113,10 @@ export function utf8Of(bytes: Buffer): Buffer {
 export async function* readLines(
   ctx: ApiContext,
   { line_bytes, inflation }: Inflation & Pick<Limits, "line_bytes">,
-  { turns }: Budgets,
 ): AsyncGenerator<Line[]> {
   const splitter = new LineSplitter(line_bytes);
   for await (const chunk of bodyChunks(ctx, inflation)) {
-    await turns.next();
+    await ctx.state.turns.next();
     const lines = splitter.push(chunk);
     if (lines.length > 0) yield lines;
   }

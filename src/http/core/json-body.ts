@@ -4,9 +4,8 @@ import type { Limits } from "../../config/settings.js";
 import { invalid, type ServiceError } from "../../errors.js";
 import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
 import { type JsonSize, jsonSize, parsedBytes } from "../../formats/json-size.js";
-import { UNCOUNTED_BYTES } from "../../memory-budget.js";
+import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 import {
-  type Budgets,
   bodyError,
   countReceived,
   discard,
@@ -15,10 +14,8 @@ import {
   JSON_TYPE,
   refuseInflated,
   refuseUnlessJson,
-  reservationOf,
   tooLarge,
   utf8Of,
-  type WholeBody,
 } from "./body.js";
 import type { ApiContext, Body } from "./route.js";
 import { bodyCheck } from "./validation.js";
@@ -30,7 +27,6 @@ import { bodyCheck } from "./validation.js";
 export function jsonReader(
   { schema, optional = false }: Body,
   { body_bytes, inflation, nesting }: Pick<Limits, "body_bytes" | "inflation" | "nesting">,
-  budgets: Budgets,
 ): (ctx: ApiContext) => Promise<unknown> {
   const check = bodyCheck(schema);
   const types = { enableTypes: ["text"], extendTypes: { text: [JSON_TYPE] } };
@@ -38,12 +34,11 @@ export function jsonReader(
   const options = { ...types, textLimit: String(body_bytes), encoding: "latin1" };
   const parser = bodyParser(options);
 
-  async function readAll(ctx: ApiContext): Promise<WholeBody> {
+  async function readAll(ctx: ApiContext): Promise<Buffer> {
     const { req, request } = ctx;
     writeHeadersPlainly(ctx);
-    const memory = reservationOf(ctx, budgets.memory);
     const most = mostBytes(req, body_bytes, inflation);
-    if (most > UNCOUNTED_BYTES) memory.reserve(most);
+    if (most > UNCOUNTED_BYTES) ctx.state.memory.reserve(most);
     const received = countReceived(req);
     // When its sender disconnects, the parser would wait for the rest of a gzip body.
     const broken = new Promise<never>((_, reject) => req.once("error", reject));
@@ -57,17 +52,18 @@ export function jsonReader(
     }
     const bytes = Buffer.from(String(request.rawBody ?? ""), "latin1");
     refuseInflated(bytes.length, received(), inflation);
-    return { bytes: utf8Of(bytes), memory };
+    return utf8Of(bytes);
   }
 
   return async (ctx) => {
     if (optional && !hasBody(ctx)) return {};
-    ctx.state.deadline.pause();
-    const body = await readAll(ctx);
-    ctx.state.deadline.resume();
-    if (body.bytes.length > UNCOUNTED_BYTES) await budgets.turns.next();
-    reserveParsed(body);
-    return check(parseJson(body.bytes.toString(), nesting));
+    const { deadline, turns, memory } = ctx.state;
+    deadline.pause();
+    const bytes = await readAll(ctx);
+    deadline.resume();
+    if (bytes.length > UNCOUNTED_BYTES) await turns.next();
+    reserveParsed(bytes, memory);
+    return check(parseJson(bytes.toString(), nesting));
   };
 }
 
@@ -88,7 +84,7 @@ function mostBytes({ headers }: IncomingMessage, limit: number, inflation: numbe
 }
 
 /** Reserves the memory of the parsed body unless it is small. `check` may refuse it by its contents. */
-export function reserveParsed({ bytes, memory }: WholeBody, check?: (size: JsonSize) => void): void {
+export function reserveParsed(bytes: Buffer, memory: Reservation, check?: (size: JsonSize) => void): void {
   if (bytes.length <= UNCOUNTED_BYTES) return;
   const text = bytes.toString();
   const size = jsonSize(text);

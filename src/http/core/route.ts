@@ -1,6 +1,7 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type Koa from "koa";
 import type { Deadline } from "../../async/time-limit.js";
+import type { YieldBudget } from "../../async/yielding.js";
 import type { ErrorKind } from "../../errors.js";
 import type { KeyBounds, Scope } from "../../keys/api-key.js";
 import type { DataBound } from "../../keys/bounds.js";
@@ -19,8 +20,10 @@ export interface ApiState {
   route?: Route;
   /** Time limit of the request across all stores; when it passes, the response is 503. */
   deadline: Deadline;
-  /** Memory reserved by the request; absent before the first reservation. */
-  memory?: Reservation;
+  /** Memory that the request reserves, until its response is sent or its caller has disconnected. */
+  memory: Reservation;
+  /** Rounds of the event loop, which all requests share: long work runs one part per round. */
+  turns: YieldBudget;
 }
 
 export type ApiContext = Koa.ParameterizedContext<

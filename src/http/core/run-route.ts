@@ -1,9 +1,10 @@
 import { Deadline } from "../../async/time-limit.js";
+import type { YieldBudget } from "../../async/yielding.js";
 import type { Limits } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
-import { sendContinue } from "../edge/connections.js";
+import type { MemoryBudget } from "../../memory-budget.js";
+import { onResponseClosed, sendContinue } from "../edge/connections.js";
 import { isLimited, type RequestLimits } from "../edge/limits.js";
-import { type Budgets, reservationOf } from "./body.js";
 import { jsonReader } from "./json-body.js";
 import { queryReader } from "./query.js";
 import { compress, isNotModified } from "./response-body.js";
@@ -19,6 +20,14 @@ export type Authenticate = (
   route: Pick<Route, "scopes" | "alsoScope" | "within">,
   queryKey: string | undefined,
 ) => Promise<void>;
+
+/** Resources of the process that requests share. */
+export interface Budgets {
+  /** Memory of bodies, reads and unsent responses. */
+  readonly memory: MemoryBudget;
+  /** Rounds of the event loop. */
+  readonly turns: YieldBudget;
+}
 
 export interface RunDependencies {
   readonly requestLimits: RequestLimits;
@@ -40,7 +49,7 @@ export function runRoute(route: Route, { requestLimits, authenticate, budgets }:
     check: parameterCheck(name, schema),
   }));
   const limited = isLimited(route.path);
-  const readBody = route.body && jsonReader(route.body, limits, budgets);
+  const readBody = route.body && jsonReader(route.body, limits);
 
   async function run(ctx: ApiContext): Promise<void> {
     const { res } = ctx;
@@ -52,7 +61,7 @@ export function runRoute(route: Route, { requestLimits, authenticate, budgets }:
       ctx.state.deadline.onPause = (isPaused) => runs(!isPaused);
       await answer(ctx, query.values);
       const bytes = responseBytes(ctx);
-      if (bytes !== undefined) reservationOf(ctx, budgets.memory).keepResponse(bytes);
+      if (bytes !== undefined) ctx.state.memory.keepResponse(bytes);
     });
   }
 
@@ -64,9 +73,13 @@ export function runRoute(route: Route, { requestLimits, authenticate, budgets }:
   }
 
   return async (ctx) => {
-    ctx.state.route = route;
-    ctx.state.deadline = new Deadline(limits.store_deadline_ms, tookTooLong);
-    await ctx.state.deadline.limit(() => run(ctx));
+    const deadline = new Deadline(limits.store_deadline_ms, tookTooLong);
+    const memory = budgets.memory.open(
+      (then) => onResponseClosed(ctx.res, then),
+      () => deadline.restart(),
+    );
+    Object.assign(ctx.state, { route, deadline, memory, turns: budgets.turns });
+    await deadline.limit(() => run(ctx));
     if (isNotModified(ctx)) ctx.status = 304;
     else await compress(ctx);
   };

@@ -4,7 +4,6 @@ import { type AcceptDependencies, acceptDeletion } from "../../deletions/accept.
 import type { DownstreamTarget } from "../../deletions/ports.js";
 import { type PreviewDependencies, previewDeletion } from "../../deletions/preview.js";
 import { found } from "../../errors.js";
-import { reservationOf } from "../core/body.js";
 import { errorEnvelope, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { onResponseClosed } from "../edge/connections.js";
@@ -34,7 +33,7 @@ const deletionAnswer = success("DeletionAnswer", DeletionRequest);
 
 /** Routes that delete entities. */
 export function deletionRoutes(dependencies: DeletionRouteDependencies): readonly Route[] {
-  const { ledger, dueNotifications, tables, limits, budgets, failpoint } = dependencies;
+  const { ledger, dueNotifications, tables, limits, failpoint } = dependencies;
   return [
     route({
       method: "GET",
@@ -71,8 +70,8 @@ export function deletionRoutes(dependencies: DeletionRouteDependencies): readonl
       responses: { 200: deletionAnswer, 507: errorEnvelope },
       async handler({ ctx, params }) {
         const { table, identity } = namedIdentity(params, tables, limits.identity_bytes);
-        const memory = reservationOf(ctx, budgets.memory);
-        const requestId = await acceptDeletion(dependencies, table.name, identity, memory, ctx.state.deadline.signal);
+        const { memory, deadline } = ctx.state;
+        const requestId = await acceptDeletion(dependencies, table.name, identity, memory, deadline.signal);
         onResponseClosed(ctx.res, () => {
           failpoint("deletion-answered");
           dueNotifications.send(requestId);
@@ -104,7 +103,7 @@ export const Preview = Type.Object(
 
 /** Route that previews a deletion. */
 function previewRoute(dependencies: DeletionRouteDependencies): Route {
-  const { tables, limits, budgets } = dependencies;
+  const { tables, limits } = dependencies;
   return route({
     method: "POST",
     path: "/api/deletion/preview",
@@ -121,8 +120,8 @@ function previewRoute(dependencies: DeletionRouteDependencies): Route {
     responses: { 200: success("DeletionPreviewAnswer", Preview) },
     async handler({ ctx, body }) {
       const { table, identity } = identityInBody(body, tables, limits.identity_bytes);
-      const memory = reservationOf(ctx, budgets.memory);
-      const counted = found(await previewDeletion(dependencies, table.name, identity, memory), "entity");
+      const preview = await previewDeletion(dependencies, table.name, identity, ctx.state.memory);
+      const counted = found(preview, "entity");
       const { profiles, identities, messages, segments, targets } = counted;
       return {
         data: {

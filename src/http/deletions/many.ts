@@ -3,7 +3,7 @@ import type { Limits } from "../../config/settings.js";
 import { type Acceptance, type AcceptManyDependencies, acceptMany } from "../../deletions/accept-many.js";
 import type { Tables } from "../../entities/profile/entity-tables.js";
 import { type ValidationIssue as Issue, invalid, ServiceError } from "../../errors.js";
-import { type Budgets, isJsonLines } from "../core/body.js";
+import { isJsonLines } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { sendPlain, streamJsonLines } from "../core/response-body.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
@@ -18,7 +18,6 @@ import { RequestId } from "./list.js";
 export interface ManyDeletionsDependencies extends AcceptManyDependencies {
   readonly tables: Tables;
   readonly limits: ItemLimits & Pick<Limits, "identity_bytes">;
-  readonly budgets: Budgets;
 }
 
 /** `data` of the responses to DELETE of an entity and to its status. */
@@ -98,7 +97,7 @@ const exampleItems = [
 
 /** Route that requests the deletion of many entities. */
 export function manyDeletionsRoute(dependencies: ManyDeletionsDependencies): Route {
-  const { tables, limits, budgets } = dependencies;
+  const { tables, limits } = dependencies;
   const rules: ItemRules<{ table: string; identity: ReturnType<typeof identityInBody>["identity"] }> = {
     parse(json) {
       const { table, field, value } = checkedInput(json);
@@ -139,7 +138,7 @@ export function manyDeletionsRoute(dependencies: ManyDeletionsDependencies): Rou
     async handler({ ctx }) {
       const repeatName = repeatNameOf(ctx);
       const isLines = isJsonLines(ctx);
-      const { single, ...items } = await readItems(ctx, rules, limits, budgets);
+      const { single, ...items } = await readItems(ctx, rules, limits);
       const results = acceptMany(dependencies, { ...items, late: ctx.state.deadline.signal, repeatName });
       if (isLines) {
         sendPlain(ctx);

@@ -4,7 +4,6 @@ import { type ExplainDependencies, explainSegments } from "../../entities/read/e
 import { type ExportDependencies, type Exported, exportEntity } from "../../entities/read/export-entity.js";
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
-import { type Budgets, reservationOf } from "../core/body.js";
 import { streamJsonLines } from "../core/response-body.js";
 import { done, success, Time } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -15,7 +14,6 @@ export type AccountRouteDependencies = ExplainDependencies &
     readonly tables: Tables;
     /** `limits.identity_bytes`. */
     readonly identityBytes: number;
-    readonly budgets: Pick<Budgets, "memory">;
   };
 
 const Reason = Type.Object(
@@ -47,7 +45,7 @@ const exportLines = Type.String({
 
 /** Routes that explain an entity's segments and export its data. */
 export function accountRoutes(dependencies: AccountRouteDependencies): readonly Route[] {
-  const { tables, identityBytes, budgets } = dependencies;
+  const { tables, identityBytes } = dependencies;
   return [
     route({
       method: "GET",
@@ -65,8 +63,7 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       responses: { 200: success("ExplainedSegmentsAnswer", Type.Array(ExplainedSegment)) },
       async handler({ ctx, params }) {
         const { table, identity } = namedIdentity(params, tables, identityBytes);
-        const memory = reservationOf(ctx, budgets.memory);
-        const segments = found(await explainSegments(dependencies, table, identity, memory), "entity");
+        const segments = found(await explainSegments(dependencies, table, identity, ctx.state.memory), "entity");
         return {
           data: segments.map(({ id, name, since, arrival, stream = null }) => ({
             id,
@@ -92,8 +89,7 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       responses: { 200: done({ "application/x-ndjson": exportLines }) },
       async handler({ ctx, body }) {
         const { table, identity } = identityInBody(body, tables, identityBytes);
-        const memory = reservationOf(ctx, budgets.memory);
-        const pages = found(await exportEntity(dependencies, table, identity, memory), "entity");
+        const pages = found(await exportEntity(dependencies, table, identity, ctx.state.memory), "entity");
         await streamJsonLines(ctx, pages, (page) => page.map(lineOf));
         return undefined;
       },

@@ -3,7 +3,6 @@ import type { Table } from "../../entities/profile/entity-tables.js";
 import { type Profile, type ReadDependencies, readEntity } from "../../entities/read/read-entity.js";
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
-import { reservationOf } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { success, Time } from "../core/responses.js";
 import { type ApiContext, type Route, route, type Within } from "../core/route.js";
@@ -122,11 +121,10 @@ async function readOne(
   named: NamedEntity,
   { fields, segments, meta, download }: Static<typeof Query>,
 ) {
-  const { tables, identityBytes, budgets } = dependencies;
+  const { tables, identityBytes } = dependencies;
   const { table, identity } = namedIdentity(named, tables, identityBytes);
-  const bound = ctx.state.bounds.fields;
-  const mayReturn = (name: string) => bound?.includes(name) ?? true;
-  const memory = reservationOf(ctx, budgets.memory);
+  const { bounds, memory } = ctx.state;
+  const mayReturn = (name: string) => bounds.fields?.includes(name) ?? true;
   const withSegments = segments && mayReturn("segments");
   const profile = found(await readEntity(dependencies, table, identity, { segments: withSegments }, memory), "entity");
   if (download) {

@@ -3,16 +3,12 @@ import type { SegmentNames } from "../../entities/ports.js";
 import { listMembers, type Member, type MembersDependencies } from "../../entities/read/list-members.js";
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
-import { type Budgets, reservationOf } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { sendPlain, streamJsonLines } from "../core/response-body.js";
 import { done } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
-export type MemberRouteDependencies = MembersDependencies & {
-  readonly segments: SegmentNames;
-  readonly budgets: Pick<Budgets, "memory">;
-};
+export type MemberRouteDependencies = MembersDependencies & { readonly segments: SegmentNames };
 
 export const MembersInput = Type.Object(
   {
@@ -61,7 +57,7 @@ export function memberRoutes(dependencies: MemberRouteDependencies): readonly Ro
       async handler({ ctx, params: { id }, body: page }) {
         found((await dependencies.segments.names([id])).get(id), "segment");
         sendPlain(ctx);
-        const pieces = listMembers(dependencies, id, page, reservationOf(ctx, dependencies.budgets.memory));
+        const pieces = listMembers(dependencies, id, page, ctx.state.memory);
         await streamJsonLines(ctx, pieces, (listed) =>
           "members" in listed
             ? listed.members.map(lineOf)

@@ -6,7 +6,7 @@ import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js
 import { lineNotJson } from "../../formats/json-error.js";
 import { parsedBytes } from "../../formats/json-size.js";
 import { type Line, lineIssues } from "../../formats/line-splitter.js";
-import { type Budgets, isJsonLines, readBody, readLines, reservationOf } from "../core/body.js";
+import { isJsonLines, readBody, readLines } from "../core/body.js";
 import { notJson, parsePart } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
 
@@ -32,18 +32,13 @@ export interface ItemRules<T> {
 }
 
 /** Opens a body. JSON is read completely and validated; JSON lines are read one by one. */
-export async function readItems<T>(
-  ctx: ApiContext,
-  rules: ItemRules<T>,
-  limits: ItemLimits,
-  budgets: Budgets,
-): Promise<ItemBody<T>> {
-  const pause = budgets.turns.pauses(PAUSE_MS);
+export async function readItems<T>(ctx: ApiContext, rules: ItemRules<T>, limits: ItemLimits): Promise<ItemBody<T>> {
+  const { memory, turns } = ctx.state;
+  const pause = turns.pauses(PAUSE_MS);
   if (isJsonLines(ctx)) {
-    const items = linesOf(ctx, rules, limits, budgets);
-    return { single: false, items, memory: reservationOf(ctx, budgets.memory), pause };
+    return { single: false, items: linesOf(ctx, rules, limits), memory, pause };
   }
-  const { bytes, memory } = await readBody(ctx, limits.write_body_bytes, limits, budgets);
+  const bytes = await readBody(ctx, limits.write_body_bytes, limits);
   const array = splitArray(bytes, rules.most);
   if (array !== undefined && array.ends.length > rules.most) {
     const limit = `More than ${rules.most} items in an array`;
@@ -108,9 +103,8 @@ async function* linesOf<T>(
   ctx: ApiContext,
   rules: ItemRules<T>,
   limits: ItemLimits,
-  budgets: Budgets,
 ): AsyncGenerator<readonly RequestItem<T>[]> {
-  for await (const lines of readLines(ctx, limits, budgets)) yield lines.map((line) => itemOf(line, rules));
+  for await (const lines of readLines(ctx, limits)) yield lines.map((line) => itemOf(line, rules));
 }
 
 function itemOf<T>({ number, text, issue }: Line, { parse, wirePath }: ItemRules<T>): RequestItem<T> {

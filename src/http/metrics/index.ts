@@ -3,7 +3,7 @@ import type { CacheMemory } from "../../cache-memory.js";
 import type { Clock } from "../../clock.js";
 import type { Generations } from "../../metrics/cache/generations.js";
 import type { CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
-import { type Budgets, readBody, refuseUnlessJson, reservationOf } from "../core/body.js";
+import { readBody, refuseUnlessJson } from "../core/body.js";
 import { reserveParsed } from "../core/json-body.js";
 import { exampleNames } from "../core/openapi.js";
 import { isNotModified, takesGzip, varyBy } from "../core/response-body.js";
@@ -28,7 +28,6 @@ export interface MetricDependencies {
   readonly fetch: FetchBatch;
   readonly generations: Generations;
   readonly limits: MetricReadLimits;
-  readonly budgets: Budgets;
   readonly clock: Clock;
   /** Counts series served without a fetch. */
   readonly count: CountSeries;
@@ -41,7 +40,6 @@ export function metricRoutes({
   fetch,
   generations,
   limits,
-  budgets,
   clock,
   count,
   cacheMemory,
@@ -71,17 +69,15 @@ export function metricRoutes({
       },
       async handler({ ctx, query: { format, ...asked } }) {
         if (wantsCsv(ctx, format)) {
-          const memory = reservationOf(ctx, budgets.memory);
-          const { series } = await fetch([readMetricQuery(asked)], clock(), memory);
+          const { series } = await fetch([readMetricQuery(asked)], clock(), ctx.state.memory);
           setTag(ctx, metricTag(series, "csv"));
           if (isNotModified(ctx)) ctx.status = 304;
-          else sendCsv(ctx, series, memory);
+          else sendCsv(ctx, series);
           return;
         }
         const request = { text: `${QUERY}${ctx.querystring}`, tagged: true };
         const response =
-          responses.get(request) ??
-          (await responses.fetch(request, [readMetricQuery(asked)], reservationOf(ctx, budgets.memory)));
+          responses.get(request) ?? (await responses.fetch(request, [readMetricQuery(asked)], ctx.state.memory));
         setTag(ctx, response.tag);
         if (isNotModified(ctx)) ctx.status = 304;
         else await send(ctx, response);
@@ -107,12 +103,12 @@ export function metricRoutes({
         ctx.res.setHeader("Cache-Control", "no-store");
         varyBy(ctx, "Accept");
         refuseUnlessJson(ctx);
-        const body = await readBody(ctx, limits.body_bytes, limits, budgets);
-        const { bytes, memory } = body;
-        reserveParsed(body);
+        const { memory } = ctx.state;
+        const bytes = await readBody(ctx, limits.body_bytes, limits);
+        reserveParsed(bytes, memory);
         const items = () => readMetricBody(bytes.toString(), limits);
         if (wantsCsv(ctx, format)) {
-          sendCsv(ctx, (await fetch(items(), clock(), memory)).series, memory);
+          sendCsv(ctx, (await fetch(items(), clock(), memory)).series);
           return;
         }
         // The cache is keyed by the bytes of the body, which is parsed only on a miss.

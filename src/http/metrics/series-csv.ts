@@ -2,7 +2,6 @@ import { Readable } from "node:stream";
 import { ServiceError, type ValidationIssue } from "../../errors.js";
 import { csvRecord } from "../../formats/csv.js";
 import { timeText } from "../../formats/instant.js";
-import type { Reservation } from "../../memory-budget.js";
 import type { RefusedSeries } from "../../metrics/query/fetch.js";
 import type { FetchedSeries } from "../../metrics/query/read-plans.js";
 import type { ApiContext } from "../core/route.js";
@@ -15,14 +14,12 @@ const CHUNK_CHARS = 65_536;
  * Sends the values of series as CSV. Keeps memory reserved for their JSON, from which the text is generated as the
  * caller reads it. Throws when an item failed: CSV cannot report errors of items.
  */
-export function sendCsv(
-  ctx: ApiContext,
-  answers: readonly (FetchedSeries | RefusedSeries)[],
-  memory: Reservation,
-): void {
+export function sendCsv(ctx: ApiContext, answers: readonly (FetchedSeries | RefusedSeries)[]): void {
   const issues = answers.flatMap((answer) => ("issue" in answer ? answer.issue : []));
   if (issues.length > 0) throw invalidItems(issues);
-  memory.keepResponse(answers.reduce((sum, answer) => sum + ("json" in answer ? answer.json.byteLength : 0), 0));
+  ctx.state.memory.keepResponse(
+    answers.reduce((sum, answer) => sum + ("json" in answer ? answer.json.byteLength : 0), 0),
+  );
   ctx.status = 200;
   ctx.type = "text/csv; charset=utf-8";
   ctx.body = Readable.from(csvChunks(answers as readonly FetchedSeries[]), {

@@ -5,7 +5,6 @@ import { precisions } from "../../formats/line-protocol.js";
 import { stream } from "../../metrics/dimensions.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { writeWindow } from "../../metrics/writable-points.js";
-import type { Budgets } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { empty, oneOf, success } from "../core/responses.js";
 import { type ApiContext, type Route, route, type Within } from "../core/route.js";
@@ -22,7 +21,6 @@ export interface PointDependencies {
   /** Counts stored points. */
   countPoints(points: number): void;
   readonly limits: WriteLimits;
-  readonly budgets: Budgets;
   /** Returns the retention of points, ms; undefined: unlimited. */
   retention(): number | undefined;
   readonly clock: Clock;
@@ -46,7 +44,6 @@ export function pointRoutes({
   write,
   countPoints,
   limits,
-  budgets,
   retention,
   clock,
 }: PointDependencies): readonly Route[] {
@@ -88,7 +85,7 @@ export function pointRoutes({
       },
       responses: { 200: success("PointsAnswer", PointTally) },
       async handler({ ctx }) {
-        const points = await readJsonPoints(ctx, readerOf(writeWindow(clock(), retention())), limits, budgets);
+        const points = await readJsonPoints(ctx, readerOf(writeWindow(clock(), retention())), limits);
         await writeAll(ctx, points);
         return { data: { point_count: points.count } };
       },
@@ -120,7 +117,7 @@ export function pointRoutes({
       async handler({ ctx, query: { precision } }) {
         const now = clock();
         const reader = readerOf(writeWindow(now, retention()));
-        await writeAll(ctx, await readLinePoints(ctx, { now, precision }, reader, limits, budgets));
+        await writeAll(ctx, await readLinePoints(ctx, { now, precision }, reader, limits));
         ctx.status = 204;
       },
     }),

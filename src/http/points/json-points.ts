@@ -1,18 +1,19 @@
 import { Type } from "@sinclair/typebox";
+import type { YieldBudget } from "../../async/yielding.js";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
 import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
-import { type Budgets, isJsonLines, readBody } from "../core/body.js";
+import { isJsonLines, readBody } from "../core/body.js";
 import { notJson, parseJson, reserveParsed } from "../core/json-body.js";
 import { oneOf } from "../core/responses.js";
 import type { ApiContext } from "../core/route.js";
 import { type Issues, unknownFields } from "../core/validation.js";
 import { readBlock, refuseManySeries } from "./block-points.js";
 import {
+  PARSE_MS,
   type PointReader,
   type PointsRead,
-  parsingPauses,
   readEachLine,
   readInstant,
   reservePoints,
@@ -57,26 +58,22 @@ export const PointTally = Type.Object(
 const POINT_FIELDS = ["dimension", "dimension_id", "dimension_type", "value", "ts"];
 
 /** Reads the points of a request to `/api/metric/points`. Throws when any point is invalid; then none is written. */
-export async function readJsonPoints(
-  ctx: ApiContext,
-  reader: PointReader,
-  limits: WriteLimits,
-  budgets: Budgets,
-): Promise<PointsRead> {
+export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limits: WriteLimits): Promise<PointsRead> {
+  const { memory, turns } = ctx.state;
   if (isJsonLines(ctx)) {
-    await readEachLine(ctx, limits, reader, budgets, (text, number) => readJsonLine(text, number, reader));
+    await readEachLine(ctx, limits, reader, (text, number) => readJsonLine(text, number, reader));
     return reader.finish();
   }
-  const body = await readBody(ctx, limits.write_body_bytes, limits, budgets);
-  const array = splitArray(body.bytes, limits.batch_points);
+  const bytes = await readBody(ctx, limits.write_body_bytes, limits);
+  const array = splitArray(bytes, limits.batch_points);
   if (array !== undefined) {
     reader.count(array.ends.length);
-    reservePoints(array.ends.length, body.memory);
-    await readArray(array, reader, limits, budgets);
+    reservePoints(array.ends.length, memory);
+    await readArray(array, reader, limits, turns);
     return reader.finish();
   }
-  reserveParsed(body, (size) => refuseManySeries(size, limits));
-  return readBlock(parseJson(body.bytes.toString()), reader);
+  reserveParsed(bytes, memory, (size) => refuseManySeries(size, limits));
+  return readBlock(parseJson(bytes.toString()), reader);
 }
 
 /** Bytes parsed at once: a few ms of work. */
@@ -87,10 +84,10 @@ async function readArray(
   array: JsonArray,
   reader: PointReader,
   { line_bytes }: WriteLimits,
-  budgets: Budgets,
+  turns: YieldBudget,
 ): Promise<void> {
   const { ends, brokenAt } = array;
-  const pause = parsingPauses(budgets);
+  const pause = turns.pauses(PARSE_MS);
   for (let from = 0; from < ends.length && !reader.issues.full; ) {
     await pause();
     let to = from;

@@ -2,7 +2,7 @@ import type { ValidationIssue } from "../../errors.js";
 import { metricLine, type Precision, parseLine, parseUsualLine } from "../../formats/line-protocol.js";
 import type { Series } from "../../metrics/series.js";
 import { instantIssue, isInWindow, isSeries } from "../../metrics/writable-points.js";
-import { type Budgets, mediaType } from "../core/body.js";
+import { mediaType } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
 import { type PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
 
@@ -22,10 +22,9 @@ export async function readLinePoints(
   times: LineTimes,
   reader: PointReader,
   limits: WriteLimits,
-  budgets: Budgets,
 ): Promise<PointsRead> {
   mediaType(ctx);
-  await readEachLine(ctx, limits, reader, budgets, (text, number) => {
+  await readEachLine(ctx, limits, reader, (text, number) => {
     if (text.trimStart().startsWith("#")) return;
     reader.count(1);
     const issue = takeLine(text, times, reader);

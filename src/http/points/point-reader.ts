@@ -5,7 +5,7 @@ import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { PointFold } from "../../metrics/slot-columns.js";
 import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
-import { type Budgets, readBytes } from "../core/body.js";
+import { readBytes } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
 import { Issues } from "../core/validation.js";
 
@@ -72,16 +72,11 @@ export function reservePoints(points: number, memory: Reservation): void {
   if (POINT_BYTES * points > UNCOUNTED_BYTES) memory.reserve(POINT_BYTES * points);
 }
 
-/** Ms that a body is parsed for before other requests run. */
-const PARSE_MS = 10;
-
 /**
- * Returns the pauses between steps of parsing. Bodies are parsed one after another, so the parsed values of only one
- * are in memory.
+ * Ms that a body is parsed for before other requests run. Bodies are parsed one after another, so the parsed values of
+ * only one are in memory.
  */
-export function parsingPauses({ turns }: Budgets): () => Promise<void> | undefined {
-  return turns.pauses(PARSE_MS);
-}
+export const PARSE_MS = 10;
 
 /** Bytes split into lines at once: a few ms of work. */
 const STEP_BYTES = 65_536;
@@ -91,12 +86,12 @@ export async function readEachLine(
   ctx: ApiContext,
   limits: WriteLimits,
   reader: PointReader,
-  budgets: Budgets,
   take: (text: string, number: number) => void,
 ): Promise<void> {
   const { issues } = reader;
-  const { bytes, memory } = await readBytes(ctx, limits.write_body_bytes, limits, budgets);
-  const pause = parsingPauses(budgets);
+  const { memory, turns } = ctx.state;
+  const bytes = await readBytes(ctx, limits.write_body_bytes, limits);
+  const pause = turns.pauses(PARSE_MS);
   for (const lines of splitLines(bytes, limits.line_bytes)) {
     const before = reader.counted;
     for (const { number, text, issue } of lines) {
