@@ -82,35 +82,19 @@ export function gzipFast(body: Buffer): Promise<Buffer> {
   return gzip(body, FAST);
 }
 
-/** Adds names to the `Vary` header. Koa's own function parses the header again. */
-export function varyBy(ctx: Pick<Koa.Context, "res" | "vary">, names: string): void {
-  if (ctx.res.hasHeader("Vary")) ctx.vary(names);
-  else ctx.res.setHeader("Vary", names);
-}
-
 /** Returns whether the caller accepts gzip. A caller that accepts no encoding at all gets the plain body. */
 export function takesGzip(ctx: Pick<Koa.Context, "req" | "acceptsEncodings">): boolean {
   const accepts = ctx.req.headers["accept-encoding"];
   return accepts?.includes("gzip") === true && ctx.acceptsEncodings("gzip", "identity") === "gzip";
 }
 
-/**
- * Returns whether a GET or HEAD has the ETag of this response in `If-None-Match`, so that 304 is due (RFC 9110,
- * 13.1.2). Ignores the request's `Cache-Control`, which is for caches in between: `fetch` sends `no-cache` with every
- * `If-None-Match`.
- */
-export function isNotModified({ req, res }: Pick<ApiContext, "req" | "res">): boolean {
-  const { method } = req;
-  const asked = req.headers["if-none-match"];
-  const tag = res.getHeader("ETag");
-  if (asked === undefined || typeof tag !== "string" || (method !== "GET" && method !== "HEAD")) return false;
-  const known = withoutWeakness(tag);
-  return asked.split(",").some((one) => one.trim() === "*" || withoutWeakness(one.trim()) === known);
-}
-
-/** Returns the part of a tag that weak comparison uses. */
-function withoutWeakness(tag: string): string {
-  return tag.startsWith("W/") ? tag.slice(2) : tag;
+/** Returns whether the caller has the body of this response: its ETag is in `If-None-Match`, so 304 is due. */
+export function isNotModified(ctx: ApiContext): boolean {
+  const { headers } = ctx.req;
+  if (headers["if-none-match"] === undefined || !ctx.res.hasHeader("ETag")) return false;
+  // It is for caches in between: `fetch` sends `no-cache` with every `If-None-Match`.
+  delete headers["cache-control"];
+  return ctx.fresh;
 }
 
 /** A body that is the same for every request, created and compressed once. */

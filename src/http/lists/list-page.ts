@@ -215,29 +215,10 @@ async function inOrder<T extends Entry>(
     return named.sort((a, b) => sign * compareBytes(a.name, b.name)).map(({ id }) => id);
   }
   const keys = await keysOf(entries);
-  return remembered(sortedIds, keys, order, () => {
-    const places = Array.from(entries.keys()).filter((i) => keys[i] !== undefined);
-    places.sort((a, b) => sign * compareNumbers(keys[a] as number, keys[b] as number));
-    const last = entries.filter((_, i) => keys[i] === undefined);
-    return [...places.map((i) => (entries[i] as Keyed<T>).id), ...last.map(({ id }) => id)];
-  });
-}
-
-/** Ids of entries by the order of their keys, while the same array of keys is sorted again. */
-const sortedIds = new WeakMap<SortKeys, Map<string, readonly string[]>>();
-
-/** Returns the value made for an object under a name, and makes it once. */
-export function remembered<K extends object, V>(
-  memo: WeakMap<K, Map<string, V>>,
-  of: K,
-  name: string,
-  make: () => V,
-): V {
-  const known = memo.get(of) ?? new Map<string, V>();
-  memo.set(of, known);
-  const value = known.get(name) ?? make();
-  known.set(name, value);
-  return value;
+  const places = Array.from(entries.keys()).filter((i) => keys[i] !== undefined);
+  places.sort((a, b) => sign * compareNumbers(keys[a] as number, keys[b] as number));
+  const last = entries.filter((_, i) => keys[i] === undefined);
+  return [...places.map((i) => (entries[i] as Keyed<T>).id), ...last.map(({ id }) => id)];
 }
 
 /** Compares numbers. Equal infinities compare as equal. */

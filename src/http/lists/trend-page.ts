@@ -5,15 +5,7 @@ import { instantForms, timeText } from "../../formats/instant.js";
 import type { RequestedWindow } from "../../metrics/query/time-window.js";
 import { isRequested, type Trend } from "../../metrics/query/trend-window.js";
 import { Time } from "../core/responses.js";
-import {
-  type Entry,
-  type Keyed,
-  type ListRequest,
-  type ListSource,
-  listPage,
-  remembered,
-  type SortKeys,
-} from "./list-page.js";
+import { type Entry, type Keyed, type ListRequest, type ListSource, listPage, type SortKeys } from "./list-page.js";
 
 const instant = (description: string) => Type.Optional(Type.String({ maxLength: 64, description }));
 
@@ -104,17 +96,12 @@ export function isTrendSort(sort: string): boolean {
   return trendSorts.some((known) => known === sort);
 }
 
-/** Keys of trends by sort, while the same array of trends is sorted again. */
-const keysOfTrends = new WeakMap<readonly Trend[], Map<string, SortKeys>>();
-
 /** Returns the sort keys of rows: see `trendSortsText`; `now` with any other sort. */
 function sortKeys(sort: string, trends: readonly Trend[]): SortKeys {
-  return remembered(keysOfTrends, trends, sort, () => {
-    if (sort === "now" || !isTrendSort(sort)) return trends.map(({ now }) => now);
-    const changes = trends.map(changeOf);
-    if (sort === "change") return changes;
-    return changes.map((change) => (change === undefined || change === 0 ? undefined : Math.abs(change)));
-  });
+  if (sort === "now" || !isTrendSort(sort)) return trends.map(({ now }) => now);
+  const changes = trends.map(changeOf);
+  if (sort === "change") return changes;
+  return changes.map((change) => (change === undefined || change === 0 ? undefined : Math.abs(change)));
 }
 
 /** Returns the relative change; infinite from 0 to another value. */

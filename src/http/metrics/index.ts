@@ -6,7 +6,7 @@ import type { CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
 import { readBody, refuseUnlessJson } from "../core/body.js";
 import { reserveParsed } from "../core/json-body.js";
 import { exampleNames } from "../core/openapi.js";
-import { isNotModified, takesGzip, varyBy } from "../core/response-body.js";
+import { takesGzip } from "../core/response-body.js";
 import { empty } from "../core/responses.js";
 import { type ApiContext, type Route, route } from "../core/route.js";
 import { type MetricReadLimits, readMetricBody, readMetricQuery } from "./items.js";
@@ -71,16 +71,14 @@ export function metricRoutes({
         if (wantsCsv(ctx, format)) {
           const { series } = await fetch([readMetricQuery(asked)], clock(), ctx.state.memory);
           setTag(ctx, metricTag(series, "csv"));
-          if (isNotModified(ctx)) ctx.status = 304;
-          else sendCsv(ctx, series);
+          sendCsv(ctx, series);
           return;
         }
         const request = { text: `${QUERY}${ctx.querystring}`, tagged: true };
         const response =
           responses.get(request) ?? (await responses.fetch(request, [readMetricQuery(asked)], ctx.state.memory));
         setTag(ctx, response.tag);
-        if (isNotModified(ctx)) ctx.status = 304;
-        else await send(ctx, response);
+        await send(ctx, response);
       },
     }),
     route({
@@ -101,7 +99,7 @@ export function metricRoutes({
       responses: { 200: orCsv(metricBatchAnswer) },
       async handler({ ctx, query: { format } }) {
         ctx.res.setHeader("Cache-Control", "no-store");
-        varyBy(ctx, "Accept");
+        ctx.vary("Accept");
         refuseUnlessJson(ctx);
         const { memory } = ctx.state;
         const bytes = await readBody(ctx, limits.body_bytes, limits);
@@ -126,7 +124,7 @@ const QUERY = "\u{2192}";
 
 function setTag(ctx: ApiContext, tag: string): void {
   ctx.res.setHeader("Cache-Control", "private, no-cache");
-  varyBy(ctx, "Authorization, Accept, Accept-Encoding");
+  ctx.vary("Authorization, Accept, Accept-Encoding");
   ctx.res.setHeader("ETag", tag);
 }
 

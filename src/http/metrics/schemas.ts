@@ -10,20 +10,13 @@ import { aliasText, countedText, idText, typeText } from "./dimension-texts.js";
 
 type Options = Readonly<Record<string, unknown>>;
 
-const text = (options: Options) => Type.Optional(Type.Unsafe<string | null>({ type: ["string", "null"], ...options }));
-const flag = (description: string) =>
-  Type.Optional(Type.Unsafe<boolean | null>({ type: ["boolean", "null"], description }));
+const text = (options: Options) => Type.Optional(Type.String(options));
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
 const duration = { pattern: `^${durationPattern}$` };
 
 const instant = (options: Options) =>
-  Type.Optional(
-    Type.Unsafe<string | number | null>({
-      type: ["string", "integer", "null"],
-      maxLength: 64,
-      ...options,
-    }),
-  );
+  Type.Optional(Type.Unsafe<string | number>({ type: ["string", "integer"], maxLength: 64, ...options }));
 
 const otherSpelling = (name: string) => instant({ deprecated: true, description: `Another spelling of ${name}.` });
 
@@ -36,7 +29,7 @@ const standIn = (name: string) =>
 export const seriesFields = {
   dimension: text({
     title: "Dimension",
-    enum: [...dimensionNames, null],
+    enum: dimensionNames,
     description: `Dimension of the series; ${aliasText}.`,
   }),
   dimension_id: text({
@@ -45,7 +38,7 @@ export const seriesFields = {
     description: `Id within the dimension. ${idText}.`,
   }),
   dimension_type: text({
-    enum: [...new Set(dimensions.flatMap(typesOf)), null],
+    enum: [...new Set(dimensions.flatMap(typesOf))],
     description: `Type of the values: ${typeText}.`,
   }),
   name: text({
@@ -54,7 +47,7 @@ export const seriesFields = {
   }),
   aggregation: text({
     title: "Aggregation",
-    enum: [...aggregations, null],
+    enum: aggregations,
     description: `Function over the saved values of an interval. Default: \`max\`, but \`sum\` for ${countedText}.`,
   }),
   interval: text({
@@ -85,9 +78,11 @@ export type SeriesField = keyof typeof seriesFields;
 
 export const seriesFieldNames = Object.keys(seriesFields) as SeriesField[];
 
-/** Names and types of the fields. Values are validated per item where they are used. */
+/** Names and types of the fields; null counts as absent. Values are validated per item where they are used. */
 export const SeriesShape = Type.Object(
-  mapFields(({ type }) => Type.Optional(type === undefined ? Type.Unknown() : Type.Unsafe<unknown>({ type }))),
+  mapFields(({ type }) =>
+    Type.Optional(Type.Unsafe<unknown>(type === undefined ? {} : { type: [type, "null"].flat() })),
+  ),
   { additionalProperties: false },
 );
 
@@ -101,12 +96,11 @@ export const exampleSeries = {
 /** Fields that select the series. Older names can replace the first two, so no check requires them. */
 export const whichSeries = Object.keys(exampleSeries);
 
-/** The fields as query parameters, which are never null. */
-export const seriesQuery = mapFields((field, name) => {
-  const { type = "string", ...rest } = withoutNull(field);
+/** The fields as query parameters. */
+export const seriesQuery = mapFields(({ type = "string", ...rest }, name) => {
   const example: string | undefined = Object.entries(exampleSeries).find(([known]) => known === name)?.[1];
   const examples = example === undefined ? {} : { examples: [example] };
-  return Type.Optional(Type.Unsafe<unknown>({ type, ...rest, ...examples }));
+  return Type.Optional(Type.Unsafe<unknown>({ type: firstOf(type), ...rest, ...examples }));
 });
 
 /** Format of the response: `format`, otherwise `Accept`. */
@@ -125,7 +119,7 @@ const SeriesRequest = Type.Unsafe<unknown>({
   description: "A series to fetch. A field that is null counts as absent.",
   required: whichSeries,
   additionalProperties: false,
-  properties: mapFields((field, name) => (whichSeries.includes(name) ? withoutNull(field) : orNull(field))),
+  properties: mapFields((field, name) => (whichSeries.includes(name) ? field : orNull(field))),
 });
 
 /**
@@ -139,24 +133,20 @@ function mapFields(change: (schema: TSchema, name: string) => TSchema): Record<S
   return Object.fromEntries(changed) as Record<SeriesField, TSchema>;
 }
 
-/** Returns the schema of a string or flag that is never null. */
-function withoutNull(schema: TSchema): TSchema {
-  const { type, enum: values } = schema;
-  return {
-    ...schema,
-    ...(type === undefined ? {} : { type: type[0] }),
-    ...(values === undefined ? {} : { enum: values.filter((value: unknown) => value !== null) }),
-  };
+/**
+ * Returns the schema of a body field that may be null: without its title, because it differs from the shared schema,
+ * and without the number of an instant, because generated clients reject values of two types.
+ */
+function orNull({ title: _, type, enum: values, ...rest }: TSchema): TSchema {
+  return Type.Unsafe({
+    ...rest,
+    ...(type === undefined ? {} : { type: [firstOf(type), "null"] }),
+    ...(values === undefined ? {} : { enum: [...values, null] }),
+  });
 }
 
-/**
- * Returns the schema of an optional body field: without its title, because the nullable variant differs from the shared
- * schema, and without the number of an instant, because generated clients reject values of two types.
- */
-function orNull({ title: _, type, ...rest }: TSchema): TSchema {
-  return type === undefined
-    ? (rest as TSchema)
-    : ({ ...rest, type: type.filter((name: string) => name !== "integer") } as TSchema);
+function firstOf(types: string | readonly string[]): string {
+  return typeof types === "string" ? types : (types[0] as string);
 }
 
 const milliseconds = (description: string) => Type.String({ pattern: "^-?[0-9]+$", description });
