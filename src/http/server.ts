@@ -75,7 +75,6 @@ export function openServer({
     keys,
     clock,
     wrongKeysPerMinute: limits.wrong_keys_per_minute,
-    trustProxy: http.trust_proxy,
     keyInQuery: http.key_in_query,
   });
   const codedPaths = routes.filter(({ errorCode }) => errorCode !== undefined).map(({ path }) => path);

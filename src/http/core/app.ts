@@ -38,7 +38,7 @@ type App = Koa<ApiState, Koa.DefaultContextExtends>;
 /** Creates the application; middleware is listed in the order of execution. */
 export function createApp(dependencies: AppDependencies): App {
   const { routes, settings } = dependencies;
-  const app: App = new Koa({ proxy: settings.http.trust_proxy });
+  const app: App = new Koa({ proxy: settings.http.trust_proxy, maxIpsCount: 1 });
   app.silent = true;
   app.use(answerAll(dependencies));
   app.use(corsHeaders(settings.http.cors.origins, dependencies.allowsOrigin));

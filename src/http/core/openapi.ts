@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type TSchema, Type } from "@sinclair/typebox";
+import type { TSchema } from "@sinclair/typebox";
 import { type ErrorKind, ServiceError } from "../../errors.js";
 import { errorResponse, statusOf } from "../edge/errors.js";
 import { ErrorBody } from "./responses.js";
@@ -94,7 +94,6 @@ function operationObject(route: Route, hour: number, components: Components): ob
   const description = [docs.description ?? [], scopeWords].flat().join("\n\n");
   const bodies = route.body === undefined ? route.stream : { "application/json": withNulls(route.body) };
   const errors = keyless ? [400, 404, 405] : forCallers(bodies !== undefined);
-  const inPath = Object.fromEntries(namesIn(route.path).map((name) => [name, params[name] ?? Type.String()]));
   const parametersIn = (place: string, schemas: Schemas) =>
     Object.entries(schemas).map(([name, schema]) => {
       const required = place === "path" || docs.requiredQuery?.includes(name) === true;
@@ -106,11 +105,7 @@ function operationObject(route: Route, hour: number, components: Components): ob
     summary: docs.summary,
     ...(description === "" ? {} : { description }),
     ...(keyless ? { security: [] } : {}),
-    parameters: deprecatedLast([
-      ...parametersIn("path", inPath),
-      ...parametersIn("query", query),
-      ...parametersIn("header", headers),
-    ]),
+    parameters: [...parametersIn("path", params), ...parametersIn("header", headers), ...parametersIn("query", query)],
     ...(bodies === undefined
       ? {}
       : { requestBody: { required: route.body?.optional !== true, content: bodyContent(bodies, hour, components) } }),
@@ -142,10 +137,6 @@ function forCallers(withBody: boolean): number[] {
   return [400, 401, 403, 404, 405, 414, 429, 431, 500, 503, ...(withBody ? [408, 413, 415, 507] : [])];
 }
 
-function namesIn(path: string): string[] {
-  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
-}
-
 function parameterObject(
   name: string,
   place: string,
@@ -162,11 +153,6 @@ function parameterObject(
     ...(examples === undefined ? {} : { example: examples[0] }),
     schema: components.add(schema),
   };
-}
-
-function deprecatedLast<T extends object>(parameters: readonly T[]): T[] {
-  const isDeprecated = (parameter: T) => "deprecated" in parameter;
-  return [...parameters.filter((one) => !isDeprecated(one)), ...parameters.filter(isDeprecated)];
 }
 
 function bodyContent(bodies: Readonly<Record<string, Body>>, hour: number, components: Components): object {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { isIPv4, isIPv6, SocketAddress } from "node:net";
+import { isIPv6 } from "node:net";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
@@ -7,6 +7,7 @@ import { ServiceError } from "../../errors.js";
 import type { KeyStore, Scope } from "../../keys/api-key.js";
 import type { VerifyKey } from "../../keys/verify-key.js";
 import type { AllowsOrigin } from "../core/app.js";
+import type { ApiContext } from "../core/route.js";
 import type { Authenticate } from "../core/run-route.js";
 import { overRate } from "../edge/limits.js";
 import { keyRates, requireOrigin, requireWithin } from "./bounds.js";
@@ -17,8 +18,6 @@ export interface AuthenticateDependencies {
   readonly clock: Clock;
   /** Maximum wrong keys per address and minute; the next one gets 429. */
   readonly wrongKeysPerMinute: number;
-  /** Whether X-Forwarded-For contains the caller's address. */
-  readonly trustProxy: boolean;
   /** Whether a key in the query (`?key=`) is accepted. */
   readonly keyInQuery: boolean;
 }
@@ -26,14 +25,10 @@ export interface AuthenticateDependencies {
 /** Time limit for finding the keys of an origin, ms. */
 const ORIGIN_MS = 2000;
 
-export function authenticator({
-  verify,
-  keys,
-  clock,
-  wrongKeysPerMinute,
-  trustProxy,
-  keyInQuery,
-}: AuthenticateDependencies): { authenticate: Authenticate; allowsOrigin: AllowsOrigin } {
+export function authenticator({ verify, keys, clock, wrongKeysPerMinute, keyInQuery }: AuthenticateDependencies): {
+  authenticate: Authenticate;
+  allowsOrigin: AllowsOrigin;
+} {
   const wrongKeys = new RateLimiterMemory({ points: wrongKeysPerMinute, duration: 60 });
   const countRate = keyRates();
 
@@ -46,7 +41,7 @@ export function authenticator({
     const found = verify(key);
     const caller = found instanceof Promise ? await found : found;
     if (caller === undefined) {
-      await wrongKeys.consume(callerAddress(ctx.req, trustProxy)).catch((reason: unknown) => {
+      await wrongKeys.consume(callerAddress(ctx)).catch((reason: unknown) => {
         throw overRate(reason, "Too many wrong keys from this address");
       });
       throw unauthenticated(NOT_VALID);
@@ -105,25 +100,10 @@ function lacksScope(scopes: readonly Scope[]): ServiceError {
   return new ServiceError("forbidden", `The key lacks the ${words}`);
 }
 
-/**
- * Returns the caller's normalized address: the connection's or, behind a trusted proxy, the right-most one in
- * X-Forwarded-For. Invalid entries count as absent.
- */
-function callerAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {
-  const forwarded = trustProxy ? String(headers["x-forwarded-for"] ?? "") : "";
-  const entry = forwarded.slice(forwarded.lastIndexOf(",") + 1).trim();
-  return addressOf(entry) ?? addressOf(socket.remoteAddress ?? "") ?? "";
-}
+/** `1.2.3.4:567` and `[::1]:567`: some proxies forward addresses with ports. */
+const WITH_PORT = /^\[?(.*?)\]?:\d+$/;
 
-/** `1.2.3.4`, `1.2.3.4:567`, `[::1]` and `[::1]:567`; an IPv6 address may omit the brackets. */
-const WITH_PORT = /^(?:\[(?<v6>[^\]]*)\]|(?<v4>[^:]*))(?::\d{1,5})?$/;
-
-const MAPPED = "::ffff:";
-
-function addressOf(entry: string): string | undefined {
-  const { v4, v6 = entry } = WITH_PORT.exec(entry)?.groups ?? {};
-  if (v4 !== undefined) return isIPv4(v4) ? v4 : undefined;
-  if (!isIPv6(v6)) return undefined;
-  const { address } = new SocketAddress({ address: v6, family: "ipv6" });
-  return address.startsWith(MAPPED) && isIPv4(address.slice(MAPPED.length)) ? address.slice(MAPPED.length) : address;
+/** Returns the address that Koa finds for the caller, without a port: each connection has another one. */
+function callerAddress({ ip }: ApiContext): string {
+  return isIPv6(ip) ? ip : ip.replace(WITH_PORT, "$1");
 }
