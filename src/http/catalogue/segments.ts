@@ -42,10 +42,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
     const sizes = await sizesOf(ids, members);
     return segments.map((segment, index) => ({ ...segment, size: sizes[index] ?? 0 }));
   };
-  const withSize = async (segment: CatalogueSegment) => {
-    const [size = 0] = await sizesOf([segment.id], members);
-    return { ...segment, size };
-  };
+  const withSize = async (segment: CatalogueSegment) => (await withSizes([segment]))[0] ?? { ...segment, size: 0 };
   const refuseUnknownTable = (table: string) => {
     if (!tables.has(table)) throw invalid("unknown_table", "table", "There is no such table");
   };

@@ -29,11 +29,6 @@ export async function compress(ctx: ApiContext): Promise<void> {
   });
 }
 
-/** Disables compression for this response: the compressor would delay its pieces. */
-export function sendPlain(ctx: ApiContext): void {
-  (ctx as { compress?: boolean }).compress = false;
-}
-
 /**
  * Streams pieces as the response. Requests each piece after the previous one was written, and writes it at once.
  * Rejects with an error before the first piece, when nothing has been sent.
@@ -60,7 +55,10 @@ export async function streamPieces(ctx: ApiContext, pieces: AsyncGenerator<strin
   });
 }
 
-/** Streams JSON lines as `streamPieces` does. The lines of a page are one piece, because each piece costs a write. */
+/**
+ * Streams JSON lines as `streamPieces` does, uncompressed: a compressor would delay them. The lines of a page are one
+ * piece, because each piece costs a write.
+ */
 export async function streamJsonLines<P>(
   ctx: ApiContext,
   pages: AsyncIterable<P>,
@@ -73,6 +71,7 @@ export async function streamJsonLines<P>(
         .join("");
   }
   ctx.status = 200;
+  (ctx as { compress?: boolean }).compress = false;
   ctx.set({ "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" });
   await streamPieces(ctx, texts());
 }

@@ -5,7 +5,7 @@ import type { Tables } from "../../entities/profile/entity-tables.js";
 import { type ValidationIssue as Issue, invalid, ServiceError } from "../../errors.js";
 import { isJsonLines } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
-import { sendPlain, streamJsonLines } from "../core/response-body.js";
+import { streamJsonLines } from "../core/response-body.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
 import { type ApiContext, type ResponseSpec, type Route, route } from "../core/route.js";
 import { bodyCheck } from "../core/validation.js";
@@ -141,7 +141,6 @@ export function manyDeletionsRoute(dependencies: ManyDeletionsDependencies): Rou
       const { single, ...items } = await readItems(ctx, rules, limits);
       const results = acceptMany(dependencies, { ...items, late: ctx.state.deadline.signal, repeatName });
       if (isLines) {
-        sendPlain(ctx);
         await streamJsonLines(ctx, pagesOf(ctx, results), (lines) => lines);
         return undefined;
       }

@@ -58,7 +58,7 @@ const reading = {
   method: "GET",
   scopes: ["entity:read"],
   query: entityQuery,
-  unknownQuery: "ignore",
+  ignoresUnknownQuery: true,
   responses: { 200: entityAnswer },
 } as const;
 

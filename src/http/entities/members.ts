@@ -4,7 +4,7 @@ import { listMembers, type Member, type MembersDependencies } from "../../entiti
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { exampleNames } from "../core/openapi.js";
-import { sendPlain, streamJsonLines } from "../core/response-body.js";
+import { streamJsonLines } from "../core/response-body.js";
 import { done } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
@@ -56,7 +56,6 @@ export function memberRoutes(dependencies: MemberRouteDependencies): readonly Ro
       responses: { 200: done({ "application/x-ndjson": memberLines }) },
       async handler({ ctx, params: { id }, body: page }) {
         found((await dependencies.segments.names([id])).get(id), "segment");
-        sendPlain(ctx);
         const pieces = listMembers(dependencies, id, page, ctx.state.memory);
         await streamJsonLines(ctx, pieces, (listed) =>
           "members" in listed

@@ -10,7 +10,7 @@ import { found } from "../../errors.js";
 import { dimensions } from "../../metrics/dimensions.js";
 import { type KeptBody, keepBody, madeOnce, respondWithKept } from "../core/response-body.js";
 import { done } from "../core/responses.js";
-import { type ApiContext, type Route, route } from "../core/route.js";
+import { type ApiContext, type Route, type RouteDocs, route } from "../core/route.js";
 import { fieldsByTable, shownDimensions } from "./page-data.js";
 import { dashboardPage, docsPage, docsScript, docsStyle, homePage, pageStyle } from "./page-texts.js";
 
@@ -21,7 +21,7 @@ export function pageRoutes(tables: Tables): readonly Route[] {
     page("/docs", { id: "showDocsPage", summary: "Show the API reference" }, docsPage, forDocs),
     page(
       "/dashboard",
-      { id: "showDashboard", summary: "Show the dashboard", unknownQuery: "unchecked" },
+      { id: "showDashboard", summary: "Show the dashboard" },
       dashboardPage({ tables: fieldsByTable(tables), dimensions: shownDimensions(dimensions) }),
       forDashboard,
     ),
@@ -70,14 +70,10 @@ const html = done({ "text/html": Type.String() });
 
 type Protection = ReturnType<typeof helmet>;
 
-/** Creates the route of a page; `text` may depend on the service's address. `unknownQuery` as in `Route`. */
+/** Creates the route of a page; `text` may depend on the service's address. */
 function page(
   path: string,
-  {
-    id,
-    summary,
-    unknownQuery = "ignore",
-  }: Pick<Route, "unknownQuery"> & { readonly id: string; readonly summary: string },
+  docs: Pick<RouteDocs, "id" | "summary">,
   text: string | ((address: string) => string),
   protect: Protection,
 ): Route {
@@ -85,8 +81,7 @@ function page(
     method: "GET",
     path,
     scopes: "keyless",
-    unknownQuery,
-    docs: { id, summary, tag: "operations", description: "A page for browsers." },
+    docs: { ...docs, tag: "operations", description: "A page for browsers." },
     responses: { 200: html },
     handler({ ctx }) {
       protect(ctx.req, ctx.res, () => {});
