@@ -70,13 +70,7 @@ export function openServer({
 }: ServerDependencies): ApiServer {
   const { http, limits } = settings;
   const requestLimits = new RequestLimits(limits, budgets.turns);
-  const authentication = authenticator({
-    verify,
-    keys,
-    clock,
-    wrongKeysPerMinute: limits.wrong_keys_per_minute,
-    keyInQuery: http.key_in_query,
-  });
+  const authentication = authenticator({ verify, keys, clock, settings });
   const codedPaths = routes.filter(({ errorCode }) => errorCode !== undefined).map(({ path }) => path);
   let stopping = false;
   const running = { requestLimits, ...authentication, budgets };

@@ -19,7 +19,7 @@ describe("requests in flight", () => {
   let runs: ((isRunning: boolean) => void)[];
   let errors: unknown[];
   beforeEach(() => {
-    limits = new RequestLimits({ requests: 512, requests_per_key: 512, rate_per_key: null }, new YieldBudget());
+    limits = new RequestLimits({ requests: 512, requests_per_key: 512 }, new YieldBudget());
     [begun, responses, ends, errors, runs] = [[], [], [], [], []];
   });
 

@@ -13,7 +13,7 @@ import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, fetchPage, PageMeta, pageQuery, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { compile } from "../core/validation.js";
-import { ListMeta, searchQuery } from "../lists/list-page.js";
+import { idPage, ListMeta, searchQuery } from "../lists/list-page.js";
 import { trendPage, trendSorts, trendSortsText, windowQuery } from "../lists/trend-page.js";
 import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
 
@@ -43,6 +43,10 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
     return segments.map((segment, index) => ({ ...segment, size: sizes[index] ?? 0 }));
   };
   const withSize = async (segment: CatalogueSegment) => (await withSizes([segment]))[0] ?? { ...segment, size: 0 };
+  const namedSegments = async (ids: readonly string[]) => {
+    const named = await catalogue.segmentsById([...new Set(ids)]);
+    return [...named.values()].sort((a, b) => compareBytes(a.id, b.id));
+  };
   const refuseUnknownTable = (table: string) => {
     if (!tables.has(table)) throw invalid("unknown_table", "table", "There is no such table");
   };
@@ -105,12 +109,12 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
       },
       responses: { 200: success("SegmentSizesAnswer", Type.Array(SegmentSize), { meta: PageMeta }) },
       async handler({ query: { ids, ...page } }) {
-        const named = ids === undefined ? undefined : readIds(ids);
-        const { items, meta } = await fetchPage(page, (after, limit) =>
-          named === undefined ? catalogue.segments(after, limit) : namedSegments(catalogue, named, after, limit),
-        );
+        const { items, meta } =
+          ids === undefined
+            ? await fetchPage(page, (after, limit) => catalogue.segments(after, limit))
+            : idPage(await namedSegments(readIds(ids)), { ...page, order: "asc" });
         const sized = await withSizes(items);
-        return { data: sized.map(({ id, name, size }) => ({ id, name, size })), meta };
+        return { data: sized.map(({ id, name, size }) => ({ id, name, size })), meta: { next: meta.next } };
       },
     }),
     route({
@@ -183,16 +187,4 @@ function readIds(text: string): readonly string[] {
   const ids = text.split(",");
   if (!ids.every((id) => isId(id))) throw invalid("invalid_id", "ids", `Each id is ${Id.description}`);
   return ids;
-}
-
-/** Returns a page of these segments in the catalogue's order: by the UTF-8 bytes of the ids. */
-async function namedSegments(
-  catalogue: Pick<CatalogueStore, "segmentsById">,
-  ids: readonly string[],
-  after: string | undefined,
-  limit: number,
-): Promise<CatalogueSegment[]> {
-  const named = [...(await catalogue.segmentsById([...new Set(ids)])).values()];
-  const inOrder = named.sort((a, b) => compareBytes(a.id, b.id));
-  return inOrder.filter(({ id }) => after === undefined || compareBytes(id, after) > 0).slice(0, limit);
 }

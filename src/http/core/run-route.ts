@@ -56,7 +56,7 @@ export function runRoute(route: Route, { requestLimits, authenticate, budgets }:
     const query = readQuery(ctx.querystring);
     if (route.scopes !== "keyless") await authenticate(ctx, route, query.key);
     if (!limited) return answer(ctx, query.values);
-    await requestLimits.enterKey(ctx.state.keyId, res);
+    requestLimits.enterKey(ctx.state.keyId, res);
     await requestLimits.run(res, async (runs) => {
       ctx.state.deadline.onPause = (isPaused) => runs(!isPaused);
       await answer(ctx, query.values);

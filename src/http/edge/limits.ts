@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import type { YieldBudget } from "../../async/yielding.js";
 import type { Limits } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
@@ -40,18 +39,15 @@ interface Waiting {
 export class RequestLimits {
   readonly #limits: Pick<Limits, "requests" | "requests_per_key">;
   readonly #rounds: YieldBudget;
-  readonly #rate: RateLimiterMemory | undefined;
   readonly #ofKey = new Map<string, number>();
   readonly #queue: Waiting[] = [];
   #inFlight = 0;
   #running = 0;
   #isStarting = false;
 
-  constructor(limits: Pick<Limits, "requests" | "requests_per_key" | "rate_per_key">, rounds: YieldBudget) {
+  constructor(limits: Pick<Limits, "requests" | "requests_per_key">, rounds: YieldBudget) {
     this.#limits = limits;
     this.#rounds = rounds;
-    const { rate_per_key } = limits;
-    this.#rate = rate_per_key === null ? undefined : new RateLimiterMemory({ points: rate_per_key, duration: 60 });
   }
 
   /** Requests in flight. */
@@ -83,8 +79,8 @@ export class RequestLimits {
     });
   }
 
-  /** Counts a request of a key. Throws `too-many-requests` when the key has too many in flight, or exceeds its rate. */
-  async enterKey(keyId: string, res: ServerResponse): Promise<void> {
+  /** Counts a request of a key. Throws `too-many-requests` when the key has too many in flight. */
+  enterKey(keyId: string, res: ServerResponse): void {
     const others = this.#ofKey.get(keyId) ?? 0;
     if (others >= this.#limits.requests_per_key) {
       throw new ServiceError("too-many-requests", "Too many concurrent requests with this key", { retryAfter: 1 });
@@ -94,9 +90,6 @@ export class RequestLimits {
       const left = (this.#ofKey.get(keyId) ?? 1) - 1;
       if (left > 0) this.#ofKey.set(keyId, left);
       else this.#ofKey.delete(keyId);
-    });
-    await this.#rate?.consume(keyId).catch((reason: unknown) => {
-      throw overRate(reason, "Too many requests with this key");
     });
   }
 
@@ -175,13 +168,4 @@ export function shedLoad(
     res.end(text);
     meters.request("other", "none", status, 0);
   };
-}
-
-/** Converts the rejection of a rate limiter to a `ServiceError`; returns other errors unchanged. */
-export function overRate(reason: unknown, message: string, path = ""): unknown {
-  if (!(reason instanceof RateLimiterRes)) return reason;
-  const retryAfter = Math.max(1, Math.ceil(reason.msBeforeNext / 1000));
-  const text = `${message}; try again in ${retryAfter} s`;
-  const issues = [{ code: "too_many_requests", path, message: text }];
-  return new ServiceError("too-many-requests", text, { retryAfter, issues });
 }

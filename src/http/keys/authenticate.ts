@@ -1,49 +1,44 @@
 import type { IncomingMessage } from "node:http";
 import { isIPv6 } from "node:net";
-import { RateLimiterMemory } from "rate-limiter-flexible";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
+import type { Settings } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
 import type { KeyStore, Scope } from "../../keys/api-key.js";
 import type { VerifyKey } from "../../keys/verify-key.js";
 import type { AllowsOrigin } from "../core/app.js";
 import type { ApiContext } from "../core/route.js";
 import type { Authenticate } from "../core/run-route.js";
-import { overRate } from "../edge/limits.js";
-import { keyRates, requireOrigin, requireWithin } from "./bounds.js";
+import { requireOrigin, requireWithin } from "./bounds.js";
+import { keyRates, wrongKeyRates } from "./rates.js";
 
 export interface AuthenticateDependencies {
   readonly verify: VerifyKey;
   readonly keys: Pick<KeyStore, "hasOrigin">;
   readonly clock: Clock;
-  /** Maximum wrong keys per address and minute; the next one gets 429. */
-  readonly wrongKeysPerMinute: number;
-  /** Whether a key in the query (`?key=`) is accepted. */
-  readonly keyInQuery: boolean;
+  readonly settings: Pick<Settings, "http" | "limits">;
 }
 
 /** Time limit for finding the keys of an origin, ms. */
 const ORIGIN_MS = 2000;
 
-export function authenticator({ verify, keys, clock, wrongKeysPerMinute, keyInQuery }: AuthenticateDependencies): {
+export function authenticator({ verify, keys, clock, settings: { http, limits } }: AuthenticateDependencies): {
   authenticate: Authenticate;
   allowsOrigin: AllowsOrigin;
 } {
-  const wrongKeys = new RateLimiterMemory({ points: wrongKeysPerMinute, duration: 60 });
-  const countRate = keyRates();
+  const countWrongKey = wrongKeyRates(limits.wrong_keys_per_minute);
+  const countRate = keyRates(limits.rate_per_key);
 
   const authenticate: Authenticate = async (ctx, route, queryKey) => {
     const { scopes, alsoScope } = route;
     if (scopes === "keyless") return;
-    const key = headerKey(ctx.req) ?? (keyInQuery ? queryKey : undefined);
+    const key = headerKey(ctx.req) ?? (http.key_in_query ? queryKey : undefined);
     if (key === undefined) throw unauthenticated(HOW_TO_SEND);
     // Verified before it is counted: a valid key works from an address with too many wrong keys.
     const found = verify(key);
     const caller = found instanceof Promise ? await found : found;
     if (caller === undefined) {
-      await wrongKeys.consume(callerAddress(ctx)).catch((reason: unknown) => {
-        throw overRate(reason, "Too many wrong keys from this address");
-      });
+      await countWrongKey(callerAddress(ctx));
       throw unauthenticated(NOT_VALID);
     }
     const { expiresAt } = caller.bounds;
@@ -61,7 +56,7 @@ export function authenticator({ verify, keys, clock, wrongKeysPerMinute, keyInQu
   };
 
   async function isBound(ctx: Parameters<AllowsOrigin>[0], origin: string): Promise<boolean> {
-    const queryKey = keyInQuery ? new URLSearchParams(ctx.querystring).get("key") : null;
+    const queryKey = http.key_in_query ? new URLSearchParams(ctx.querystring).get("key") : null;
     const key = headerKey(ctx.req) ?? queryKey;
     const caller = key === null || ctx.method === "OPTIONS" ? undefined : await verify(key);
     return caller === undefined ? keys.hasOrigin(origin, clock()) : (caller.bounds.origins?.includes(origin) ?? false);

@@ -1,10 +1,7 @@
-import { RateLimiterMemory } from "rate-limiter-flexible";
 import { ServiceError } from "../../errors.js";
 import type { KeyBounds, Scope } from "../../keys/api-key.js";
 import { type DataBound, dataBoundNames, dataBounds } from "../../keys/bounds.js";
-import type { Caller } from "../../keys/verify-key.js";
 import type { ApiContext, Route } from "../core/route.js";
-import { overRate } from "../edge/limits.js";
 
 /** Returns the error of a request outside a bound of its key. Names the bound, never its value. */
 export function outOfBound(name: keyof KeyBounds): ServiceError {
@@ -31,21 +28,4 @@ export function requireWithin(
     return within?.[name]?.(bound, ctx.params) ?? false;
   };
   for (const name of dataBoundNames) if (!isWithin(name)) throw outOfBound(name);
-}
-
-/** Counts the requests of keys that are bound to a rate; the count throws 429 above it. */
-export function keyRates(): (caller: Caller) => Promise<void> | undefined {
-  const limiters = new Map<number, RateLimiterMemory>();
-  return ({ keyId, bounds: { rate } }) => {
-    if (rate === undefined) return undefined;
-    const limiter = limiters.get(rate) ?? new RateLimiterMemory({ points: rate, duration: 60 });
-    limiters.set(rate, limiter);
-    return count(limiter, keyId);
-  };
-}
-
-async function count(limiter: RateLimiterMemory, keyId: string): Promise<void> {
-  await limiter.consume(keyId).catch((reason: unknown) => {
-    throw overRate(reason, "The key exceeds its bound rate", "rate");
-  });
 }
