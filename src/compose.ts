@@ -11,7 +11,9 @@ import { type Tables, tablesOf } from "./entities/profile/entity-tables.js";
 import { enforceRetention } from "./entities/retention.js";
 import { type Failpoint, noFailpoint } from "./failpoint.js";
 import { retentionMs } from "./formats/duration.js";
-import { catalogueRoutes } from "./http/catalogue/index.js";
+import { experienceRoutes } from "./http/catalogue/experiences.js";
+import { markRoutes } from "./http/catalogue/marks.js";
+import { segmentRoutes } from "./http/catalogue/segments.js";
 import type { Route } from "./http/core/route.js";
 import { deletionWebhook } from "./http/deletions/webhook.js";
 import { keyRoutes, operationRoutes } from "./http/operations/index.js";
@@ -75,17 +77,12 @@ export async function compose(
   const deletions = composeDeletions(shared, profiles);
 
   const signInCodes = new SignInCodes(clock);
+  const listed = { catalogue: stores.catalogue, orders: series.orders, newest: series.newest, clock };
   const served = [
     ...series.routes,
-    ...catalogueRoutes({
-      catalogue: stores.catalogue,
-      marks: stores.marks,
-      members: stores.memberships,
-      tables,
-      orders: series.orders,
-      newest: series.newest,
-      clock,
-    }),
+    ...segmentRoutes({ ...listed, members: stores.memberships, tables }),
+    ...experienceRoutes(listed),
+    ...markRoutes({ marks: stores.marks, clock }),
     ...deletions.routes,
     ...profiles.routes,
     ...keyRoutes(),

@@ -37,8 +37,7 @@ export function jsonReader(
   async function readAll(ctx: ApiContext): Promise<Buffer> {
     const { req, request } = ctx;
     writeHeadersPlainly(ctx);
-    const most = mostBytes(req, body_bytes, inflation);
-    if (most > UNCOUNTED_BYTES) ctx.state.memory.reserve(most);
+    ctx.state.memory.reserveUnlessSmall(mostBytes(req, body_bytes, inflation));
     const received = countReceived(req);
     // When its sender disconnects, the parser would wait for the rest of a gzip body.
     const broken = new Promise<never>((_, reject) => req.once("error", reject));

@@ -17,8 +17,8 @@ export interface WebhookDocs {
 }
 
 /**
- * Returns the OpenAPI 3.1 document of these routes and webhooks. Timestamps in examples are in the hour that begins at
- * `hour` (Unix ms).
+ * Returns the OpenAPI 3.1 document of these routes and webhooks, for `JSON.stringify`, which omits undefined values.
+ * Timestamps in examples are in the hour that begins at `hour` (Unix ms).
  */
 export function openApiDocument(
   routes: readonly Route[],
@@ -103,12 +103,13 @@ function operationObject(route: Route, hour: number, components: Components): ob
     operationId: docs.id,
     tags: [docs.tag],
     summary: docs.summary,
-    ...(description === "" ? {} : { description }),
-    ...(keyless ? { security: [] } : {}),
+    description: description || undefined,
+    security: keyless ? [] : undefined,
     parameters: [...parametersIn("path", params), ...parametersIn("header", headers), ...parametersIn("query", query)],
-    ...(bodies === undefined
-      ? {}
-      : { requestBody: { required: route.body?.optional !== true, content: bodyContent(bodies, hour, components) } }),
+    requestBody: bodies && {
+      required: route.body?.optional !== true,
+      content: bodyContent(bodies, hour, components),
+    },
     responses: {
       ...Object.fromEntries(errors.map((status) => [status, errorReference(status)])),
       ...Object.fromEntries(
@@ -148,9 +149,9 @@ function parameterObject(
     name,
     in: place,
     required,
-    ...(description === undefined ? {} : { description }),
-    ...(deprecated === undefined ? {} : { deprecated }),
-    ...(examples === undefined ? {} : { example: examples[0] }),
+    description,
+    deprecated,
+    example: examples?.[0],
     schema: components.add(schema),
   };
 }
@@ -172,14 +173,8 @@ function examplesOf(examples: Readonly<Record<string, unknown>>): object {
 }
 
 function responseObject({ description, content }: ResponseSpec, components: Components): object {
-  if (Object.keys(content).length === 0) return { description };
-  return { description, content: contentOf(content, components) };
-}
-
-function contentOf(schemas: ResponseSpec["content"], components: Components): object {
-  return Object.fromEntries(
-    Object.entries(schemas).map(([type, schema]) => [type, { schema: components.add(schema) }]),
-  );
+  const schemas = Object.entries(content).map(([type, schema]) => [type, { schema: components.add(schema) }]);
+  return { description, content: schemas.length === 0 ? undefined : Object.fromEntries(schemas) };
 }
 
 function errorReference(status: number): object {
@@ -192,7 +187,10 @@ function responseName(status: number): string {
   return `Error${status}`;
 }
 
-const seconds = { type: "integer", minimum: 0 };
+const retryAfter = {
+  description: "Seconds to wait before the next try.",
+  schema: { type: "integer", minimum: 0, format: "int64" },
+};
 
 function errorObject(status: number, components: Components): object {
   const [kind = "internal"] = (Object.keys(statusOf) as ErrorKind[]).filter((one) => statusOf[one] === status);
@@ -200,13 +198,7 @@ function errorObject(status: number, components: Components): object {
   const message = `${words[0]?.toUpperCase()}${words.slice(1)}.`;
   return {
     description: message,
-    ...(status === 429 || status === 503
-      ? {
-          headers: {
-            "Retry-After": { description: "Seconds to wait before the next try.", schema: components.add(seconds) },
-          },
-        }
-      : {}),
+    headers: status === 429 || status === 503 ? { "Retry-After": retryAfter } : undefined,
     content: {
       "application/json": {
         schema: components.add(ErrorBody),
@@ -258,8 +250,8 @@ class Components {
     if (!isDeepStrictEqual(known, content)) throw new Error(`Two schemas have the title ${title}`);
     return {
       $ref: `#/components/schemas/${title}`,
-      ...(description === undefined || description === first ? {} : { description }),
-      ...(deprecated === undefined ? {} : { deprecated }),
+      description: description === first ? undefined : description,
+      deprecated,
     };
   }
 }

@@ -36,9 +36,8 @@ function checkedHead(req: IncomingMessage, urlBytes: number): string {
     );
   }
   if (url === WHOLE_SERVER && req.method === "OPTIONS") return url;
-  const { path, query } = targetOf(url);
-  if (!url.startsWith("/")) req.url = query === "" ? path : `${path}?${query}`;
-  return path;
+  req.url = withoutHost(url);
+  return req.url.split("?", 1)[0] as string;
 }
 
 /** `rawHeaders` alternates names and values. */
@@ -55,26 +54,11 @@ function refuseRepeated(rawHeaders: readonly string[]): void {
   }
 }
 
-/** The target of a request: path and query, both still encoded. */
-interface Target {
-  readonly path: string;
-  /** Without the question mark. */
-  readonly query: string;
-}
-
-/** Splits the request target; for an absolute one (`http://host/path`) returns the part after the host. */
-function targetOf(url: string): Target {
-  const from = url.startsWith("/") ? 0 : pathStart(url);
-  const mark = url.indexOf("?", from);
-  if (mark < 0) return { path: url.slice(from), query: "" };
-  return { path: url.slice(from, mark), query: url.slice(mark + 1) };
-}
-
-function pathStart(url: string): number {
-  const host = /^https?:\/\/[^/?#]+/i.exec(url)?.[0].length;
-  if (host === undefined || url[host] !== "/")
-    throw invalid("invalid_target", "path", "The request target must be a path");
-  return host;
+/** Returns the request target without the host of an absolute one (`http://host/path`). */
+function withoutHost(url: string): string {
+  const target = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]+/i, "");
+  if (!target.startsWith("/")) throw invalid("invalid_target", "path", "The request target must be a path");
+  return target;
 }
 
 /**

@@ -17,11 +17,7 @@ const PROGRESS_BYTES = 256;
  * Returns server options that require complete request heads within `ms`. `closeSlowSenders` bounds bodies by their
  * progress.
  */
-export function headOptions(ms: number): {
-  headersTimeout: number;
-  requestTimeout: 0;
-  connectionsCheckingInterval: number;
-} {
+export function headOptions(ms: number) {
   const every = Math.ceil(ms / CHECKS);
   return { headersTimeout: Math.floor(ms - 2 * every), requestTimeout: 0, connectionsCheckingInterval: every };
 }

@@ -1,4 +1,5 @@
 import type { ErrorObject } from "ajv";
+import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
 import type { RequestedItem } from "../../metrics/query/fetch.js";
 import type { RequestedSeries } from "../../metrics/query/request.js";
@@ -7,12 +8,7 @@ import { parseJson } from "../core/json-body.js";
 import { compile } from "../core/validation.js";
 import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";
 
-export interface MetricReadLimits {
-  readonly body_bytes: number;
-  readonly inflation: number;
-  readonly nesting: number;
-  readonly batch_series: number;
-}
+export type MetricReadLimits = Pick<Limits, "body_bytes" | "inflation" | "nesting" | "batch_series">;
 
 type Fields = Partial<Record<SeriesField, unknown>>;
 

@@ -1,7 +1,7 @@
 import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type Line, LineSplitter, lineIssues } from "../../formats/line-splitter.js";
-import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
+import type { Reservation } from "../../memory-budget.js";
 import type { SlotColumn } from "../../metrics/series.js";
 import { PointFold } from "../../metrics/slot-columns.js";
 import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
@@ -69,7 +69,7 @@ const POINT_BYTES = 512;
 
 /** Reserves memory for points that were read. */
 export function reservePoints(points: number, memory: Reservation): void {
-  if (POINT_BYTES * points > UNCOUNTED_BYTES) memory.reserve(POINT_BYTES * points);
+  memory.reserveUnlessSmall(POINT_BYTES * points);
 }
 
 /**
