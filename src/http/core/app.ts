@@ -25,8 +25,8 @@ export interface AppDependencies extends RunDependencies {
 }
 
 /**
- * Returns whether pages of this origin may read the response: the key of the request is bound to it. In place of an
- * absent key, as in a preflight, or an invalid one, any valid key counts. False if the store does not respond.
+ * Returns whether the key of the request is bound to this origin, so that its pages may read the response. A request
+ * without a valid key, such as a preflight, needs any key that is bound to it. False if the store does not respond.
  */
 export type AllowsOrigin = (
   ctx: Pick<ApiContext, "req" | "method" | "querystring">,
@@ -154,8 +154,8 @@ function describeError({ state: { requestId, route } }: ApiContext, error: unkno
 const METHODS = ["GET", "HEAD", "PUT", "POST", "DELETE"];
 
 /**
- * Allows pages of these origins, `*` of every origin, and of the origins in the bound of the request's key. Keys travel
- * in a header, so cookies are never needed.
+ * Lets a page read the responses if its origin is one of `origins` (`*` is any), or if the key of the request is bound
+ * to its origin. Keys are sent in a header, so cookies are never needed.
  */
 function corsHeaders(
   origins: readonly string[],

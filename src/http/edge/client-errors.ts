@@ -82,8 +82,8 @@ function answerRaw(socket: Duplex, error: ServiceError, extra: Record<string, st
 const replaced = new WeakSet<ServerResponse>();
 
 /**
- * Responds instead of the handler if nothing was sent yet, and closes the connection afterwards, which also ends
- * reading a body. No effect on a second call for the same response.
+ * Sends this error unless a response has begun, and then closes the connection, which also ends a read of the body. A
+ * second call for a response has no effect.
  */
 export function respondWithError(res: ServerResponse, error: ServiceError): void {
   if (replaced.has(res)) return;

@@ -8,14 +8,14 @@ import { onResponseClosed } from "./connections.js";
 import { wholeErrorResponse } from "./errors.js";
 
 /**
- * Maximum concurrent requests; the others wait for their turn. This many share commits, reads and round trips; more
- * gain little and need memory. One key has at most 64 of them, by the default of `requests_per_key`.
+ * Maximum concurrent requests; the others wait for their turn. So many can share commits, reads and round trips; more
+ * would gain little and need memory. By default (`requests_per_key`) a key has at most 64 of them.
  */
 const CONCURRENT = 96;
 
 /**
- * Maximum wait of the first waiting request before new ones are refused, ms: they would be retried before they were
- * served.
+ * New requests are refused when the first one in the queue has waited for this long, ms: callers would retry them
+ * before they are served.
  */
 const MAX_WAIT_MS = 1000;
 

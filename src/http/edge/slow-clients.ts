@@ -40,7 +40,7 @@ function checkSender(socket: Socket, connection: Connection, now: number, ms: nu
   if (exchange === undefined || exchange.req.complete) return;
   const { req, res } = exchange;
   if (res.writableFinished) {
-    // The rest of the body is discarded, however fast it arrives.
+    // The response is sent: the sender gets only this time for the rest of its body, however fast it sends.
     if (now - connection.since > ms) socket.destroy();
     return;
   }
