@@ -234,9 +234,9 @@ const effects: Readonly<Record<string, Effect>> = {
   ),
   "limits.identity_bytes": differs(status(`/api/entity/user/email/${"a".repeat(20)}`), "16", [404, 400]),
   "limits.query_parameters": differs(
-    status(`/api/entity/user/nobody?${Array.from({ length: 20 }, (_, i) => `p${i}=1`).join("&")}`),
+    status(`/health?${Array.from({ length: 20 }, (_, i) => `p${i}=1`).join("&")}`),
     "16",
-    [404, 400],
+    [200, 400],
   ),
   "limits.nesting": differs(posted("/collect/json/web", { _uid: "ann", x: [[[[[[1]]]]]] }), "4", [200, 400]),
   "limits.body_bytes": differs(status("/api/metric", padded(web)), "1024", [200, 413]),

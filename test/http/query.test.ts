@@ -4,14 +4,14 @@ import { ServiceError } from "../../src/errors.js";
 import { queryReader } from "../../src/http/core/query.js";
 
 const texts = { a: Type.String(), b: Type.String() };
-const read = readerOf({ method: "GET", query: texts, ignoresUnknownQuery: true });
+const read = readerOf({ method: "GET", query: texts, unknownQuery: "ignore" });
 
 function readerOf(route: Parameters<typeof queryReader>[0], most = 32) {
   const reader = queryReader(route, most);
   return (query: string) => reader(query).values;
 }
 
-describe("a query", () => {
+describe("the query", () => {
   for (const [query, values] of [
     ["", {}],
     ["a=1&b=2", { a: "1", b: "2" }],
@@ -25,7 +25,7 @@ describe("a query", () => {
     ["%zz=1&c=%zz&__proto__=1", {}],
     ["A=1", {}],
   ] as const) {
-    it(`The query ${JSON.stringify(query)} has the values ${JSON.stringify(values)}`, () =>
+    it(`${JSON.stringify(query)} has the values ${JSON.stringify(values)}`, () =>
       expect(read(query)).to.deep.equal(values));
   }
 
@@ -33,20 +33,21 @@ describe("a query", () => {
     ["a=%", "invalid_encoding"],
     ["a=%ED%A0%80", "invalid_encoding"],
   ] as const) {
-    it(`${JSON.stringify(query)} is refused as ${code}`, () => expect(codeOf(() => read(query))).to.equal(code));
+    it(`${JSON.stringify(query)} is refused with the code ${code}`, () =>
+      expect(codeOf(() => read(query))).to.equal(code));
   }
 
   const closed = { method: "GET", query: texts } as const;
   const none = { method: "POST" } as const;
-  const open = { method: "GET", query: texts, ignoresUnknownQuery: true } as const;
+  const open = { method: "GET", query: texts, unknownQuery: "ignore" } as const;
   const any = { method: "GET" } as const;
   for (const [query, route, code] of [
     ["a=1&b=2&key=3", closed, undefined],
     ["&&a=1&", closed, undefined],
     ["a=1&a=1", closed, "duplicate"],
     ["a=1&%61=2", open, "duplicate"],
-    ["c=1&c=2", open, undefined],
-    ["%zz&%zz", any, undefined],
+    ["c=1&c=2", open, "duplicate"],
+    ["%zz&%zz", open, "duplicate"],
     ["key=1&key=1", any, "duplicate"],
     ["c=1&d=2", open, undefined],
     ["c=1&d=2", any, undefined],
@@ -55,10 +56,10 @@ describe("a query", () => {
     ["=", closed, "unknown_parameter"],
     ["a=1", none, "unknown_parameter"],
     ["1&2&3&4", any, undefined],
-    ["1&2&3&4&5", any, undefined],
+    ["1&2&3&4&5", any, "too_many_parameters"],
     ["1&2&3&4&5", closed, "too_many_parameters"],
   ] as const) {
-    it(`${JSON.stringify(query)} is ${code ?? "let through"} on a ${route.method} of ${JSON.stringify(route)}`, () => {
+    it(`${JSON.stringify(query)} is ${code ?? "accepted"} on a ${route.method} of ${JSON.stringify(route)}`, () => {
       expect(codeOf(() => readerOf(route, 4)(query))).to.equal(code);
     });
   }
@@ -73,6 +74,11 @@ describe("a query", () => {
     });
   }
 
+  it("of an HTML page is not checked", () => {
+    const page = { method: "GET", unknownQuery: "unchecked" } as const;
+    expect(queryReader(page, 1)("a=1&a=%&b=2")).to.deep.equal({ values: {}, key: undefined });
+  });
+
   const issue = { code: "invalid_limit", message: "limit is a whole number from 1 to 9" };
   const types = {
     flag: Type.Boolean(),
@@ -86,7 +92,7 @@ describe("a query", () => {
     ["flag=true&limit=9&unit=ms&note=", { flag: true, limit: 9, unit: "ms", note: "" }],
     ["flag=false&limit=01", { flag: false, limit: 1 }],
   ] as const) {
-    it(`${JSON.stringify(query)} is ${JSON.stringify(values)} in the types of its schemas, with their defaults`, () => {
+    it(`${JSON.stringify(query)} is ${JSON.stringify(values)} with the types and defaults of its schemas`, () => {
       expect(typed(query)).to.deep.equal(values);
     });
   }
@@ -101,7 +107,7 @@ describe("a query", () => {
     ["unit=S", "invalid_unit"],
   ];
   for (const [query, code] of refused) {
-    it(`${JSON.stringify(query)} is refused as ${code}, in the words of its schema`, () => {
+    it(`${JSON.stringify(query)} is refused with the code ${code} of its schema`, () => {
       expect(codeOf(() => typed(query))).to.equal(code);
     });
   }

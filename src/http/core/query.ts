@@ -16,10 +16,10 @@ export interface Query {
  * Creates the parser of a route's query. It throws for more than `most` parameters, repeated parameters, values that
  * violate their schema or are not percent-encoded UTF-8, and, unless the route ignores them, unknown parameters: a
  * typing error would otherwise get the default. As in forms, `+` is a blank. A GET without query parameters ignores
- * all but the key.
+ * unknown ones.
  */
 export function queryReader(
-  { method, query = {}, ignoresUnknownQuery = false }: Pick<Route, "method" | "query" | "ignoresUnknownQuery">,
+  { method, query = {}, unknownQuery }: Pick<Route, "method" | "query" | "unknownQuery">,
   most: number,
 ): (querystring: string) => Query {
   const named = Object.entries(query);
@@ -28,25 +28,26 @@ export function queryReader(
   const defaults = Object.fromEntries(
     named.flatMap(([name, { default: value }]) => (value === undefined ? [] : [[name, value]])),
   );
-  const isOpen = method === "GET" && named.length === 0;
+  const ignoresUnknown = unknownQuery === "ignore" || (method === "GET" && named.length === 0);
 
   return (querystring) => {
     const values: Record<string, unknown> = { ...defaults };
-    if (querystring === "") return { values, key: undefined };
+    if (querystring === "" || unknownQuery === "unchecked") return { values, key: undefined };
     const pairs = querystring.split("&").filter((pair) => pair !== "");
-    if (pairs.length > most && !isOpen)
-      throw invalid("too_many_parameters", "", `A query has at most ${most} parameters`);
+    if (pairs.length > most) throw invalid("too_many_parameters", "", `A query has at most ${most} parameters`);
     const seen = new Set<string>();
     let key: string | undefined;
     for (const pair of pairs) {
       const { name, encoded } = partsOf(pair);
       const read = readers.get(name);
-      if (read === undefined && name !== "key") {
-        if (isOpen || ignoresUnknownQuery) continue;
-        throw unknownParameter(name, names);
+      const isKnown = read !== undefined || name === "key";
+      if (!isKnown && !ignoresUnknown) throw unknownParameter(name, names);
+      if (seen.has(name)) {
+        const subject = isKnown ? name : "A parameter";
+        throw invalid("duplicate", isKnown ? name : "", `${subject} is given more than once`);
       }
-      if (seen.has(name)) throw invalid("duplicate", name, `${name} is given more than once`);
       seen.add(name);
+      if (!isKnown) continue;
       const value = decode(encoded);
       if (value === undefined) throw invalid("invalid_encoding", name, `${name} is not percent-encoded UTF-8`);
       if (read === undefined) key = value || undefined;

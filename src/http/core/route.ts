@@ -62,8 +62,11 @@ export interface Route {
   readonly params?: Schemas;
   /** Query parameters; each is absent or has the type of its schema. A boolean is `true` or `false`. */
   readonly query?: Schemas;
-  /** Whether unknown query parameters are ignored, as on every GET without query parameters, instead of refused. */
-  readonly ignoresUnknownQuery?: boolean;
+  /**
+   * Whether unknown query parameters are refused (default) or ignored, as on every GET without query parameters.
+   * `unchecked` passes the query to a page's script, which may repeat parameters.
+   */
+  readonly unknownQuery?: "refuse" | "ignore" | "unchecked";
   /** Headers that the handler reads. */
   readonly headers?: Schemas;
   /** A small JSON body, read and validated before the handler runs. */

@@ -58,7 +58,7 @@ const reading = {
   method: "GET",
   scopes: ["entity:read"],
   query: entityQuery,
-  ignoresUnknownQuery: true,
+  unknownQuery: "ignore",
   responses: { 200: entityAnswer },
 } as const;
 

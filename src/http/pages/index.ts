@@ -10,7 +10,7 @@ import { found } from "../../errors.js";
 import { dimensions } from "../../metrics/dimensions.js";
 import { type KeptBody, keepBody, madeOnce, respondWithKept } from "../core/response-body.js";
 import { done } from "../core/responses.js";
-import { type ApiContext, type Route, type RouteDocs, route } from "../core/route.js";
+import { type ApiContext, type Route, route } from "../core/route.js";
 import { fieldsByTable, shownDimensions } from "./page-data.js";
 import { dashboardPage, docsPage, docsScript, docsStyle, homePage, pageStyle } from "./page-texts.js";
 
@@ -21,7 +21,7 @@ export function pageRoutes(tables: Tables): readonly Route[] {
     page("/docs", { id: "showDocsPage", summary: "Show the API reference" }, docsPage, forDocs),
     page(
       "/dashboard",
-      { id: "showDashboard", summary: "Show the dashboard" },
+      { id: "showDashboard", summary: "Show the dashboard", unknownQuery: "unchecked" },
       dashboardPage({ tables: fieldsByTable(tables), dimensions: shownDimensions(dimensions) }),
       forDashboard,
     ),
@@ -70,10 +70,14 @@ const html = done({ "text/html": Type.String() });
 
 type Protection = ReturnType<typeof helmet>;
 
-/** Creates the route of a page; `text` may depend on the service's address. */
+/** Creates the route of a page; `text` may depend on the service's address. `unknownQuery` as in `Route`. */
 function page(
   path: string,
-  docs: Pick<RouteDocs, "id" | "summary">,
+  {
+    id,
+    summary,
+    unknownQuery = "ignore",
+  }: Pick<Route, "unknownQuery"> & { readonly id: string; readonly summary: string },
   text: string | ((address: string) => string),
   protect: Protection,
 ): Route {
@@ -81,7 +85,8 @@ function page(
     method: "GET",
     path,
     scopes: "keyless",
-    docs: { ...docs, tag: "operations", description: "A page for browsers." },
+    unknownQuery,
+    docs: { id, summary, tag: "operations", description: "A page for browsers." },
     responses: { 200: html },
     handler({ ctx }) {
       protect(ctx.req, ctx.res, () => {});
