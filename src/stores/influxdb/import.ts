@@ -5,7 +5,7 @@ import type { SeriesTarget } from "../copy.js";
 import type { EngineDependencies } from "../stores.js";
 import { type InfluxClient, influxAddress, influxClient } from "./connection.js";
 import { openInflux } from "./index.js";
-import { CsvRows, readWhole } from "./response-csv.js";
+import { readRows } from "./response-csv.js";
 
 /** Time limit of a write or a read of many points, ms: no request waits for it. */
 const DEADLINE_MS = 120_000;
@@ -90,10 +90,7 @@ function note(client: InfluxClient, source: string, state: string, now: number):
 /** Returns these columns of the rows of a complete response. */
 async function rowsOf(client: InfluxClient, script: string, columns: readonly string[]): Promise<string[][]> {
   const found: string[][] = [];
-  const rows = new CsvRows<number[]>({
-    columnsOf: (positionOf) => columns.map(positionOf),
-    row: (cells, positions) => found.push(positions.map((position) => cells[position] as string)),
-  });
-  await readWhole(client.query(script, AbortSignal.timeout(REQUEST_MS)), rows);
+  const row = (cells: readonly string[]) => found.push([...cells]);
+  await readRows(client.query(script, AbortSignal.timeout(REQUEST_MS)), { columns, row });
   return found;
 }

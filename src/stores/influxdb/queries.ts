@@ -121,22 +121,13 @@ function groupBy<T>(items: readonly T[], groupOf: (item: T) => string): Map<stri
  * source with points of each series: of one source, or of both.
  */
 export function fluxScript(bucket: string, { series, ...query }: SlotQuery, source?: ValueSource): string {
-  const typesOf = new Map<string, Set<string>>();
-  for (const { id, type } of series) {
-    const types = typesOf.get(id);
-    if (types === undefined) typesOf.set(id, new Set([type]));
-    else types.add(type);
-  }
-  const idsOf = new Map<string, { types: readonly string[]; ids: string[] }>();
-  for (const [id, set] of typesOf) {
-    const types = [...set].sort();
-    const group = idsOf.get(types.join());
-    if (group === undefined) idsOf.set(types.join(), { types, ids: [id] });
-    else group.ids.push(id);
-  }
-  const wanted = [...idsOf.values()].map(
-    ({ types, ids }) => `((${oneOf("dimension_type", types)}) and (${oneOf("dimension_id", ids)}))`,
-  );
+  // Each id is compared once: comparing it for each of its types takes the server half as long again.
+  const typesOf = [...groupBy(series, ({ id }) => id)].map(([id, ofId]) => [id, ofId.map(({ type }) => type)] as const);
+  const wanted = [...groupBy(typesOf, ([, types]) => [...types].sort().join()).values()].map((group) => {
+    const types = group[0]?.[1] ?? [];
+    const ids = group.map(([id]) => id);
+    return `((${oneOf("dimension_type", types)}) and (${oneOf("dimension_id", ids)}))`;
+  });
   return slotsScript(bucket, query, anyOf(wanted), source === undefined ? valueSources : [source]);
 }
 

@@ -40,120 +40,53 @@ export class SlotTarget {
   }
 }
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-
-/** Text between the hour and the value in a row of a full hour. */
-const ON_THE_HOUR = ":00:00Z,";
-
-/** Parts of a row that the next row repeats if it is of the same series and day. */
-interface RowFrame {
-  /** Text before the hour. */
-  readonly before: string;
-  /** Text after the value. */
-  readonly after: string;
-  /** Start of the day, Unix ms. */
-  readonly dayMs: number;
+/** Receives the rows of a response. */
+export interface RowReader {
+  readonly columns: readonly string[];
+  /** Receives the cells of a row in these columns, in their order, and the text of the row. */
+  row(cells: readonly string[], line: string): void;
+  /** Reads a row without splitting it, if possible; false if it did not. */
+  quickRow?(line: string): boolean;
 }
-
-/** Returns the frame of a row for an instant; undefined if cells are quoted, or the value does not follow the time. */
-function frameOf(cells: readonly string[], { time, value }: Positions, line: string, at: number): RowFrame | undefined {
-  const timeText = cells[time] as string;
-  if (value !== time + 1 || timeText[DATE_LENGTH] !== "T" || line.includes('"')) return undefined;
-  let timeAt = 0;
-  for (let i = 0; i < time; i += 1) timeAt += (cells[i] as string).length + 1;
-  const valueAt = timeAt + timeText.length + 1;
-  return {
-    before: line.slice(0, timeAt + DATE_LENGTH + 1),
-    after: line.slice(valueAt + (cells[value] as string).length),
-    dayMs: at - (at % DAY),
-  };
-}
-
-const DATE_LENGTH = "2024-02-28".length;
-
-/** Parses up to 15 digits in [from, to); undefined for anything else. */
-function wholeNumber(text: string, from: number, to: number): number | undefined {
-  if (to - from > 15) return undefined;
-  let number = 0;
-  for (let at = from; at < to; at += 1) {
-    const digit = text.charCodeAt(at) - ZERO;
-    if (!(digit >= 0 && digit <= 9)) return undefined;
-    number = 10 * number + digit;
-  }
-  return number;
-}
-
-const ZERO = "0".charCodeAt(0);
-
-/** Positions of the columns in a row. */
-type Positions = Readonly<Record<"table" | "time" | "value" | "field" | "id" | "type", number>>;
 
 /**
- * Reads the CSV response of a query, in chunks, into columns. Ignores points outside the columns. A point that another
- * program wrote between two slots counts for the earlier slot, unless there is a point at the slot's start.
+ * Returns a reader that fills columns. It ignores points outside the columns. A point that another program wrote between
+ * two slots counts for the earlier slot, unless there is a point at the slot's start.
  */
-export class CsvSlots {
-  readonly #targetsOf: (id: string, type: string) => readonly SlotTarget[];
-  readonly #rows = new CsvRows<Positions>({
-    columnsOf: (of) => {
-      this.#table = undefined;
-      this.#frame = undefined;
-      const series = { table: of("table"), field: of("_field"), id: of("dimension_id"), type: of("dimension_type") };
-      return { ...series, time: of("_time"), value: of("_value") };
+export function slotReader(targetsOf: (id: string, type: string) => readonly SlotTarget[]): RowReader {
+  let targets: readonly SlotTarget[] = [];
+  let source: ValueSource = "clients";
+  /** Text before the time and after the value of the last row. The rows of a table have the same, and one series. */
+  let around: { readonly before: string; readonly after: string } | undefined;
+
+  function take(time: string, value: string): void {
+    const at = timeOf(time);
+    const number = numberOf(value);
+    for (const target of targets) target.take(source, at, number);
+  }
+
+  return {
+    columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"],
+
+    row(cells, line) {
+      const [time, value, field, id, type] = cells as [string, string, string, string, string];
+      targets = targetsOf(id, type);
+      source = field === fieldOf.recorder ? "recorder" : "clients";
+      take(time, value);
+      const both = `,${time},${value},`;
+      const [before, after] = line.split(both) as [string, string | undefined];
+      around = after === undefined || line.includes('"') ? undefined : { before: `${before},`, after: `,${after}` };
     },
-    row: (cells, positions, line) => this.#row(cells, positions, line),
-    quickRow: (text, from, to) => this.#quickRow(text, from, to),
-  });
-  /** The table of the last row, its source, and the targets of its values. */
-  #table: string | undefined;
-  #source: ValueSource = "clients";
-  #targets: readonly SlotTarget[] = [];
-  /** Text around the hour and the value of the last row. */
-  #frame: RowFrame | undefined;
 
-  constructor(targetsOf: (id: string, type: string) => readonly SlotTarget[]) {
-    this.#targetsOf = targetsOf;
-  }
-
-  take(chunk: Uint8Array): void {
-    this.#rows.take(chunk);
-  }
-
-  /** Call it after the last chunk. Throws if the response was truncated. */
-  end(): void {
-    this.#rows.end();
-  }
-
-  #row(cells: readonly string[], positions: Positions, line: string): void {
-    const { table, time, value, field, id, type } = positions;
-    if (cells[table] !== this.#table) {
-      this.#table = cells[table];
-      this.#source = cells[field] === fieldOf.recorder ? "recorder" : "clients";
-      this.#targets = this.#targetsOf(cells[id] as string, cells[type] as string);
-    }
-    const at = timeOf(cells[time] as string);
-    const number = numberOf(cells[value] as string);
-    this.#frame = frameOf(cells, positions, line, at);
-    for (const target of this.#targets) target.take(this.#source, at, number);
-  }
-
-  /** Fast path for a row that differs from the last one only in its hour and value, as nearly all do. */
-  #quickRow(text: string, from: number, to: number): boolean {
-    if (this.#frame === undefined) return false;
-    const { before, dayMs, after } = this.#frame;
-    const hourAt = from + before.length;
-    const valueAt = hourAt + 2 + ON_THE_HOUR.length;
-    const valueEnd = to - after.length;
-    if (valueEnd <= valueAt || !text.startsWith(before, from) || !text.startsWith(after, valueEnd)) return false;
-    if (!text.startsWith(ON_THE_HOUR, hourAt + 2)) return false;
-    const hour = wholeNumber(text, hourAt, hourAt + 2);
-    const number = wholeNumber(text, valueAt, valueEnd) ?? Number(text.slice(valueAt, valueEnd));
-    // A cell with quotes, or two cells, are not a number.
-    if (hour === undefined || hour >= 24 || !Number.isFinite(number)) return false;
-    for (const target of this.#targets) target.take(this.#source, dayMs + hour * HOUR, number);
-    return true;
-  }
+    quickRow(line) {
+      if (around === undefined || !line.startsWith(around.before) || !line.endsWith(around.after)) return false;
+      const both = line.slice(around.before.length, -around.after.length);
+      const comma = both.indexOf(",");
+      if (comma < 0 || comma !== both.lastIndexOf(",")) return false;
+      take(both.slice(0, comma), both.slice(comma + 1));
+      return true;
+    },
+  };
 }
 
 /** Parses RFC 3339 in UTC to Unix ms, without the fraction of a ms. */
@@ -169,91 +102,52 @@ function numberOf(text: string): number {
   return Number.isFinite(value) ? value : Number.NaN;
 }
 
-/** Receives the rows of a response. */
-export interface RowReader<Columns> {
-  /** Called for each header; returns the positions of the columns. */
-  columnsOf(positionOf: (name: string) => number): Columns;
-  /** Receives a row, which has a cell at all of these positions. `line` is its text. */
-  row(cells: readonly string[], columns: Columns, line: string): void;
-  /** Reads the row at [from, to) without splitting it, if possible; false if it did not. */
-  quickRow?(text: string, from: number, to: number): boolean;
-}
-
-/** Receives the chunks of a response. */
-export type ResponseReader = Pick<CsvRows<unknown>, "take" | "end">;
-
-/** Passes the chunks of a response to `reader`. Rejects if the response was truncated or contains an error. */
-export async function readWhole(chunks: AsyncIterable<Uint8Array>, reader: ResponseReader): Promise<void> {
-  for await (const chunk of chunks) reader.take(chunk);
-  reader.end();
-}
-
-const NEWLINE = 10;
-const CARRIAGE_RETURN = 13;
-
 /**
- * Splits the CSV response of a query, in chunks, into rows of cells. `split` handles most lines and the client's
- * `LineSplitter` only lines with quotes: csv-parse takes about twice as long.
+ * Passes the rows of a query's CSV response, in chunks, to `reader`. Rejects if the response was truncated, contains an
+ * error, lacks a column, or has a row that is too short. `split` handles most lines and the client's `LineSplitter` only
+ * lines with quotes: csv-parse takes about twice as long.
  */
-export class CsvRows<Columns> {
-  readonly #reader: RowReader<Columns>;
-  readonly #quoted = new LineSplitter();
-  /** Start of an incomplete line. */
-  #rest: Uint8Array = Buffer.alloc(0);
-  /** Columns of the current block; undefined between blocks. */
-  #columns: Columns | undefined;
-  /** The greatest position of a requested column. */
-  #last = 0;
-  #ended = false;
+export async function readRows(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  { columns, row, quickRow = () => false }: RowReader,
+): Promise<void> {
+  const decoder = new TextDecoder();
+  const quoted = new LineSplitter();
+  /** Places of the columns in the rows of the current block; undefined between blocks. */
+  let places: readonly number[] | undefined;
+  let isEnded = false;
 
-  constructor(reader: RowReader<Columns>) {
-    this.#reader = reader;
-  }
-
-  /** Throws if the server reports an error, a column is absent, or a row is too short. */
-  take(chunk: Uint8Array): void {
-    const bytes = Buffer.concat([this.#rest, chunk]);
-    const end = bytes.lastIndexOf(NEWLINE) + 1;
-    this.#rest = bytes.subarray(end);
-    this.#lines(bytes.toString("utf8", 0, end));
-  }
-
-  /** Call it after the last chunk. Throws if the response was truncated: a complete one ends with an empty line. */
-  end(): void {
-    if (!this.#ended || this.#rest.length > 0) throw new BrokenResponse("The response was truncated");
-  }
-
-  /** Reads complete lines. */
-  #lines(text: string): void {
-    let from = 0;
-    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {
-      const to = end > from && text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end;
-      const isTaken = this.#columns !== undefined && this.#reader.quickRow?.(text, from, to);
-      if (!isTaken) this.#line(text.slice(from, to));
-      from = end + 1;
-    }
-  }
-
-  #line(line: string): void {
-    this.#ended = line === "";
-    if (this.#ended) this.#columns = undefined;
+  function readLine(line: string): void {
+    isEnded = line === "";
+    if (isEnded) places = undefined;
     else if (line.startsWith("#")) return;
-    else if (this.#columns === undefined) this.#columns = this.#header(line.split(","));
-    else {
-      const cells = line.includes('"') ? this.#quoted.splitLine(line) : line.split(",");
-      if (cells.length <= this.#last) throw new BrokenResponse("The response has a row that is too short");
-      this.#reader.row(cells, this.#columns, line);
+    else if (places === undefined) places = placesIn(line.split(","), columns);
+    else if (!quickRow(line)) {
+      const cells = line.includes('"') ? quoted.splitLine(line) : line.split(",");
+      row(
+        places.map((place) => cells[place] ?? tooShort()),
+        line,
+      );
     }
   }
 
-  #header(names: readonly string[]): Columns {
-    if (names.includes("error")) throw new BrokenResponse("The server failed while it responded");
-    this.#last = 0;
-    return this.#reader.columnsOf((name) => {
-      const position = names.indexOf(name);
-      if (position < 0) throw new BrokenResponse("The response lacks a column");
-      this.#last = Math.max(this.#last, position);
-      return position;
-    });
+  let rest = "";
+  for await (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() as string;
+    for (const line of lines) readLine(line.endsWith("\r") ? line.slice(0, -1) : line);
   }
+  // A complete response ends with an empty line.
+  if (!isEnded || rest !== "") throw new BrokenResponse("The response was truncated");
+}
+
+function placesIn(header: readonly string[], columns: readonly string[]): number[] {
+  if (header.includes("error")) throw new BrokenResponse("The server failed while it responded");
+  const places = columns.map((name) => header.indexOf(name));
+  if (places.includes(-1)) throw new BrokenResponse("The response lacks a column");
+  return places;
+}
+
+function tooShort(): never {
+  throw new BrokenResponse("The response has a row that is too short");
 }

@@ -73,7 +73,6 @@ class IdList {
   readonly #reload: (calls: readonly undefined[]) => Promise<SortedIds>;
   #sorted: SortedIds = { ids: [], typesOf: () => [] };
   #freshUntil = Number.NEGATIVE_INFINITY;
-  #isLoading = false;
   /** Number of new series written. */
   #added = 0;
 
@@ -87,12 +86,7 @@ class IdList {
       async () => {
         if (this.#isFresh()) return this.#sorted;
         const added = this.#added;
-        this.#isLoading = true;
-        try {
-          this.#sorted = await loadSorted(types, load);
-        } finally {
-          this.#isLoading = false;
-        }
+        this.#sorted = await loadSorted(types, load);
         // The load may have missed writes during it.
         if (added === this.#added) this.#freshUntil = this.#time() + MAX_AGE_MS;
         return this.#sorted;
@@ -103,7 +97,6 @@ class IdList {
 
   /** Invalidates the list if it lacks this series. */
   written({ id, type }: Pick<Series, "id" | "type">): void {
-    if (!this.#isFresh() && !this.#isLoading) return;
     if (this.#sorted.typesOf(id).includes(type)) return;
     this.#added += 1;
     this.#freshUntil = Number.NEGATIVE_INFINITY;

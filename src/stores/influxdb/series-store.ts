@@ -10,7 +10,7 @@ import type { InfluxClient } from "./connection.js";
 import { attempts, requestError, statusOf, timedOut } from "./errors.js";
 import { halves, linesOf } from "./lines.js";
 import { FIRST, fluxScript, idsScript, LAST, slotQueries, sumScript } from "./queries.js";
-import { CsvRows, CsvSlots, type ResponseReader, readWhole, SlotTarget } from "./response-csv.js";
+import { type RowReader, readRows, SlotTarget, slotReader } from "./response-csv.js";
 import { SeriesNames } from "./series-names.js";
 
 interface InfluxSeriesDependencies {
@@ -67,13 +67,9 @@ const CONCURRENT_QUERIES = 4;
  */
 export function influxSeriesStore(dependencies: InfluxSeriesDependencies): SeriesStore {
   const { client, bucket, bucketName, deadlineMs, clock, log, closing } = dependencies;
-  const names = new SeriesNames((dimension, type, take) => {
-    const rowsToIds = {
-      columnsOf: (positionOf: (name: string) => number) => positionOf("_value"),
-      row: (cells: readonly string[], value: number) => take(cells[value] as string),
-    };
-    return query(idsScript(bucketName, dimension.name, type), () => new CsvRows(rowsToIds));
-  });
+  const names = new SeriesNames((dimension, type, take) =>
+    query(idsScript(bucketName, dimension.name, type), { columns: ["_value"], row: ([id]) => take(id as string) }),
+  );
 
   const writeTogether = groupedCalls((writes: readonly Write[]) => sendTogether(writes), {
     most: TOGETHER,
@@ -171,7 +167,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
       const { dimension } = slotQuery;
       const targetsOf = (id: string, type: string) => targets.get(seriesKey({ dimension, id, type })) ?? [];
       try {
-        await query(fluxScript(bucketName, slotQuery, source), () => new CsvSlots(targetsOf), failed.signal);
+        await query(fluxScript(bucketName, slotQuery, source), slotReader(targetsOf), failed.signal);
       } catch (error) {
         failed.abort();
         throw error;
@@ -199,17 +195,17 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
         return target;
       };
       const script = sumScript(bucketName, { dimension, from: start, to: end }, type);
-      await query(script, () => new CsvSlots(targetsOf));
+      await query(script, slotReader(targetsOf));
       const part = sums.subarray(first, first + count);
       for (const [target] of targets.values()) addSlots(target.merged(), part);
     }
     return sums;
   }
 
-  /** Runs a query, passes its response to a new reader, and repeats both after a temporary error. */
-  function query(script: string, readerOf: () => ResponseReader, ...signals: readonly AbortSignal[]): Promise<void> {
+  /** Runs a query and passes the rows of its response to `reader`, from the first one again after a temporary error. */
+  function query(script: string, reader: RowReader, ...signals: readonly AbortSignal[]): Promise<void> {
     const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing, ...signals] };
-    return attempts(limits, (signal) => inBucket(signal, () => readWhole(client.query(script, signal), readerOf())));
+    return attempts(limits, (signal) => inBucket(signal, () => readRows(client.query(script, signal), reader)));
   }
 
   /** Runs work on the bucket, and again after a check if the server does not find the bucket or the token. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { BrokenResponse } from "../../../src/stores/influxdb/errors.js";
-import { CsvSlots, SlotTarget } from "../../../src/stores/influxdb/response-csv.js";
+import { readRows, SlotTarget, slotReader } from "../../../src/stores/influxdb/response-csv.js";
 
 const HOUR = 3_600_000;
 const from = Date.UTC(2024, 1, 28, 22);
@@ -11,16 +11,17 @@ const row = (table: number, time: string, value: string, id = "a", type = "size"
 const end = "\r\n";
 
 /** Reads a response in pieces of `pieceBytes` into columns of four hours by id and type. */
-function read(text: string, pieceBytes = 1_000_000): Record<string, (number | null)[]> {
+async function read(text: string, pieceBytes = 1_000_000): Promise<Record<string, (number | null)[]>> {
   const columns = new Map<string, SlotTarget>();
-  const slots = new CsvSlots((id, type) => {
+  const reader = slotReader((id, type) => {
     const target = columns.get(`${id} ${type}`) ?? new SlotTarget(from, HOUR, 4);
     columns.set(`${id} ${type}`, target);
     return [target];
   });
   const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; at += pieceBytes) slots.take(bytes.subarray(at, at + pieceBytes));
-  slots.end();
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += pieceBytes) pieces.push(bytes.subarray(at, at + pieceBytes));
+  await readRows(pieces, reader);
   const plain = (target: SlotTarget) =>
     [...(target.merged() ?? new Float64Array(4).fill(Number.NaN))].map((value) => (Number.isNaN(value) ? null : value));
   return Object.fromEntries([...columns].map(([key, target]) => [key, plain(target)]));
@@ -36,8 +37,8 @@ describe("CSV of InfluxDB", () => {
     end;
 
   for (const bytes of [1, 2, 3, 7, 64, 1_000_000]) {
-    it(`fills columns, in pieces of ${bytes} bytes`, () => {
-      expect(read(answer, bytes)).to.deep.equal({
+    it(`fills columns, in pieces of ${bytes} bytes`, async () => {
+      expect(await read(answer, bytes)).to.deep.equal({
         "a size": [1, null, -2.5, null],
         'b,c" é size': [null, null, null, 1e-7],
         "a reach": [null, 7, null, null],
@@ -46,7 +47,7 @@ describe("CSV of InfluxDB", () => {
   }
 
   for (const order of ["value", "recorded"]) {
-    it(`has the value of the clients where there is one, else that of the recorder, when the field ${order} comes first`, () => {
+    it(`has the value of the clients where there is one, else that of the recorder, when the field ${order} comes first`, async () => {
       const rows = {
         value: row(0, "2024-02-28T22:00:00Z", "1") + row(0, "2024-02-28T23:30:00Z", "2"),
         recorded:
@@ -55,25 +56,24 @@ describe("CSV of InfluxDB", () => {
           row(1, "2024-02-29T00:00:00Z", "9", "a", "size", "recorded"),
       };
       const both = order === "value" ? rows.value + rows.recorded : rows.recorded + rows.value;
-      expect(read(header + both + end)).to.deep.equal({ "a size": [1, 2, 9, null] });
-      expect(read(header + rows.recorded + end)).to.deep.equal({ "a size": [7, 8, 9, null] });
+      expect(await read(header + both + end)).to.deep.equal({ "a size": [1, 2, 9, null] });
+      expect(await read(header + rows.recorded + end)).to.deep.equal({ "a size": [7, 8, 9, null] });
     });
   }
 
-  it("may hold nothing, annotations, several blocks, or its columns in another order", () => {
-    expect(read(end)).to.deep.equal({});
+  it("may hold nothing, annotations, several blocks, or its columns in another order", async () => {
+    expect(await read(end)).to.deep.equal({});
     const annotated = `#datatype,string,long,dateTime:RFC3339,double,string,string\r\n${answer}`;
-    expect(read(annotated)).to.deep.equal(read(answer));
+    expect(await read(annotated)).to.deep.equal(await read(answer));
     const second = `,result,table,dimension_type,dimension_id,_value,_field,_time\r\n,_result,0,size,"x,",4,value,2024-02-28T22:00:00Z\r\n\r\n`;
-    expect(read(answer + second)).to.deep.equal({ ...read(answer), "x, size": [4, null, null, null] });
+    expect(await read(answer + second)).to.deep.equal({ ...(await read(answer)), "x, size": [4, null, null, null] });
   });
 
-  it("is never taken for whole when it was cut, wherever", () => {
+  it("is never taken for whole when it was cut, wherever", async () => {
     const bytes = Buffer.from(answer).length;
     for (let length = 0; length < bytes; length += 1) {
-      expect(() => read(Buffer.from(answer).subarray(0, length).toString("latin1")), String(length)).to.throw(
-        BrokenResponse,
-      );
+      const error = await failure(read(Buffer.from(answer).subarray(0, length).toString("latin1")));
+      expect(error, String(length)).to.be.instanceOf(BrokenResponse);
     }
   });
 
@@ -88,12 +88,12 @@ describe("CSV of InfluxDB", () => {
     ["nothing at all", ""],
   ];
   for (const [what, text] of broken) {
-    it(`is refused with ${what}`, () => {
-      expect(() => read(text)).to.throw(BrokenResponse);
+    it(`is refused with ${what}`, async () => {
+      expect(await failure(read(text))).to.be.instanceOf(BrokenResponse);
     });
   }
 
-  it("may hold points of other programs: outside the window, between slots, and values that are none", () => {
+  it("may hold points of other programs: outside the window, between slots, and values that are none", async () => {
     const foreign =
       header +
       row(0, "2024-02-28T21:59:59.999Z", "1") +
@@ -105,10 +105,10 @@ describe("CSV of InfluxDB", () => {
       row(0, "2024-02-29T01:00:00Z", "+Inf") +
       row(0, "2024-02-29T02:00:00Z", "8") +
       end;
-    expect(read(foreign)).to.deep.equal({ "a size": [2, 3, 6, null] });
+    expect(await read(foreign)).to.deep.equal({ "a size": [2, 3, 6, null] });
   });
 
-  it("reads the same values of any rows, in any order of columns", () => {
+  it("reads the same values of any rows, in any order of columns", async () => {
     const quoted = (cell: string) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
     const text = (rows: readonly Record<string, string>[], names: readonly string[]) =>
       `,${names.join()}\r\n${rows.map((row) => `,${names.map((name) => quoted(row[name] ?? "")).join()}\r\n`).join("")}\r\n`;
@@ -119,8 +119,8 @@ describe("CSV of InfluxDB", () => {
       ms: fc.oneof(fc.integer({ min: 0, max: 3 }), fc.constantFrom(0.5, 1.25, 1e-6)),
       value: fc.constantFrom("1", "-2.5", "1e-7", "", "NaN", "+Inf", "1,2", "x"),
     });
-    fc.assert(
-      fc.property(fc.array(one, { maxLength: 40 }), fc.integer({ min: 1, max: 200 }), (some, bytes) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { maxLength: 40 }), fc.integer({ min: 1, max: 200 }), async (some, bytes) => {
         const rows = some.map(({ id, field, ms, value }) => ({
           table: String(2 * ids.indexOf(id) + (field === "value" ? 0 : 1)),
           _time: new Date(from + Math.round(ms * HOUR)).toISOString().replace(".000Z", "Z"),
@@ -129,7 +129,7 @@ describe("CSV of InfluxDB", () => {
           dimension_id: id,
           dimension_type: "size",
         }));
-        const usual = read(
+        const usual = await read(
           text(rows, ["result", "table", "_time", "_value", "_field", "dimension_id", "dimension_type"]),
           bytes,
         );
@@ -138,50 +138,58 @@ describe("CSV of InfluxDB", () => {
           ["table", "_field", "dimension_id", "dimension_type", "_time", "_value"],
           ["_time", "_value", "dimension_id", "table", "_field", "dimension_type"],
         ]) {
-          expect(read(text(rows, order), bytes)).to.deep.equal(usual);
+          expect(await read(text(rows, order), bytes)).to.deep.equal(usual);
         }
       }),
     );
   });
 
-  it("spells numbers that are read as they were written", () => {
+  it("spells numbers that are read as they were written", async () => {
     const read = (text: string) => slotAt(from, HOUR, row(0, "2024-02-28T22:00:00Z", text));
-    fc.assert(
-      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-        expect(Object.is(read(String(value)), Number(String(value)))).to.equal(true);
+    await fc.assert(
+      fc.asyncProperty(fc.double({ noNaN: true, noDefaultInfinity: true }), async (value) => {
+        expect(Object.is(await read(String(value)), Number(String(value)))).to.equal(true);
         for (const text of [value.toFixed(3), value.toFixed(14), value.toFixed(30)]) {
-          expect(read(text), text).to.equal(Number(text));
+          expect(await read(text), text).to.equal(Number(text));
         }
       }),
       { numRuns: 2_000 },
     );
-    for (const text of ["", "-", ".", "1.2.3", "abc", "NaN", "+Inf", "true"]) expect(read(text), text).to.be.NaN;
+    for (const text of ["", "-", ".", "1.2.3", "abc", "NaN", "+Inf", "true"]) expect(await read(text), text).to.be.NaN;
     for (const text of ["0", "-0", "007", "12345678901234567890", ".5", "1e3"]) {
-      expect(Object.is(read(text), Number(text)), text).to.equal(true);
+      expect(Object.is(await read(text), Number(text)), text).to.equal(true);
     }
   });
 
-  it("spells times that are read as they were written", () => {
-    const isAt = (text: string, ms: number) => slotAt(ms, 1, row(0, text, "1")) === 1;
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: Date.UTC(2262, 0, 1) }), (ms) => {
+  it("spells times that are read as they were written", async () => {
+    const isAt = async (text: string, ms: number) => (await slotAt(ms, 1, row(0, text, "1"))) === 1;
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: Date.UTC(2262, 0, 1) }), async (ms) => {
         const text = new Date(ms).toISOString();
-        expect(isAt(text, ms)).to.equal(true);
-        expect(isAt(`${text.slice(0, -1)}999999Z`, ms)).to.equal(true);
-        expect(isAt(`${text.slice(0, 19)}Z`, Math.floor(ms / 1_000) * 1_000)).to.equal(true);
+        expect(await isAt(text, ms)).to.equal(true);
+        expect(await isAt(`${text.slice(0, -1)}999999Z`, ms)).to.equal(true);
+        expect(await isAt(`${text.slice(0, 19)}Z`, Math.floor(ms / 1_000) * 1_000)).to.equal(true);
       }),
     );
     for (const text of ["", "2024-02-28", "2024-02-28T22:00:00", "2024-02-28T22:00:00+01:00"]) {
-      expect(() => isAt(text, from), text).to.throw(BrokenResponse);
+      expect(await failure(isAt(text, from)), text).to.be.instanceOf(BrokenResponse);
     }
   });
 });
 
 /** The value of one slot after a response of one row. */
-function slotAt(at: number, slotMs: number, line: string): number | undefined {
+async function slotAt(at: number, slotMs: number, line: string): Promise<number | undefined> {
   const target = new SlotTarget(at, slotMs, 1);
-  const slots = new CsvSlots(() => [target]);
-  slots.take(Buffer.from(header + line + end));
-  slots.end();
-  return target.merged()?.[0];
+  await readRows(
+    [Buffer.from(header + line + end)],
+    slotReader(() => [target]),
+  );
+  return target.merged()[0];
+}
+
+function failure(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 }
