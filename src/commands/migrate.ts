@@ -133,7 +133,7 @@ async function migrate(migration: Migration): Promise<number> {
     const source = opened(lockSource(folder));
     const metricsSource = metricsFolder === folder ? source : opened(lockSource(metricsFolder));
     const { entities, metrics } = targets;
-    const profiles = entities && source.profiles();
+    const profiles = entities && (await source.profiles());
     const series = metrics && (await metricsSource.series());
     if (profiles !== undefined) checkPepper(profiles, migration);
     const ends = {

@@ -11,6 +11,9 @@ export function pepperBytes(setting: string): Uint8Array {
   return bytes;
 }
 
+/** Fact of the ledger: the fingerprint of the pepper that it was created with. */
+export const PEPPER_MARK = "pepper";
+
 /** Identifies a pepper. A keyed hash of a fixed text does not reveal the key. */
 export function pepperFingerprint(pepper: Uint8Array): string {
   return createHmac("sha256", pepper).update("entity-metrics pepper").digest("hex");

@@ -12,7 +12,7 @@ import {
 } from "./catalogue/catalogue-store.js";
 import { chartMarksOf, type MarkDocument, markOf } from "./catalogue/mark-store.js";
 import type { CollectionPlan } from "./collection.js";
-import { marks, textOf, textOnce } from "./database-facts.js";
+import { factsOf, marks } from "./database-facts.js";
 import { importPart, inBatches } from "./import-part.js";
 import { plans } from "./index.js";
 import { COPIED, COPIED_FROM, openDatabases } from "./open-databases.js";
@@ -36,15 +36,16 @@ export async function openMongoImport({ settings, log }: EngineDependencies): Pr
     begin: (mark) => beginCopy(data, ledger, mark),
     setFacts: (facts) => setFacts(data, ledger, facts),
     facts: () => readFacts(data, ledger),
-    finish: async () => void (await textOnce(ledger, COPIED, "yes")),
+    finish: async () => void (await factsOf(ledger).textOnce(COPIED, "yes")),
     close: () => databases.close(),
   };
 }
 
 /** Implements `ProfileTarget.begin`. */
 async function beginCopy(data: Db, ledger: Db, source: string): Promise<void> {
-  const begun = await textOf(ledger, COPIED_FROM);
-  if (begun !== undefined && (await textOf(ledger, COPIED)) !== undefined) {
+  const facts = factsOf(ledger);
+  const begun = await facts.text(COPIED_FROM);
+  if (begun !== undefined && (await facts.text(COPIED)) !== undefined) {
     throw new StartError(
       `${data.databaseName} was filled by npm run migrate before, and is in use: name another database`,
     );
@@ -53,7 +54,7 @@ async function beginCopy(data: Db, ledger: Db, source: string): Promise<void> {
     await refuseUsed(data, plans.data);
     await refuseUsed(ledger, plans.ledger);
   }
-  if ((await textOnce(ledger, COPIED_FROM, source)) !== source) {
+  if ((await facts.textOnce(COPIED_FROM, source)) !== source) {
     throw new StartError(`${data.databaseName} is being filled from another folder: name another database, or drop it`);
   }
   if (begun === undefined) return;

@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
+import { deletionWatermark } from "../database-facts.js";
 import type { EngineDependencies, EntityEngine, OpenKeys } from "../stores.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue/catalogue-store.js";
 import { keyStoreCollections, mongoKeyStore } from "./catalogue/key-store.js";
@@ -9,7 +10,7 @@ import { listOrderCollections, mongoListOrders } from "./catalogue/list-orders.j
 import { markCollections, mongoMarkStore } from "./catalogue/mark-store.js";
 import { makeCollections } from "./collection.js";
 import { commandLimitMs, connect } from "./connection.js";
-import { marks, marksOf, mongoDeletionWatermark } from "./database-facts.js";
+import { factsOf, marks, marksOf } from "./database-facts.js";
 import { ledgerCollections, mongoLedger } from "./deletions/ledger.js";
 import { notes } from "./deletions/number-deletions.js";
 import { mongoSuppression } from "./deletions/suppression.js";
@@ -50,7 +51,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
   const { pepper, close, ...databases } = await openDatabases(settings, log, plans);
   const { data, ledger, transact, deadlineMs } = databases;
   try {
-    await refuseUnfinishedCopy(ledger);
+    await refuseUnfinishedCopy(factsOf(ledger), ledger.databaseName);
   } catch (error) {
     await close();
     throw error;
@@ -69,7 +70,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     keys: mongoKeyStore(ledger),
     counts: mongoSlotCounts(data, transact, commandMs),
     lease: mongoLease(data),
-    watermark: mongoDeletionWatermark(data),
+    watermark: deletionWatermark(factsOf(data)),
     sharedGenerations: mongoSharedGenerations(data, commandMs),
     serverTime: async () => ((await data.command({ hello: 1 })) as { localTime: Date }).localTime.getTime(),
     sharedOrders: mongoListOrders(data),

@@ -1,14 +1,14 @@
 import type { Db } from "mongodb";
 import type { Settings } from "../../config/settings.js";
-import { ledgerMismatch, NEWEST } from "../../deletions/match-ledger.js";
+import { NEWEST } from "../../deletions/match-ledger.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import { StartError } from "../../errors.js";
-import { randomId } from "../../ids.js";
 import type { Log } from "../../log.js";
-import { pepperBytes, pepperFingerprint } from "../pepper.js";
+import { type Facts, LEDGER_MARK, matchLedger as matchFacts } from "../database-facts.js";
+import { PEPPER_MARK, pepperBytes, pepperFingerprint } from "../pepper.js";
 import { byIds, type CollectionPlan, checkCluster, makeCollections } from "./collection.js";
 import { type Connection, connect } from "./connection.js";
-import { FORGOTTEN, mongoDeletionWatermark, numberIn, seenBy, textOf, textOnce } from "./database-facts.js";
+import { factsOf } from "./database-facts.js";
 import { hasNoted, newestNumber } from "./deletions/number-deletions.js";
 import { entityCollectionsOf } from "./profiles/entity-document.js";
 import { entityKeysOf } from "./profiles/entity-keys.js";
@@ -55,7 +55,7 @@ function requiredPepper(setting: string | null): Uint8Array {
 /** Refuses a pepper that the ledger was not created with. */
 async function matchPepper(ledger: Db, pepper: Uint8Array): Promise<void> {
   const fingerprint = pepperFingerprint(pepper);
-  if ((await textOnce(ledger, "pepper", fingerprint)) === fingerprint) return;
+  if ((await factsOf(ledger).textOnce(PEPPER_MARK, fingerprint)) === fingerprint) return;
   throw new StartError(`PEPPER is not the pepper of the data in ${ledger.databaseName}: restore the original pepper`);
 }
 
@@ -65,38 +65,24 @@ const OUR_LAYOUT = "3";
 
 /** Refuses databases whose documents have another layout. */
 async function matchLayout(data: Db): Promise<void> {
-  const isUsed = (await textOf(data, NAME)) !== undefined;
-  const layout = isUsed ? await textOf(data, LAYOUT) : await textOnce(data, LAYOUT, OUR_LAYOUT);
+  const facts = factsOf(data);
+  const isUsed = (await facts.text(LEDGER_MARK)) !== undefined;
+  const layout = isUsed ? await facts.text(LAYOUT) : await facts.textOnce(LAYOUT, OUR_LAYOUT);
   if (layout === OUR_LAYOUT) return;
   throw new StartError(`${data.databaseName} was written by another version of entity-metrics: name an empty database`);
 }
 
-/** In both databases: a random mark of the ledger that the data was created with. */
-const NAME = "ledger";
-
-/**
- * Refuses data that does not belong to its ledger: see `ledgerMismatch`. Marks new data. Several processes may do this
- * concurrently, also with empty databases: the ledger is marked before the data is. As others may write concurrently,
- * the fact that is written last is read first.
- */
+/** Refuses data that does not belong to its ledger, and marks new data. */
 export async function matchLedger(ledger: Db, data: Db): Promise<void> {
-  const [kept, of] = [ledger.databaseName, data.databaseName];
-  const known = await textOf(data, NAME);
-  const mark = known === undefined ? await textOnce(ledger, NAME, randomId()) : await textOf(ledger, NAME);
-  const forgotten = await numberIn(ledger, FORGOTTEN);
-  const seen = await seenBy(data);
-  const hasNewest = (await hasNoted(ledger, data)) && (await hasKeys(ledger, await newestEntities(data)));
-  const facts = {
-    data: { mark: known, ...seen },
-    ledger: { mark, forgotten, accepted: await newestNumber(ledger), hasNewest },
-  };
-  const error = ledgerMismatch(facts, { ledger: kept, data: of });
-  if (error !== undefined) throw error;
-  if (known === undefined) await mongoDeletionWatermark(data).noteForgotten(forgotten);
-  // Writes at every start, so that a user without the right to write is refused at the start.
-  if (mark !== undefined && (await textOnce(data, NAME, mark)) !== mark) {
-    throw new StartError(`${of} is being initialized with another ledger than ${kept}: start again`);
-  }
+  await matchFacts(
+    {
+      facts: factsOf(ledger),
+      name: ledger.databaseName,
+      accepted: () => newestNumber(ledger),
+      hasNewest: async () => (await hasNoted(ledger, data)) && (await hasKeys(ledger, await newestEntities(data))),
+    },
+    { facts: factsOf(data), name: data.databaseName },
+  );
 }
 
 /**
@@ -122,9 +108,9 @@ export const COPIED_FROM = "copied from";
 export const COPIED = "copied";
 
 /** Refuses databases with an unfinished copy. */
-export async function refuseUnfinishedCopy(ledger: Db): Promise<void> {
-  if ((await textOf(ledger, COPIED_FROM)) === undefined || (await textOf(ledger, COPIED)) !== undefined) return;
+export async function refuseUnfinishedCopy(ledger: Facts, name: string): Promise<void> {
+  if ((await ledger.text(COPIED_FROM)) === undefined || (await ledger.text(COPIED)) !== undefined) return;
   throw new StartError(
-    `${ledger.databaseName} is being filled by npm run migrate: let it finish, or run it again if it was interrupted`,
+    `${name} is being filled by npm run migrate: let it finish, or run it again if it was interrupted`,
   );
 }

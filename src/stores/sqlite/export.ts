@@ -6,7 +6,9 @@ import { dimensionNamed } from "../../metrics/dimensions.js";
 import type { SeriesWindow } from "../../metrics/ports.js";
 import type { Series } from "../../metrics/series.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
+import { PEPPER_MARK } from "../pepper.js";
 import type { Database, FileLayout } from "./connection.js";
+import { factsOf } from "./database-facts.js";
 import { matchLedger } from "./deletions/ledger-match.js";
 import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
 import { OpenFiles } from "./open-files.js";
@@ -16,9 +18,8 @@ import { sqliteSeriesStore } from "./series/series-store.js";
 
 /** An embedded folder, locked against services until it is closed. */
 interface LockedFolder {
-  /** Throws a `StartError` if there are no profiles. */
-  profiles(): ProfileSource;
-  /** Rejects with a `StartError` if there are no series. */
+  /** Rejects with a `StartError` if there are no profiles, the next one if there are no series. */
+  profiles(): Promise<ProfileSource>;
   series(): Promise<SeriesSource>;
   close(): Promise<void>;
 }
@@ -42,16 +43,13 @@ export function lockSource(dir: string): LockedFolder {
   };
 
   return {
-    profiles() {
+    async profiles() {
       const ledger = opened(ledgerFile);
       const entities = opened(entitiesFile);
-      matchLedger(ledger, entities, folder);
-      const { mark } = ledger.prepare("SELECT mark FROM ledger_mark").get() as { mark: string };
-      const pepper = ledger.prepare("SELECT fingerprint FROM pepper").get() as { fingerprint: string } | undefined;
       return {
-        mark,
-        pepper: pepper?.fingerprint,
-        facts: copyFacts(ledger, entities),
+        mark: await matchLedger(ledger, entities, folder),
+        pepper: await factsOf(ledger).text(PEPPER_MARK),
+        facts: await copyFacts(ledger, entities),
         parts: { ...ledgerParts(ledger), ...entityParts(entities, ledger) },
       };
     },
@@ -61,7 +59,7 @@ export function lockSource(dir: string): LockedFolder {
       const series = sqliteSeriesStore(db);
       closeSeries = series.close;
       await series.fold();
-      return { mark: seriesMark(db), series, windows: () => seriesWindows(db) };
+      return { mark: await factsOf(db).textOnce(SERIES_MARK, randomId()), series, windows: () => seriesWindows(db) };
     },
 
     async close() {
@@ -71,12 +69,8 @@ export function lockSource(dir: string): LockedFolder {
   };
 }
 
-/** Returns the random id of `metrics.db`, created on first use. */
-function seriesMark(db: Database): string {
-  db.exec("CREATE TABLE IF NOT EXISTS series_mark (one INTEGER PRIMARY KEY CHECK (one = 1), mark TEXT NOT NULL)");
-  db.prepare("INSERT OR IGNORE INTO series_mark VALUES (1, ?)").run(randomId());
-  return (db.prepare("SELECT mark FROM series_mark").get() as { mark: string }).mark;
-}
+/** Fact of `metrics.db`: its random id. */
+const SERIES_MARK = "series";
 
 /** Series read at once, and slots of each: half a year of hours. */
 const SERIES_AT_ONCE = 100;

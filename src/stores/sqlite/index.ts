@@ -4,14 +4,16 @@ import { join } from "node:path";
 import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
+import { deletionWatermark } from "../database-facts.js";
 import type { EngineDependencies, EntityEngine, MetricEngine, OpenKeys } from "../stores.js";
 import { sqliteCatalogueStore } from "./catalogue/catalogue-store.js";
 import { sqliteKeyStore } from "./catalogue/key-store.js";
 import { sqliteMarkStore } from "./catalogue/mark-store.js";
 import { checkWrites, type Database, openDatabase, sqliteServiceError, unavailable } from "./connection.js";
+import { factsOf } from "./database-facts.js";
 import { recordAccepted } from "./deletions/accepted-file.js";
 import { sqliteLedger } from "./deletions/ledger.js";
-import { matchLedger, sqliteDeletionWatermark } from "./deletions/ledger-match.js";
+import { matchLedger } from "./deletions/ledger-match.js";
 import { sqliteSuppression } from "./deletions/suppression.js";
 import { foldersOf } from "./folder.js";
 import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
@@ -37,8 +39,8 @@ export async function openSqliteEntities({ settings, failpoint }: EngineDependen
     files.lock("entities", data, entities);
     const ledgerDb = files.open(entities, ledgerFile);
     const entitiesDb = files.open(entities, entitiesFile);
-    const mark = matchLedger(ledgerDb, entitiesDb, entities);
-    const pepper = openPepper(data, ledgerDb, settings.pepper);
+    const mark = await matchLedger(ledgerDb, entitiesDb, entities);
+    const pepper = await openPepper(data, factsOf(ledgerDb), settings.pepper);
     return {
       entities: sqliteEntityStore(entitiesDb, ledgerDb),
       memberships: sqliteMembershipIndex(entitiesDb),
@@ -50,7 +52,7 @@ export async function openSqliteEntities({ settings, failpoint }: EngineDependen
       keys: sqliteKeyStore(ledgerDb),
       counts: sqliteSlotCounts(entitiesDb),
       lease: sqliteLease(entitiesDb),
-      watermark: sqliteDeletionWatermark(entitiesDb),
+      watermark: deletionWatermark(factsOf(entitiesDb)),
       ledger: sqliteLedger(ledgerDb, entitiesDb, recordAccepted(entities, mark)),
       suppression: sqliteSuppression(ledgerDb),
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),

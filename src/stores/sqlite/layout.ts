@@ -2,10 +2,9 @@ import { catalogueSchema } from "./catalogue/catalogue-store.js";
 import { keySchema } from "./catalogue/key-store.js";
 import { markSchema } from "./catalogue/mark-store.js";
 import type { FileLayout } from "./connection.js";
+import { factSchema } from "./database-facts.js";
 import { ledgerSchema } from "./deletions/ledger.js";
-import { deletionWatermarkSchema, ledgerMarkSchema } from "./deletions/ledger-match.js";
 import { suppressionSchema } from "./deletions/suppression.js";
-import { pepperSchema } from "./pepper.js";
 import { deletedSegmentsSchema } from "./profiles/deleted-segments.js";
 import { entityKeysSchema } from "./profiles/entity-keys.js";
 import { entitySchema } from "./profiles/entity-store.js";
@@ -19,28 +18,19 @@ import { leaseSchema, slotCountSchema } from "./series/slot-counts.js";
 /** Requests, suppression, keys and repeatable deletions: restoring older data must not revert them. */
 export const ledgerFile: FileLayout = {
   name: "ledger.db",
-  schema: [
-    ledgerMarkSchema,
-    pepperSchema,
-    ledgerSchema,
-    suppressionSchema,
-    entityKeysSchema,
-    keySchema,
-    idempotencySchema,
-  ],
+  schema: [factSchema, ledgerSchema, suppressionSchema, entityKeysSchema, keySchema, idempotencySchema],
 };
 
 /** Profiles, and all that changes with them in one transaction. */
 export const entitiesFile: FileLayout = {
   name: "entities.db",
   schema: [
-    ledgerMarkSchema,
+    factSchema,
     entitySchema,
     membershipSchema,
     historySchema,
     slotCountSchema,
     idempotencySchema,
-    deletionWatermarkSchema,
     catalogueSchema,
     markSchema,
     deletedSegmentsSchema,
@@ -52,5 +42,5 @@ export const entitiesFile: FileLayout = {
 export const metricsFile: FileLayout = {
   name: "metrics.db",
   pageBytes: CHUNK_PAGE_BYTES,
-  schema: seriesSchema,
+  schema: [...seriesSchema, factSchema],
 };

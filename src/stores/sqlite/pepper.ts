@@ -2,32 +2,25 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "../../errors.js";
-import { pepperBytes, pepperFingerprint } from "../pepper.js";
-import type { Database } from "./connection.js";
-
-/** In `ledger.db`: fingerprint of the pepper of the identity hashes. */
-export const pepperSchema =
-  "CREATE TABLE IF NOT EXISTS pepper (one INTEGER PRIMARY KEY CHECK (one = 1), fingerprint TEXT NOT NULL)";
+import type { Facts } from "../database-facts.js";
+import { PEPPER_MARK, pepperBytes, pepperFingerprint } from "../pepper.js";
 
 /**
  * Returns the key of the identity hashes: `setting` (PEPPER), else the file `pepper` of the folder, else 32 new random
  * bytes, stored in that file for its owner only. Throws if the ledger was created with another pepper.
  */
-export function openPepper(dir: string, ledger: Database, setting: string | null): Uint8Array {
-  const row = ledger.prepare("SELECT fingerprint FROM pepper").get() as { fingerprint: string } | undefined;
+export async function openPepper(dir: string, ledger: Facts, setting: string | null): Promise<Uint8Array> {
+  const known = await ledger.text(PEPPER_MARK);
   const file = join(dir, "pepper");
   const pepper =
     setting === null
-      ? (readPepper(file) ?? (row === undefined ? makePepper(file) : missing(file)))
+      ? (readPepper(file) ?? (known === undefined ? makePepper(file) : missing(file)))
       : pepperBytes(setting);
   const fingerprint = pepperFingerprint(pepper);
-  if (row === undefined) ledger.prepare("INSERT INTO pepper (one, fingerprint) VALUES (1, ?)").run(fingerprint);
-  else if (row.fingerprint !== fingerprint) {
-    throw new StartError(
-      `${setting === null ? file : "PEPPER"} is not the pepper of the data in ${dir}: restore the original pepper`,
-    );
-  }
-  return pepper;
+  if ((await ledger.textOnce(PEPPER_MARK, fingerprint)) === fingerprint) return pepper;
+  throw new StartError(
+    `${setting === null ? file : "PEPPER"} is not the pepper of the data in ${dir}: restore the original pepper`,
+  );
 }
 
 function readPepper(file: string): Buffer | undefined {

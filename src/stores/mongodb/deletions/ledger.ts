@@ -3,10 +3,11 @@ import { groupedCalls, groupedReads } from "../../../async/grouped-calls.js";
 import { LONGEST_WAIT_MS, NOTIFICATION, noFollowers, STUCK_ATTEMPTS } from "../../../deletions/deletion.js";
 import type { Ledger, ListedState } from "../../../deletions/ports.js";
 import { randomId } from "../../../ids.js";
+import { FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { byIds, type CollectionPlan } from "../collection.js";
 import { committedRead, MAJORITY, type ReadOptions } from "../committed-read.js";
 import type { StoreDependencies } from "../connection.js";
-import { FORGOTTEN, marks, RECEIPT_KEY, raiseTo, textOnce } from "../database-facts.js";
+import { factsOf, marks } from "../database-facts.js";
 import { acceptDeletions } from "./accept-deletions.js";
 import { type DeletionDocument, deletionOf as deletionFrom, deletions, deletionsOf } from "./ledger-document.js";
 import { newestNumber, numberDeletions } from "./number-deletions.js";
@@ -25,6 +26,7 @@ const REQUESTS_PER_STEP = 100;
 export function mongoLedger(dependencies: StoreDependencies): Ledger {
   const { ledger: db, wrapping } = dependencies;
   const requests = deletionsOf(db);
+  const facts = factsOf(db);
   const deletionOf = (document: DeletionDocument) => deletionFrom(document, wrapping);
 
   const committed = <T>(read: (options: ReadOptions) => Promise<T>) => committedRead(db, read);
@@ -159,7 +161,7 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
     countCompleted: (from, to) =>
       requests.countDocuments({ open: false, completedAt: { $gte: from, $lt: to } }, { readConcern: MAJORITY }),
 
-    receiptKey: (fresh) => textOnce(db, RECEIPT_KEY, fresh),
+    receiptKey: (fresh) => facts.textOnce(RECEIPT_KEY, fresh),
 
     async settledSequence() {
       await numberDeletions(dependencies);
@@ -187,7 +189,7 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       const newest = (await requests.findOne({ ...old, number: { $gt: 0 } }, options))?.number;
       if (newest === undefined || newest === null) return;
       await note(newest);
-      await raiseTo(db, FORGOTTEN, newest);
+      await facts.raise(FORGOTTEN, newest);
       for (;;) {
         const some = { projection: { hashes: 1 }, limit: REQUESTS_PER_STEP } as const;
         const gone = await requests.find({ ...old, number: { $gt: 0, $lte: newest } }, some).toArray();

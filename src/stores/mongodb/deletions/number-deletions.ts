@@ -1,7 +1,8 @@
 import type { ClientSession, Collection, Db } from "mongodb";
+import { ACCEPTED, FORGOTTEN } from "../../database-facts.js";
 import { byIds, type CollectionPlan, type InSession } from "../collection.js";
 import type { StoreDependencies } from "../connection.js";
-import { ACCEPTED, FORGOTTEN, numberIn, raiseTo } from "../database-facts.js";
+import { numberIn, raiseTo } from "../database-facts.js";
 import { deletionsOf } from "./ledger-document.js";
 
 /**

@@ -14,17 +14,10 @@ import {
   type StreamRecord,
   storedEntity,
 } from "../../copy.js";
+import { ACCEPTED, deletionWatermark, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { ledgerPosition } from "../../ledger-position.js";
 import { apiKeyOf, type KeyDocument, keyDocument } from "../catalogue/key-store.js";
-import {
-  ACCEPTED,
-  FORGOTTEN,
-  mongoDeletionWatermark,
-  RECEIPT_KEY,
-  raiseTo,
-  textOf,
-  textOnce,
-} from "../database-facts.js";
+import { factsOf } from "../database-facts.js";
 import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "../deletions/ledger-document.js";
 import { newestNumber } from "../deletions/number-deletions.js";
 import { type ErasedIdentityDocument, erasedIdentitiesOf } from "../deletions/suppression.js";
@@ -171,18 +164,17 @@ export async function setFacts(
   ledger: Db,
   { sequence, watermark, segmentDeletions, receiptKey }: CopyFacts,
 ): Promise<void> {
-  await raiseTo(data, SEGMENT_DELETIONS, segmentDeletions);
-  const known = mongoDeletionWatermark(data);
-  await known.noteForgotten(sequence);
-  await raiseTo(ledger, FORGOTTEN, sequence);
-  await raiseTo(data, ACCEPTED, sequence);
-  await known.write(watermark);
-  if (receiptKey !== undefined) await textOnce(ledger, RECEIPT_KEY, receiptKey);
+  const [ofData, ofLedger] = [factsOf(data), factsOf(ledger)];
+  await ofData.raise(SEGMENT_DELETIONS, segmentDeletions);
+  await ofData.raise(FORGOTTEN, sequence);
+  await ofLedger.raise(FORGOTTEN, sequence);
+  await ofData.raise(ACCEPTED, sequence);
+  await deletionWatermark(ofData).write(watermark);
+  if (receiptKey !== undefined) await ofLedger.textOnce(RECEIPT_KEY, receiptKey);
 }
 
 export async function readFacts(data: Db, ledger: Db): Promise<CopyFacts> {
-  const [sequence, watermark] = [await newestNumber(ledger), await mongoDeletionWatermark(data).read()];
-  const receiptKey = await textOf(ledger, RECEIPT_KEY);
-  const segmentDeletions = await newestGeneration(data);
-  return { sequence, watermark, segmentDeletions, ...(receiptKey === undefined ? {} : { receiptKey }) };
+  const [sequence, watermark] = [await newestNumber(ledger), await deletionWatermark(factsOf(data)).read()];
+  const receiptKey = await factsOf(ledger).text(RECEIPT_KEY);
+  return { sequence, watermark, segmentDeletions: await newestGeneration(data), receiptKey };
 }

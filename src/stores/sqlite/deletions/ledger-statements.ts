@@ -1,6 +1,7 @@
 import { NOTIFICATION } from "../../../deletions/deletion.js";
 import type { Database } from "../connection.js";
 import { deletionRows } from "./deletion-row.js";
+import { NEWEST_DELETION } from "./ledger-match.js";
 
 /** Requests removed by one step of `expire`; other requests run between steps. */
 export const REQUESTS_PER_STEP = 100;
@@ -68,10 +69,8 @@ export function ledgerStatements(db: Database) {
     notified:
       db.prepare(`UPDATE deletion SET notify = 0, next_target = NULL, runner = NULL, attempts = 0, problem = NULL
       WHERE request_id = ? AND completed_at IS NOT NULL`),
-    addReceiptKey: db.prepare("INSERT OR IGNORE INTO receipt_key (one, wrapped) VALUES (1, ?)"),
-    receiptKey: db.prepare("SELECT wrapped FROM receipt_key"),
     settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
-      (SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS sequence`),
+      ${NEWEST_DELETION}) AS sequence`),
     since: db.prepare(`SELECT * FROM ${deletionRows} WHERE sequence > ? ORDER BY sequence LIMIT ?`),
     expired: db.prepare(
       `SELECT sequence FROM deletion WHERE ${isOld} AND sequence <= :newest LIMIT ${REQUESTS_PER_STEP}`,
@@ -85,7 +84,5 @@ export function ledgerStatements(db: Database) {
     expire: db.prepare(`DELETE FROM deletion WHERE ${gone}`),
     // The plus sign makes SQLite use the index on the time. Without it, `max` scans the table from its end.
     newestOld: db.prepare(`SELECT max(+sequence) AS newest FROM deletion WHERE ${isOld}`),
-    forget: db.prepare(`INSERT INTO forgotten_deletion (one, sequence) VALUES (1, ?)
-      ON CONFLICT DO UPDATE SET sequence = max(sequence, excluded.sequence)`),
   };
 }

@@ -7,12 +7,13 @@ import {
   noFollowers,
 } from "../../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../../deletions/ports.js";
+import { ACCEPTED, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "../connection.js";
+import { factsOf, raiseTo } from "../database-facts.js";
 import { emptyJournal } from "../profiles/entity-keys.js";
 import { membershipRemoval } from "../profiles/membership-index.js";
 import { deletionList } from "./deletion-list.js";
 import { type DeletionRow, deletionOf, type WaitingRow, waitingDeletionOf } from "./deletion-row.js";
-import { noteSeen } from "./ledger-match.js";
 import { ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statements.js";
 
 /**
@@ -20,8 +21,7 @@ import { ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statements.js";
  * run calls no remote target, and null if there is no next run: the request is completed, and no notification is
  * pending, or it waits for an earlier one. `open_identity` has the identities of open requests that later ones wait
  * for. `deletion_key` has rows of one size that are appended and overwritten in place, for the same reason as
- * `entity_key`; no row is removed. `forgotten_deletion` has the number of the newest request that was ever removed
- * after `deletions.retention`.
+ * `entity_key`; no row is removed.
  */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (
@@ -36,9 +36,7 @@ export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS open_identity (
     hash TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (hash, sequence)
   ) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS deletion_key (sequence INTEGER PRIMARY KEY, key BLOB NOT NULL);
-  CREATE TABLE IF NOT EXISTS forgotten_deletion (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL);
-  CREATE TABLE IF NOT EXISTS receipt_key (one INTEGER PRIMARY KEY CHECK (one = 1), wrapped TEXT NOT NULL);`;
+  CREATE TABLE IF NOT EXISTS deletion_key (sequence INTEGER PRIMARY KEY, key BLOB NOT NULL);`;
 
 /**
  * Deletion requests in `ledger.db`. Opening it ends the leases of an earlier process: only this process can have the
@@ -47,7 +45,8 @@ export const ledgerSchema = `
 export function sqliteLedger(db: Database, entities: Database, record: (newest: number) => void = () => {}): Ledger {
   const sql = ledgerStatements(db);
   const isAsFound = scopeCheck(entities);
-  const noteInData = noteSeen(entities);
+  const facts = factsOf(db);
+  const raiseInData = raiseTo(entities);
   const removeMemberships = membershipRemoval(entities);
   sql.releaseAll.run();
 
@@ -114,7 +113,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     const newest = Math.max(...sequences.values());
     // After a crash before this, the replay at the next start removes the memberships.
     inTransaction(entities, () => {
-      noteInData(newest, 0);
+      raiseInData(ACCEPTED, newest);
       for (const { deletion } of sequences.keys()) removeMemberships(deletion.entities, deletion.acceptedAt);
     });
     record(newest);
@@ -233,10 +232,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
 
     ...deletionList(db),
 
-    async receiptKey(fresh) {
-      sql.addReceiptKey.run(fresh);
-      return (sql.receiptKey.get() as { wrapped: string }).wrapped;
-    },
+    receiptKey: (fresh) => facts.textOnce(RECEIPT_KEY, fresh),
 
     async settledSequence() {
       return (sql.settled.get() as { sequence: number }).sequence;
@@ -252,7 +248,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
       const { newest } = sql.newestOld.get(old) as { newest: number | null };
       if (newest === null) return;
       await note(newest);
-      sql.forget.run(newest);
+      await facts.raise(FORGOTTEN, newest);
       while (forgetSome(old, newest) === REQUESTS_PER_STEP) await setImmediate();
     },
   };

@@ -13,11 +13,14 @@ import {
   type SegmentRecord,
   type StreamCountRecord,
 } from "../../copy.js";
+import { deletionWatermark, RECEIPT_KEY } from "../../database-facts.js";
 import { type ExperienceRow, experienceOf } from "../catalogue/catalogue-store.js";
 import { apiKeyOf } from "../catalogue/key-store.js";
 import { type MarkRow, markOf } from "../catalogue/mark-store.js";
 import type { Database } from "../connection.js";
+import { factsOf } from "../database-facts.js";
 import { type DeletionRow, deletionOf, deletionRows } from "../deletions/deletion-row.js";
+import { acceptedBy } from "../deletions/ledger-match.js";
 import { segmentDeletions } from "./deleted-segments.js";
 import { sqliteEntityStore } from "./entity-store.js";
 import { type RequestRow, requestOf } from "./idempotency.js";
@@ -121,16 +124,13 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
   };
 }
 
-/** Sequence numbers of `ledger.db` and `entities.db`. */
-export function copyFacts(ledger: Database, entities: Database): CopyFacts {
-  const sequence = ledger.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'deletion'").get();
-  const watermark = entities.prepare("SELECT sequence FROM deletion_watermark").get();
-  const key = ledger.prepare("SELECT wrapped FROM receipt_key").get() as { wrapped: string } | undefined;
+/** Returns the single facts of `ledger.db` and `entities.db`. */
+export async function copyFacts(ledger: Database, entities: Database): Promise<CopyFacts> {
   return {
-    ...(key === undefined ? {} : { receiptKey: key.wrapped }),
-    sequence: (sequence as { seq: number } | undefined)?.seq ?? 0,
+    receiptKey: await factsOf(ledger).text(RECEIPT_KEY),
+    sequence: acceptedBy(ledger),
     segmentDeletions: segmentDeletions(entities).newest(),
-    watermark: (watermark as { sequence: number } | undefined)?.sequence ?? 0,
+    watermark: await deletionWatermark(factsOf(entities)).read(),
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Idempotency, type IdempotentRequest, REMEMBERED_MS } from "../../../entities/ports.js";
 import { ledgerPosition } from "../../ledger-position.js";
 import type { Database } from "../connection.js";
+import { NEWEST_DELETION } from "../deletions/ledger-match.js";
 
 /** `began` is the number of the newest deletion at the first arrival; 0: none. */
 export const idempotencySchema = `
@@ -21,9 +22,7 @@ export function sqliteIdempotency(db: Database, ledger: Database): Idempotency {
   const start = db.prepare(`INSERT INTO idempotent_request (id, arrival, digest, tally, began) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET arrival = excluded.arrival, digest = excluded.digest, tally = excluded.tally,
       began = excluded.began WHERE arrival <= excluded.arrival - ${REMEMBERED_MS}`);
-  const newestDeletion = ledger.prepare(
-    "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'deletion'), 0) AS began",
-  );
+  const newestDeletion = ledger.prepare(`SELECT ${NEWEST_DELETION} AS began`);
   const end = db.prepare(
     "UPDATE idempotent_request SET digest = ?, tally = ? WHERE id = ? AND arrival = ? AND tally = ''",
   );
