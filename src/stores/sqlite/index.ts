@@ -17,6 +17,7 @@ import { matchLedger } from "./deletions/ledger-match.js";
 import { sqliteSuppression } from "./deletions/suppression.js";
 import { foldersOf } from "./folder.js";
 import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
+import { sqliteLease } from "./lease.js";
 import { OpenFiles } from "./open-files.js";
 import { openPepper } from "./pepper.js";
 import { sqliteEntityKeys } from "./profiles/entity-keys.js";
@@ -26,7 +27,7 @@ import { sqliteIdempotency } from "./profiles/idempotency.js";
 import { sqliteMembershipIndex } from "./profiles/membership-index.js";
 import { DamagedRow } from "./series/chunks.js";
 import { sqliteSeriesStore } from "./series/series-store.js";
-import { sqliteLease, sqliteSlotCounts } from "./series/slot-counts.js";
+import { sqliteSlotCounts } from "./series/slot-counts.js";
 
 /**
  * Opens the embedded engine for profiles: `ledger.db` and `entities.db` in one folder. Locks that folder and `data_dir`
@@ -51,7 +52,7 @@ export async function openSqliteEntities({ settings, failpoint }: EngineDependen
       marks: sqliteMarkStore(entitiesDb),
       keys: sqliteKeyStore(ledgerDb),
       counts: sqliteSlotCounts(entitiesDb),
-      lease: sqliteLease(entitiesDb),
+      lease: sqliteLease(),
       watermark: deletionWatermark(factsOf(entitiesDb)),
       ledger: sqliteLedger(ledgerDb, entitiesDb, recordAccepted(entities, mark)),
       suppression: sqliteSuppression(ledgerDb),

@@ -13,7 +13,7 @@ import { idempotencySchema } from "./profiles/idempotency.js";
 import { membershipSchema } from "./profiles/membership-index.js";
 import { CHUNK_PAGE_BYTES } from "./series/chunks.js";
 import { seriesSchema } from "./series/series-store.js";
-import { leaseSchema, slotCountSchema } from "./series/slot-counts.js";
+import { slotCountSchema } from "./series/slot-counts.js";
 
 /** Requests, suppression, keys and repeatable deletions: restoring older data must not revert them. */
 export const ledgerFile: FileLayout = {
@@ -34,7 +34,6 @@ export const entitiesFile: FileLayout = {
     catalogueSchema,
     markSchema,
     deletedSegmentsSchema,
-    leaseSchema,
   ],
 };
 

@@ -1,5 +1,5 @@
-import type { CountedStream, Lease, SlotCount, SlotCounts } from "../../../metrics/ports.js";
-import { type Database, inTransaction, withoutSync } from "../connection.js";
+import type { CountedStream, SlotCount, SlotCounts } from "../../../metrics/ports.js";
+import { type Database, inTransaction } from "../connection.js";
 
 /**
  * Messages counted for each stream and slot, people who joined or left a segment (see `moveCounts`), and the count that
@@ -48,27 +48,4 @@ export function sqliteSlotCounts(db: Database): SlotCounts {
       return new Map(rows.map(({ stream, count }) => [stream, count]));
     },
   };
-}
-
-export const leaseSchema = `
-  CREATE TABLE IF NOT EXISTS lease (
-    name TEXT PRIMARY KEY, owner TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL
-  ) WITHOUT ROWID`;
-
-/** Leases in `entities.db`, which only one process has open. */
-export function sqliteLease(db: Database): Lease {
-  const find = db.prepare("SELECT owner FROM lease WHERE name = ?");
-  const take = db.prepare(
-    `INSERT INTO lease VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
-     SET owner = excluded.owner, since = excluded.since, until = excluded.until
-     WHERE owner = excluded.owner OR until <= excluded.since OR since > excluded.since`,
-  );
-  return async (name, owner, now, until) =>
-    withoutSync(db, () =>
-      inTransaction(db, () => {
-        const last = find.get(name) as { owner: string } | undefined;
-        if (take.run(name, owner, now, until).changes === 0) return "refused";
-        return last?.owner === owner ? "renewed" : "taken";
-      }),
-    );
 }
