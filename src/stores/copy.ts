@@ -2,21 +2,22 @@ import type { Experience, Mark, Segment } from "../catalogue/ports.js";
 import type { Deletion } from "../deletions/deletion.js";
 import type { HistoryMessage, IdempotentRequest } from "../entities/ports.js";
 import type { SegmentDeletion } from "../entities/profile/deleted-segments.js";
-import type { EntityId, StoredEntity, UpdateVersion } from "../entities/profile/entity.js";
+import type { EntityId, StoredEntity } from "../entities/profile/entity.js";
 import type { ApiKey } from "../keys/api-key.js";
 import type { SeriesStore, SeriesWindow } from "../metrics/ports.js";
 
-/** Records of the engines in the form in which they are copied. Lists that are sets are sorted. */
+/** Records of the engines in the form in which they are copied. */
 export interface CopyRecords {
   readonly deletions: DeletionRecord;
   readonly "erased identities": ErasedIdentityRecord;
   readonly "entity keys": EntityKeyRecord;
-  readonly entities: EntityRecord;
+  readonly entities: StoredEntity;
   readonly identities: IdentityRecord;
   readonly history: HistoryMessage;
   readonly "stream counts": StreamCountRecord;
   readonly streams: StreamRecord;
-  readonly segments: SegmentRecord;
+  readonly segments: Segment;
+  readonly "deleted segments": DeletedSegmentRecord;
   readonly experiences: Experience;
   readonly marks: Mark;
   readonly "API keys": ApiKey;
@@ -48,12 +49,6 @@ export interface EntityKeyRecord extends CopyRecord {
   readonly key: Uint8Array | undefined;
 }
 
-/** A live profile; its updates are sorted by segment. */
-export type EntityRecord = Omit<StoredEntity, "memberships"> & {
-  readonly fullSince: UpdateVersion | undefined;
-  readonly updates: readonly ({ readonly segment: string; readonly member: boolean } & UpdateVersion)[];
-};
-
 /** `id` is the hash; `entity` its profile. */
 interface IdentityRecord extends CopyRecord {
   readonly entity: EntityId;
@@ -72,11 +67,8 @@ export interface StreamRecord extends CopyRecord {
   readonly lastArrival: number;
 }
 
-/** `segment`: it is in the catalogue. `deletion`: its last one. At least one is present. */
-export interface SegmentRecord extends CopyRecord {
-  readonly segment: Segment | undefined;
-  readonly deletion: SegmentDeletion | undefined;
-}
+/** The last deletion of a segment. */
+export type DeletedSegmentRecord = CopyRecord & SegmentDeletion;
 
 /** Single numbers in addition to the records. */
 export interface CopyFacts {
@@ -149,21 +141,4 @@ export interface SeriesTarget {
   begin(mark: string): Promise<void>;
   finish(): Promise<void>;
   close(): Promise<void>;
-}
-
-/** A profile in its copied form: lists instead of maps, sorted if their order has no meaning. */
-export function entityRecord({ memberships, ...entity }: StoredEntity): EntityRecord {
-  const updates = Array.from(memberships.updates, ([segment, update]) => ({ segment, ...update }));
-  return {
-    ...entity,
-    bindings: [...entity.bindings].sort((a, b) => (a.hash < b.hash ? -1 : 1)),
-    mergedIds: [...entity.mergedIds].sort(),
-    fullSince: memberships.fullSince,
-    updates: updates.sort((a, b) => (a.segment < b.segment ? -1 : 1)),
-  };
-}
-
-export function storedEntity({ fullSince, updates, ...entity }: EntityRecord): StoredEntity {
-  const bySegment = new Map(updates.map(({ segment, ...update }) => [segment, update]));
-  return { ...entity, memberships: { fullSince, updates: bySegment } };
 }

@@ -67,9 +67,10 @@ export class Checksum {
   }
 }
 
-/** Returns JSON with sorted names, bytes as hex and without undefined fields. */
+/** Returns JSON with sorted names, bytes as hex, maps as objects and without undefined fields. */
 export function canonical(value: unknown): string {
   if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString("hex"));
+  if (value instanceof Map) return canonical(Object.fromEntries(value));
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);

@@ -24,6 +24,7 @@ const parts: readonly Part[] = [
   "stream counts",
   "streams",
   "segments",
+  "deleted segments",
   "experiences",
   "marks",
   "API keys",

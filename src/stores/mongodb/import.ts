@@ -1,22 +1,21 @@
 import type { Db } from "mongodb";
-import type { Experience, Mark } from "../../catalogue/ports.js";
+import type { Experience, Mark, Segment } from "../../catalogue/ports.js";
 import { StartError } from "../../errors.js";
-import type { CopyRecords, PartTarget, ProfileTarget, SegmentRecord } from "../copy.js";
+import type { DeletedSegmentRecord, ProfileTarget } from "../copy.js";
 import type { EngineDependencies } from "../stores.js";
 import {
   type ExperienceDocument,
-  experienceOf,
   experiencesOf,
-  segmentOf,
+  type SegmentDocument,
   segmentsOf,
 } from "./catalogue/catalogue-store.js";
-import { chartMarksOf, type MarkDocument, markOf } from "./catalogue/mark-store.js";
+import { chartMarksOf, type MarkDocument } from "./catalogue/mark-store.js";
 import type { CollectionPlan } from "./collection.js";
 import { factsOf, marks } from "./database-facts.js";
 import { importPart, inBatches } from "./import-part.js";
 import { plans } from "./index.js";
 import { COPIED, COPIED_FROM, openDatabases } from "./open-databases.js";
-import { deletionOf, removedSegmentsOf } from "./profiles/deleted-segments.js";
+import { deletionOf, type RemovedSegment, removedSegmentsOf } from "./profiles/deleted-segments.js";
 import { ledgerParts, profileParts, readFacts, setFacts } from "./profiles/import-profiles.js";
 
 /** Time limit of one write or read, ms: no request waits for it. */
@@ -80,49 +79,17 @@ async function refuseUsed(db: Db, plans: readonly CollectionPlan[]): Promise<voi
   }
 }
 
-/** Segments, experiences and marks. */
-function catalogueParts(db: Db): {
-  readonly [P in "segments" | "experiences" | "marks"]: PartTarget<CopyRecords[P]>;
-} {
+/** Segments, their deletions, experiences and marks. */
+function catalogueParts(db: Db) {
   return {
-    segments: segmentPart(db),
-    experiences: importPart<ExperienceDocument, Experience>({
-      collection: experiencesOf(db),
-      documentOf: ({ id, ...experience }) => ({ _id: id, ...experience }),
-      recordOf: experienceOf,
+    segments: importPart<SegmentDocument, Segment>({ collection: segmentsOf(db) }),
+    // A copied profile has no void updates to remove.
+    "deleted segments": importPart<RemovedSegment, DeletedSegmentRecord>({
+      collection: removedSegmentsOf(db),
+      documentOf: ({ id, at, generation }) => ({ _id: id, deletedAt: at, generation }),
+      recordOf: (document) => ({ id: document._id, ...deletionOf(document) }),
     }),
-    marks: importPart<MarkDocument, Mark>({
-      collection: chartMarksOf(db),
-      documentOf: ({ id, ...mark }) => ({ _id: id, ...mark }),
-      recordOf: markOf,
-    }),
-  };
-}
-
-/** A record may be in either collection, or in both. */
-function segmentPart(db: Db): PartTarget<SegmentRecord> {
-  const segments = segmentsOf(db);
-  const removed = removedSegmentsOf(db);
-
-  return {
-    async *all() {
-      const deletions = new Map((await removed.find().toArray()).map((one) => [one._id, deletionOf(one)]));
-      for await (const found of inBatches(segments.find(), segmentOf)) {
-        yield found.map((segment) => ({ id: segment.id, segment, deletion: deletions.get(segment.id) }));
-        for (const { id } of found) deletions.delete(id);
-      }
-      yield Array.from(deletions, ([id, deletion]) => ({ id, segment: undefined, deletion }));
-    },
-
-    async add(records) {
-      const kept = records.flatMap(({ id, segment }) => (segment === undefined ? [] : [{ ...segment, _id: id }]));
-      const documents = kept.map(({ _id, name, table }) => ({ _id, name, table }));
-      if (documents.length > 0) await segments.insertMany(documents, { ordered: false });
-      // A copied profile has no void updates to remove.
-      const gone = records.flatMap(({ id, deletion }) =>
-        deletion === undefined ? [] : [{ _id: id, deletedAt: deletion.at, generation: deletion.generation }],
-      );
-      if (gone.length > 0) await removed.insertMany(gone, { ordered: false });
-    },
+    experiences: importPart<ExperienceDocument, Experience>({ collection: experiencesOf(db) }),
+    marks: importPart<MarkDocument, Mark>({ collection: chartMarksOf(db) }),
   };
 }

@@ -9,7 +9,7 @@ export const catalogueCollections: readonly CollectionPlan[] = [
   { name: "experiences", indexes: [{ key: { audience: 1 } }, { key: { goal: 1 } }] },
 ];
 
-interface SegmentDocument extends Omit<Segment, "id"> {
+export interface SegmentDocument extends Omit<Segment, "id"> {
   readonly _id: string;
   /** Increased by each experience that names the segment, so that a concurrent deletion conflicts. */
   readonly named?: number;
@@ -99,11 +99,11 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
   };
 }
 
-export function segmentOf({ _id: id, name, table }: SegmentDocument): Segment {
+function segmentOf({ _id: id, name, table }: SegmentDocument): Segment {
   return { id, name, table };
 }
 
-export function experienceOf({ _id: id, name, group, audience, goal }: ExperienceDocument): Experience {
+function experienceOf({ _id: id, name, group, audience, goal }: ExperienceDocument): Experience {
   return { id, name, ...(group === undefined ? {} : { group }), audience, goal };
 }
 

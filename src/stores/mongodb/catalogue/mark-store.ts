@@ -39,7 +39,7 @@ export function mongoMarkStore(db: Db): MarkStore {
   };
 }
 
-export function markOf({ _id: id, at, text, dimension, dimensionId }: MarkDocument): Mark {
+function markOf({ _id: id, at, text, dimension, dimensionId }: MarkDocument): Mark {
   const ofDimension = dimension === undefined ? {} : { dimension };
   return { id, at, text, ...ofDimension, ...(dimensionId === undefined ? {} : { dimensionId }) };
 }

@@ -10,7 +10,7 @@ export const removedSegments: CollectionPlan = { name: "removed_segments", index
 export const SEGMENT_DELETIONS = "segment deletions";
 
 /** A segment that was deleted. */
-interface RemovedSegment {
+export interface RemovedSegment {
   readonly _id: string;
   /** When it was last deleted, Unix ms. */
   readonly deletedAt: number;

@@ -1,18 +1,16 @@
 import { Binary, type Db } from "mongodb";
 import type { IdempotentRequest } from "../../../entities/ports.js";
+import type { StoredEntity } from "../../../entities/profile/entity.js";
 import type { ApiKey } from "../../../keys/api-key.js";
-import {
-  type CopyFacts,
-  type CopyRecords,
-  type DeletionRecord,
-  type EntityKeyRecord,
-  type EntityRecord,
-  type ErasedIdentityRecord,
-  entityRecord,
-  type PartTarget,
-  type StreamCountRecord,
-  type StreamRecord,
-  storedEntity,
+import type {
+  CopyFacts,
+  CopyRecords,
+  DeletionRecord,
+  EntityKeyRecord,
+  ErasedIdentityRecord,
+  PartTarget,
+  StreamCountRecord,
+  StreamRecord,
 } from "../../copy.js";
 import { ACCEPTED, deletionWatermark, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { ledgerPosition } from "../../ledger-position.js";
@@ -38,7 +36,7 @@ import {
   entityOf,
   type IdentityDocument,
 } from "./entity-document.js";
-import { destroyedKey, type EntityKeyDocument, isLiving, keyWrapping } from "./entity-keys.js";
+import { destroyedKey, type EntityKeyDocument, entityKeysOf, isLiving, keyWrapping } from "./entity-keys.js";
 import { type MessageDocument, messageDocument, messageOf, messagesOf } from "./history.js";
 import { clusterTime, type RequestDocument, requestDocument, requestOf } from "./idempotency.js";
 
@@ -46,27 +44,15 @@ import { clusterTime, type RequestDocument, requestDocument, requestOf } from ".
  * Profiles, the identities that lead to them, their messages and the counts of these, and the requests that brought
  * them.
  */
-export function profileParts(db: Db): {
-  readonly [P in
-    | "entities"
-    | "identities"
-    | "history"
-    | "stream counts"
-    | "streams"
-    | "repeatable requests"]: PartTarget<CopyRecords[P]>;
-} {
+export function profileParts(db: Db) {
   const { entities, identities } = entityCollectionsOf(db);
   return {
-    entities: importPart<EntityDocument, EntityRecord>({
+    entities: importPart<EntityDocument, StoredEntity>({
       collection: entities,
-      documentOf: (record) => entityDocument(storedEntity(record), record.revision),
-      recordOf: (document) => entityRecord(entityOf(document)),
+      documentOf: (entity) => entityDocument(entity, entity.revision),
+      recordOf: (document) => entityOf(document),
     }),
-    identities: importPart<IdentityDocument, CopyRecords["identities"]>({
-      collection: identities,
-      documentOf: ({ id, entity }) => ({ _id: id, entity }),
-      recordOf: ({ _id, entity }) => ({ id: _id, entity }),
-    }),
+    identities: importPart<IdentityDocument, CopyRecords["identities"]>({ collection: identities }),
     history: importPart<MessageDocument, CopyRecords["history"]>({
       collection: messagesOf(db),
       documentOf: messageDocument,
@@ -82,26 +68,13 @@ export function profileParts(db: Db): {
       }),
       recordOf: ({ stream, slot, count, unsaved }) => ({ stream, slot, count, unsaved }),
     }),
-    streams: importPart<StreamDocument, StreamRecord>({
-      collection: streamsOf(db),
-      documentOf: ({ id, lastArrival }) => ({ _id: id, lastArrival }),
-      recordOf: ({ _id, lastArrival }) => ({ id: _id, lastArrival }),
-    }),
+    streams: importPart<StreamDocument, StreamRecord>({ collection: streamsOf(db) }),
     "repeatable requests": requestPart(db),
   };
 }
 
 /** Parts of the ledger's database. Entity keys are wrapped under the pepper before they are stored. */
-export function ledgerParts(
-  db: Db,
-  pepper: Uint8Array,
-): {
-  readonly deletions: PartTarget<DeletionRecord>;
-  readonly "erased identities": PartTarget<ErasedIdentityRecord>;
-  readonly "entity keys": PartTarget<EntityKeyRecord>;
-  readonly "API keys": PartTarget<ApiKey>;
-  readonly "repeatable deletions": PartTarget<IdempotentRequest>;
-} {
+export function ledgerParts(db: Db, pepper: Uint8Array) {
   const wrapping = keyWrapping(pepper);
   const placeOf = copiedQueue();
   return {
@@ -116,19 +89,16 @@ export function ledgerParts(
     }),
     "erased identities": importPart<ErasedIdentityDocument, ErasedIdentityRecord>({
       collection: erasedIdentitiesOf(db),
-      documentOf: ({ id, cutOff, request, sequence }) => {
-        // Numbers of the source are before every time of the cluster.
-        return { _id: id, cutOff, request, accepted: clusterTime(ledgerPosition(sequence)) };
-      },
-      recordOf: ({ _id, cutOff, request, accepted }) => ({
-        id: _id,
-        cutOff,
-        request,
-        sequence: Number(accepted.toBigInt()),
+      // Numbers of the source are before every time of the cluster.
+      documentOf: ({ id, sequence, ...rest }) => ({
+        _id: id,
+        accepted: clusterTime(ledgerPosition(sequence)),
+        ...rest,
       }),
+      recordOf: ({ _id: id, accepted, ...rest }) => ({ id, sequence: Number(accepted.toBigInt()), ...rest }),
     }),
     "entity keys": importPart<EntityKeyDocument, EntityKeyRecord>({
-      collection: db.collection<EntityKeyDocument>("entity_keys"),
+      collection: entityKeysOf(db),
       documentOf: ({ id, key }) => ({
         _id: id,
         key: key === undefined ? destroyedKey() : new Binary(wrapping.wrap(key)),

@@ -1,17 +1,15 @@
 import type { Experience, Mark } from "../../../catalogue/ports.js";
 import type { IdempotentRequest } from "../../../entities/ports.js";
+import type { StoredEntity } from "../../../entities/profile/entity.js";
 import { StartError } from "../../../errors.js";
-import {
-  type CopyFacts,
-  type CopyRecord,
-  type CopyRecords,
-  type DeletionRecord,
-  type EntityRecord,
-  entityRecord,
-  type Part,
-  type PartSource,
-  type SegmentRecord,
-  type StreamCountRecord,
+import type {
+  CopyFacts,
+  CopyRecord,
+  CopyRecords,
+  DeletionRecord,
+  Part,
+  PartSource,
+  StreamCountRecord,
 } from "../../copy.js";
 import { deletionWatermark, RECEIPT_KEY } from "../../database-facts.js";
 import { type ExperienceRow, experienceOf } from "../catalogue/catalogue-store.js";
@@ -35,14 +33,14 @@ export function entityParts(
 ): { readonly [P in EntityPart]: PartSource<CopyRecords[P]> } {
   const { load } = sqliteEntityStore(db, ledger);
   return {
-    entities: exportTable<EntityRecord>(db, {
+    entities: exportTable<StoredEntity>(db, {
       from: "(SELECT id FROM entity)",
       async records(rows: CopyRecord[]) {
         const ids = rows.map(({ id }) => id);
         const profiles = [...(await load(ids, Number.POSITIVE_INFINITY)).profiles.values()];
         const damaged = profiles.find(({ sealed }) => sealed.length === 0);
         if (damaged !== undefined) throw new StartError(`entities.db is damaged: profile ${damaged.id} cannot be read`);
-        return profiles.map(entityRecord);
+        return profiles;
       },
     }),
     identities: exportTable(db, { from: "(SELECT hash AS id, entity FROM identity)" }),
@@ -50,15 +48,13 @@ export function entityParts(
     "stream counts": exportTable<StreamCountRecord>(db, {
       from: "stream_count",
       records: (rows: (StreamCountRecord & { saved: number | null })[]) =>
-        rows.map(({ stream, slot, count, saved }) => ({
-          stream,
-          slot,
-          count,
-          unsaved: saved !== count,
-        })),
+        rows.map(({ saved, ...row }) => ({ ...row, unsaved: saved !== row.count })),
     }),
     streams: exportTable(db, { from: "(SELECT name AS id, last_arrival AS lastArrival FROM stream)" }),
-    segments: segments(db),
+    segments: exportTable(db, { from: "segment" }),
+    "deleted segments": exportTable(db, {
+      from: "(SELECT id, deleted_at AS at, generation FROM segment_removed)",
+    }),
     experiences: exportTable<Experience>(db, {
       from: "experience",
       records: (rows: ExperienceRow[]) => rows.map(experienceOf),
@@ -73,27 +69,6 @@ function repeatableRequests(db: Database): PartSource<IdempotentRequest> {
     from: "idempotent_request",
     records: (rows) => rows.map(requestOf),
   });
-}
-
-function segments(db: Database): PartSource<SegmentRecord> {
-  return exportTable(db, {
-    from: `(SELECT coalesce(kept.id, gone.id) AS id, name, "table", deleted_at AS at, generation
-      FROM segment AS kept FULL JOIN segment_removed AS gone ON gone.id = kept.id)`,
-    records: (rows: SegmentRow[]) =>
-      rows.map(({ id, name, table, at, generation }) => ({
-        id,
-        segment: name === null || table === null ? undefined : { id, name, table },
-        deletion: at === null || generation === null ? undefined : { at, generation },
-      })),
-  });
-}
-
-interface SegmentRow {
-  readonly id: string;
-  readonly name: string | null;
-  readonly table: string | null;
-  readonly at: number | null;
-  readonly generation: number | null;
 }
 
 /** Parts of `ledger.db`. */
