@@ -5,7 +5,7 @@ import {
   PAGE_BYTES,
   type ProfileChange,
 } from "../../../entities/ports.js";
-import { namesSegments, noSegmentDeletions } from "../../../entities/profile/deleted-segments.js";
+import { namesSegments, noSegmentDeletions, validMemberships } from "../../../entities/profile/deleted-segments.js";
 import {
   type Binding,
   type EntityId,
@@ -13,6 +13,7 @@ import {
   type Memberships,
   type StoredEntity,
   UPDATE_BYTES,
+  type UpdateVersion,
 } from "../../../entities/profile/entity.js";
 import { commitMoves } from "../../../metrics/move-counts.js";
 import { streamCounts } from "../../../metrics/stream-counts.js";
@@ -24,12 +25,14 @@ import { addKeys } from "./entity-keys.js";
 import { membershipRows } from "./membership-index.js";
 
 /**
- * `merged` is a JSON array of the ids that were merged into the profile. Rows that refer to a profile are removed with
+ * `merged` is a JSON array of the ids that were merged into the profile, `fullSince` the version of its newest full list
+ * of segments as JSON. Rows that refer to a profile are removed with
  * it: identities here, memberships.
  */
 export const entitySchema = `
   CREATE TABLE IF NOT EXISTS entity (
-    id TEXT PRIMARY KEY, "table" TEXT NOT NULL, revision INTEGER NOT NULL, born REAL NOT NULL, merged TEXT NOT NULL, sealed BLOB NOT NULL
+    id TEXT PRIMARY KEY, "table" TEXT NOT NULL, revision INTEGER NOT NULL, born REAL NOT NULL, merged TEXT NOT NULL,
+    fullSince TEXT, sealed BLOB NOT NULL
   );
   CREATE TABLE IF NOT EXISTS identity (
     hash TEXT PRIMARY KEY, entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE, since REAL NOT NULL
@@ -42,13 +45,14 @@ interface EntityRow {
   readonly revision: number;
   readonly born: number;
   readonly merged: string;
+  readonly fullSince: string | null;
   readonly sealed: Uint8Array;
 }
 
-interface FirstRows {
-  readonly rows: readonly EntityRow[];
-  /** Whether no further row was found. */
-  readonly areAll: boolean;
+/** Size of a profile as `EntityStore.load` counts it. */
+interface Size {
+  readonly id: EntityId;
+  readonly bytes: number;
 }
 
 interface IdentityRow extends Binding {
@@ -63,16 +67,20 @@ interface IdentityRow extends Binding {
 export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const findOwners = db.prepare("SELECT hash, entity FROM identity WHERE hash IN (SELECT value FROM json_each(?))");
   const findRows = db.prepare("SELECT * FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id");
-  const findRowAlone = db.prepare("SELECT * FROM entity WHERE id = ?");
+  // The length of a document is read without the document.
+  const findSizes = db.prepare(`SELECT id, length(sealed) + ${UPDATE_BYTES} *
+      (SELECT count(*) FROM membership WHERE entity = entity.id) AS bytes
+    FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`);
   const findRowWithoutDocument = db.prepare(
-    `SELECT id, "table", revision, born, merged, x'' AS sealed FROM entity WHERE id = ?`,
+    `SELECT id, "table", revision, born, merged, fullSince, x'' AS sealed FROM entity WHERE id = ?`,
   );
   const findBindings = db.prepare(
     "SELECT hash, entity, since FROM identity WHERE entity IN (SELECT value FROM json_each(?)) ORDER BY hash",
   );
   const findRevisions = db.prepare("SELECT id, revision FROM entity WHERE id IN (SELECT value FROM json_each(?))");
-  const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, merged, sealed) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born, merged = excluded.merged, sealed = excluded.sealed`);
+  const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, merged, fullSince, sealed)
+    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born,
+      merged = excluded.merged, fullSince = excluded.fullSince, sealed = excluded.sealed`);
   const bind = db.prepare(`INSERT INTO identity (hash, entity, since) VALUES (?, ?, ?) ON CONFLICT DO UPDATE
     SET entity = excluded.entity, since = excluded.since WHERE entity <> excluded.entity OR since <> excluded.since`);
   const remove = db.prepare("DELETE FROM entity WHERE id IN (SELECT value FROM json_each(?))");
@@ -112,10 +120,13 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   }
 
   function keepProfile({ entity, mergedFrom, changedSegments, changedBindings }: ProfileChange): void {
-    put.run(entity.id, entity.table, entity.revision + 1, entity.born, JSON.stringify(entity.mergedIds), entity.sealed);
+    const { id, table, revision, born, mergedIds, sealed } = entity;
+    const { fullSince, updates } = entity.memberships;
+    const full = fullSince === undefined ? null : JSON.stringify(fullSince);
+    put.run(id, table, revision + 1, born, JSON.stringify(mergedIds), full, sealed);
     if (mergedFrom.length > 0) remove.run(JSON.stringify(mergedFrom.map(({ id }) => id)));
-    for (const { hash, since } of changedBindings) bind.run(hash, entity.id, since);
-    memberships.keep(entity.id, entity.memberships, changedSegments);
+    for (const { hash, since } of changedBindings) bind.run(hash, id, since);
+    memberships.keep(id, updates, changedSegments);
   }
 
   function countChanges(commit: Commit): void {
@@ -126,59 +137,46 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     }
   }
 
-  /** Yields rows one by one; without its document, which then cannot be decrypted, where a page of it is damaged. */
-  function* rowsAlone(ids: readonly EntityId[]): Generator<EntityRow> {
-    for (const id of [...ids].sort()) {
-      const row = unlessDamaged(() => findRowAlone.get(id)) ?? findRowWithoutDocument.get(id);
-      if (row !== undefined) yield row as unknown as EntityRow;
+  /** Returns the ids of the first stored profiles, in the order of their ids, that fit into `maxBytes`; at least one. */
+  function idsWithin(ids: readonly EntityId[], maxBytes: number): { first: EntityId[]; left: readonly EntityId[] } {
+    const first: EntityId[] = [];
+    let sum = 0;
+    for (const { id, bytes } of findSizes.iterate(JSON.stringify(ids)) as Iterable<unknown> as Iterable<Size>) {
+      sum += bytes;
+      if (sum > maxBytes && first.length > 0) return { first, left: ids.filter((one) => one >= id) };
+      first.push(id);
     }
+    return { first, left: [] };
   }
 
-  const allRows = (ids: readonly EntityId[]) =>
-    findRows.iterate(JSON.stringify(ids)) as Iterable<unknown> as Iterable<EntityRow>;
-
-  /** Returns the first rows, in the order of their ids, that fit into `maxBytes`; at least one. */
-  function rowsWithin(ids: readonly EntityId[], maxBytes: number): FirstRows {
-    return unlessDamaged(() => firstRows(allRows(ids), maxBytes)) ?? firstRows(rowsAlone(ids), maxBytes);
-  }
-
-  function firstRows(found: Iterable<EntityRow>, maxBytes: number): FirstRows {
-    const rows: EntityRow[] = [];
-    let bytes = 0;
-    for (const row of found) {
-      bytes += row.sealed.length;
-      if (bytes > maxBytes && rows.length > 0) return { rows, areAll: false };
-      rows.push(row);
-    }
-    return { rows, areAll: true };
-  }
-
-  /** Returns the first of these rows that fit into `maxBytes` with their updates; at least one. */
-  function withMemberships(rows: readonly EntityRow[], maxBytes: number) {
-    for (let first = rows; ; first = first.slice(0, Math.ceil(first.length / 2))) {
-      const bytes = first.reduce((sum, { sealed }) => sum + sealed.length, 0);
-      const most = first.length > 1 ? Math.floor((maxBytes - bytes) / UPDATE_BYTES) : Number.POSITIVE_INFINITY;
-      const known = memberships.of(JSON.stringify(first.map(({ id }) => id)), most);
-      if (known !== undefined) return { first, known };
-    }
+  /** Returns the rows of profiles; without its document, which then cannot be decrypted, where a page of it is damaged. */
+  function rowsOf(ids: readonly EntityId[]): EntityRow[] {
+    const rows =
+      unlessDamaged(() => findRows.all(JSON.stringify(ids))) ??
+      ids.flatMap(
+        (id) => unlessDamaged(() => findRows.get(JSON.stringify([id]))) ?? findRowWithoutDocument.get(id) ?? [],
+      );
+    return rows as unknown as EntityRow[];
   }
 
   function load(ids: readonly EntityId[], maxBytes = PAGE_BYTES): LoadedEntities {
-    const { rows, areAll } = rowsWithin(ids, maxBytes);
-    const { first, known } = withMemberships(rows, maxBytes);
-    const bindings = new Map<EntityId, Binding[]>(first.map(({ id }) => [id, []]));
-    const stored = JSON.stringify([...bindings.keys()]);
+    // A single profile is returned whatever its size.
+    const { first, left } = ids.length > 1 ? idsWithin(ids, maxBytes) : { first: ids, left: [] };
+    const stored = JSON.stringify(first);
+    const bindings = new Map<EntityId, Binding[]>(first.map((id) => [id, []]));
     for (const { hash, entity, since } of findBindings.all(stored) as unknown as IdentityRow[]) {
       bindings.get(entity)?.push({ hash, since });
     }
-    const profiles = first.map((row) => entityOf(row, bindings.get(row.id) ?? [], known.get(row.id)));
+    const updates = memberships.of(stored);
+    const generations = segments.ending();
+    const profiles = rowsOf(first).map((row) => {
+      const fullSince = row.fullSince === null ? undefined : (JSON.parse(row.fullSince) as UpdateVersion);
+      const known = { fullSince, updates: updates.get(row.id) ?? new Map() };
+      return entityOf(row, bindings.get(row.id) ?? [], validMemberships(known, generations));
+    });
     const erased = suppression.erased(profiles.flatMap(idsOf));
     const live = profiles.filter((profile) => !idsOf(profile).some((id) => erased.has(id)));
-    const last = areAll && first.length === rows.length ? undefined : first.at(-1)?.id;
-    return {
-      profiles: new Map(live.map((profile) => [profile.id, profile])),
-      left: last === undefined ? [] : ids.filter((id) => id > last),
-    };
+    return { profiles: new Map(live.map((profile) => [profile.id, profile])), left };
   }
 
   return {
@@ -212,7 +210,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   };
 }
 
-function entityOf(row: EntityRow, bindings: readonly Binding[], memberships: Memberships | undefined): StoredEntity {
+function entityOf(row: EntityRow, bindings: readonly Binding[], memberships: Memberships): StoredEntity {
   return {
     id: row.id,
     table: row.table,
@@ -220,7 +218,7 @@ function entityOf(row: EntityRow, bindings: readonly Binding[], memberships: Mem
     born: row.born,
     bindings,
     mergedIds: JSON.parse(row.merged) as EntityId[],
-    memberships: memberships ?? { fullSince: undefined, updates: new Map() },
+    memberships,
     sealed: row.sealed,
   };
 }

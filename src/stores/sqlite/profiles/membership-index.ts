@@ -1,16 +1,12 @@
 import { pacer } from "../../../async/yielding.js";
 import type { MembershipIndex } from "../../../entities/ports.js";
-import { validMemberships } from "../../../entities/profile/deleted-segments.js";
 import type { EntityId, Memberships, MembershipUpdate, UpdateVersion } from "../../../entities/profile/entity.js";
 import { moveCounts, type SegmentMove } from "../../../metrics/move-counts.js";
 import { type Database, inTransaction, sharingCommits } from "../connection.js";
 import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";
 
-/**
- * `membership`: the newest update for each (entity, segment) ever named. `membership_full`: the newest full list of
- * an entity; it ends memberships of older updates.
- */
+/** The newest update for each (entity, segment) ever named. */
 export const membershipSchema = `
   CREATE TABLE IF NOT EXISTS membership (
     entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE, segment TEXT NOT NULL, member INTEGER NOT NULL,
@@ -18,11 +14,7 @@ export const membershipSchema = `
     PRIMARY KEY (entity, segment)
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS membership_member ON membership (segment, entity) WHERE member = 1;
-  CREATE INDEX IF NOT EXISTS membership_segment ON membership (segment) WHERE member = 0;
-  CREATE TABLE IF NOT EXISTS membership_full (
-    entity TEXT PRIMARY KEY REFERENCES entity ON DELETE CASCADE,
-    time REAL NOT NULL, arrival REAL NOT NULL, position INTEGER NOT NULL, generation INTEGER NOT NULL
-  ) WITHOUT ROWID;`;
+  CREATE INDEX IF NOT EXISTS membership_segment ON membership (segment) WHERE member = 0;`;
 
 /** Memberships in `entities.db`; `sqliteEntityStore` writes them. */
 export function sqliteMembershipIndex(db: Database): MembershipIndex {
@@ -31,8 +23,7 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
   const now = db.prepare("SELECT unixepoch() * 1000 AS ms");
   const membersAfter = db.prepare(`SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ?
     ORDER BY entity LIMIT ?`);
-  const kept = db.prepare(`SELECT 1 FROM membership WHERE entity IN (SELECT value FROM json_each(?1))
-    UNION ALL SELECT 1 FROM membership_full WHERE entity IN (SELECT value FROM json_each(?1)) LIMIT 1`);
+  const kept = db.prepare("SELECT 1 FROM membership WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
 
   return {
     sizes,
@@ -61,13 +52,11 @@ export function membershipRemoval(db: Database): (entities: readonly EntityId[],
     WHERE entity = ? AND member = 1 AND membership.generation >= coalesce(segment_removed.generation, 0)`);
   const addCount = db.prepare(addSlotCount);
   const updates = db.prepare("DELETE FROM membership WHERE entity = ?");
-  const fullLists = db.prepare("DELETE FROM membership_full WHERE entity = ?");
   return (entities, at) => {
     const moves: SegmentMove[] = [];
     for (const entity of entities) {
       for (const { segment } of left.all(entity) as { segment: string }[]) moves.push([segment, -1]);
       updates.run(entity);
-      fullLists.run(entity);
     }
     for (const { stream, slot, count } of moveCounts(moves, at)) addCount.run(stream, slot, count);
   };
@@ -145,54 +134,31 @@ async function total(step: (after: string) => unknown, pace: Pace): Promise<numb
 /** Updates of profiles about segments, a row per update. */
 export function membershipRows(db: Database) {
   const updates = db.prepare(`SELECT entity, segment, member, time, arrival, position, generation FROM membership
-    WHERE entity IN (SELECT value FROM json_each(?)) LIMIT ?`);
-  const fullLists = db.prepare(`SELECT entity, time, arrival, position, generation FROM membership_full
     WHERE entity IN (SELECT value FROM json_each(?))`);
   const state = db.prepare(`INSERT INTO membership (entity, segment, member, time, arrival, position, generation)
     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET member = excluded.member, time = excluded.time,
       arrival = excluded.arrival, position = excluded.position, generation = excluded.generation`);
-  const noteFull = db.prepare(
-    "INSERT OR REPLACE INTO membership_full (entity, time, arrival, position, generation) VALUES (?, ?, ?, ?, ?)",
-  );
-  const { ending } = segmentDeletions(db);
 
   return {
-    /** Returns updates without void ones; undefined if there are more than `most`. `ids` is a JSON array. */
-    of(ids: string, most: number): Map<EntityId, Memberships> | undefined {
-      type Row = UpdateVersion & { readonly entity: EntityId };
-      const rows = updates.all(ids, Math.min(most + 1, Number.MAX_SAFE_INTEGER));
-      if (rows.length > most) return undefined;
-      const full = new Map(
-        (fullLists.all(ids) as unknown as Row[]).map(({ entity, time, arrival, position, generation }) => [
-          entity,
-          { time, arrival, position, generation },
-        ]),
-      );
-      const bySegment = new Map<EntityId, Map<string, MembershipUpdate>>();
-      for (const row of rows as unknown as (Row & { segment: string; member: number })[]) {
+    /** Returns the updates of profiles, by entity and segment. `ids` is a JSON array. */
+    of(ids: string): Map<EntityId, Map<string, MembershipUpdate>> {
+      type Row = UpdateVersion & { readonly entity: EntityId; readonly segment: string; readonly member: number };
+      const byEntity = new Map<EntityId, Map<string, MembershipUpdate>>();
+      for (const row of updates.all(ids) as unknown as Row[]) {
         const { entity, segment, member, time, arrival, position, generation } = row;
-        const own = bySegment.get(entity) ?? new Map<string, MembershipUpdate>();
-        bySegment.set(entity, own.set(segment, { member: member === 1, time, arrival, position, generation }));
+        const own = byEntity.get(entity) ?? new Map<string, MembershipUpdate>();
+        byEntity.set(entity, own.set(segment, { member: member === 1, time, arrival, position, generation }));
       }
-      const generations = ending();
-      return new Map(
-        [...new Set([...full.keys(), ...bySegment.keys()])].map((entity) => {
-          const updates = bySegment.get(entity) ?? new Map();
-          return [entity, validMemberships({ fullSince: full.get(entity), updates }, generations)];
-        }),
-      );
+      return byEntity;
     },
 
-    keep(entity: EntityId, { fullSince, updates }: Memberships, changed: ReadonlySet<string>): void {
+    keep(entity: EntityId, updates: Memberships["updates"], changed: ReadonlySet<string>): void {
       for (const segment of changed) {
         const update = updates.get(segment);
         if (update === undefined) continue;
         const { member, time, arrival, position, generation } = update;
         state.run(entity, segment, member ? 1 : 0, time, arrival, position, generation);
       }
-      if (fullSince === undefined) return;
-      const { time, arrival, position, generation } = fullSince;
-      noteFull.run(entity, time, arrival, position, generation);
     },
   };
 }
