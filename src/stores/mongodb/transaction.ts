@@ -12,11 +12,8 @@ import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
 import { isDuplicate } from "./errors.js";
 
-/**
- * Runs `work` in a multi-document transaction: all writes of the session are stored or none. Once `late` has aborted,
- * rejects with its reason and sends no commit any more.
- */
-export type Transact = <T>(work: (session: ClientSession) => Promise<T>, late?: AbortSignal) => Promise<T>;
+/** Runs `work` in a multi-document transaction: all writes of the session are stored or none. */
+export type Transact = <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
 
 /** Thrown to abort a transaction whose expectations are not met. */
 export class Conflict extends Error {
@@ -31,8 +28,8 @@ export class Conflict extends Error {
  * another. https://www.mongodb.com/docs/manual/core/transactions-in-applications/
  */
 export function transactions(client: MongoClient, deadlineMs: number): Transact {
-  return (work, late) =>
-    withTimeLimit(deadlineMs, late === undefined ? [] : [late], (deadline) => {
+  return (work) =>
+    withTimeLimit(deadlineMs, [], (deadline) => {
       const unlessLate = async (session: ClientSession) => {
         deadline.throwIfAborted();
         const result = await work(session).catch(markTransient);
@@ -65,10 +62,9 @@ function markTransient(error: unknown): never {
 export async function unlessConflict(
   transact: Transact,
   work: (session: ClientSession) => Promise<void>,
-  late?: AbortSignal,
 ): Promise<boolean> {
   try {
-    await transact(work, late);
+    await transact(work);
     return true;
   } catch (error) {
     if (error instanceof Conflict || isDuplicate(error)) return false;

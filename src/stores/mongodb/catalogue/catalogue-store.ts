@@ -103,8 +103,8 @@ function segmentOf({ _id: id, name, table }: SegmentDocument): Segment {
   return { id, name, table };
 }
 
-function experienceOf({ _id: id, name, group, audience, goal }: ExperienceDocument): Experience {
-  return { id, name, ...(group === undefined ? {} : { group }), audience, goal };
+function experienceOf({ _id: id, ...experience }: ExperienceDocument): Experience {
+  return { id, ...experience };
 }
 
 /** Returns which of these segments are not in the catalogue. */

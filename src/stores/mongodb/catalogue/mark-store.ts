@@ -39,7 +39,6 @@ export function mongoMarkStore(db: Db): MarkStore {
   };
 }
 
-function markOf({ _id: id, at, text, dimension, dimensionId }: MarkDocument): Mark {
-  const ofDimension = dimension === undefined ? {} : { dimension };
-  return { id, at, text, ...ofDimension, ...(dimensionId === undefined ? {} : { dimensionId }) };
+function markOf({ _id: id, ...mark }: MarkDocument): Mark {
+  return { id, ...mark };
 }
