@@ -19,7 +19,7 @@ export interface FileLayout {
 }
 
 /** Number of the layout that this version reads and writes, which each file has in its `user_version`. */
-const LAYOUT = 2;
+const LAYOUT = 3;
 
 /** Maximum wait of a statement while another process writes to the file, ms. */
 const BUSY_MS = 2_000;

@@ -55,7 +55,7 @@ describe("the embedded engine", () => {
       other.close();
       expect(open).to.throw(
         StartError,
-        new RegExp(`^\\S+x\\.db has layout ${layout}, and this version .* reads layout 2: [^\n]+$`),
+        new RegExp(`^\\S+x\\.db has layout ${layout}, and this version .* reads layout 3: [^\n]+$`),
       );
       const kept = new DatabaseSync(join(dir, "x.db"));
       const names = kept.prepare("SELECT group_concat(name) AS names FROM sqlite_schema").get();

@@ -1,20 +1,15 @@
 import type { CatalogueStore, Experience, Segment } from "../../../catalogue/ports.js";
 import { type Database, inTransaction } from "../connection.js";
+import { recordOf } from "../document.js";
 import { segmentDeletions, voidRemoval } from "../profiles/deleted-segments.js";
 
 export const catalogueSchema = `
   CREATE TABLE IF NOT EXISTS segment (id TEXT PRIMARY KEY, name TEXT NOT NULL, "table" TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS experience (
-    id TEXT PRIMARY KEY, name TEXT NOT NULL, "group" TEXT, audience TEXT NOT NULL, goal TEXT NOT NULL
-  ) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS experience_audience ON experience (audience);
-  CREATE INDEX IF NOT EXISTS experience_goal ON experience (goal);`;
+  CREATE TABLE IF NOT EXISTS experience (id TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS experience_audience ON experience (document ->> 'audience');
+  CREATE INDEX IF NOT EXISTS experience_goal ON experience (document ->> 'goal');`;
 
-export interface ExperienceRow extends Omit<Experience, "group"> {
-  readonly group: string | null;
-}
-
-/** Segments and experiences in `entities.db`. */
+/** Segments, and experiences as JSON, in `entities.db`. */
 export function sqliteCatalogueStore(db: Database): CatalogueStore {
   const putSegment = db.prepare(
     `INSERT INTO segment VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET name = excluded.name, "table" = excluded."table"`,
@@ -27,23 +22,23 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
     "SELECT json_group_array(id) AS ids FROM (SELECT id FROM segment WHERE id > ? ORDER BY id LIMIT ?)",
   );
   const dropSegment = db.prepare("DELETE FROM segment WHERE id = ?");
-  const naming = db.prepare("SELECT 1 FROM experience WHERE audience = ?1 OR goal = ?1 LIMIT 1");
+  const naming = db.prepare(
+    "SELECT 1 FROM experience WHERE document ->> 'audience' = ?1 OR document ->> 'goal' = ?1 LIMIT 1",
+  );
   const { note: noteRemoved } = segmentDeletions(db);
-  const putExperience = db.prepare(
-    `INSERT INTO experience VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-     SET name = excluded.name, "group" = excluded."group", audience = excluded.audience, goal = excluded.goal`,
-  );
-  const findExperience = db.prepare(`SELECT id, name, "group", audience, goal FROM experience WHERE id = ?`);
-  const listExperiences = db.prepare(
-    `SELECT id, name, "group", audience, goal FROM experience WHERE id > ? ORDER BY id LIMIT ?`,
-  );
+  const putExperience = db.prepare("INSERT OR REPLACE INTO experience VALUES (?, ?)");
+  const findExperience = db.prepare("SELECT document FROM experience WHERE id = ?");
+  const listExperiences = db.prepare("SELECT document FROM experience WHERE id > ? ORDER BY id LIMIT ?");
   const countExperiences = db.prepare("SELECT count(*) AS count FROM experience");
   const dropExperience = db.prepare("DELETE FROM experience WHERE id = ?");
 
   const removeSome = voidRemoval(db);
 
   const segment = (id: string) => findSegment.get(id) as Segment | undefined;
-  const experience = (id: string) => findExperience.get(id) as ExperienceRow | undefined;
+  const experience = (id: string): Experience | undefined => {
+    const row = findExperience.get(id);
+    return row && recordOf<Experience>(row);
+  };
 
   return {
     async putSegment({ id, name, table }) {
@@ -83,26 +78,22 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
 
     endMemberships: async () => removeSome(),
 
-    async putExperience({ id, name, group, audience, goal }) {
+    async putExperience(given) {
       return inTransaction(db, () => {
-        const named = { audience, goal };
-        const missing = (["audience", "goal"] as const).filter((part) => findSegment.get(named[part]) === undefined);
-        if (missing.length === 0) putExperience.run(id, name, group ?? null, audience, goal);
+        const missing = (["audience", "goal"] as const).filter((part) => findSegment.get(given[part]) === undefined);
+        if (missing.length === 0) putExperience.run(given.id, JSON.stringify(given));
         return { missing };
       });
     },
 
-    async experience(id) {
-      const row = experience(id);
-      return row && experienceOf(row);
-    },
+    experience: async (id) => experience(id),
 
     async experiences(after, limit) {
-      return (listExperiences.all(after ?? "", limit) as unknown as ExperienceRow[]).map(experienceOf);
+      return listExperiences.all(after ?? "", limit).map((row) => recordOf<Experience>(row));
     },
 
     experiencesById: async (ids) =>
-      new Map(ids.flatMap((id) => experience(id) ?? []).map((row) => [row.id, experienceOf(row)])),
+      new Map(ids.flatMap((id) => experience(id) ?? []).map((found) => [found.id, found])),
 
     async countExperiences() {
       return (countExperiences.get() as { count: number }).count;
@@ -112,8 +103,4 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
       return dropExperience.run(id).changes > 0;
     },
   };
-}
-
-export function experienceOf({ id, name, group, audience, goal }: ExperienceRow): Experience {
-  return { id, name, ...(group === null ? {} : { group }), audience, goal };
 }

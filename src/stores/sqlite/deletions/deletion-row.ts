@@ -1,26 +1,21 @@
 import type { Deletion, WaitingDeletion } from "../../../deletions/deletion.js";
+import { recordOf } from "../document.js";
 
 /** A row of `deletionRows`. */
 export interface DeletionRow {
-  sequence: number;
-  request_id: string;
-  table_name: string;
-  identity: string;
-  accepted_at: number;
-  cut_off: number;
-  entities: string;
-  hashes: string;
-  identities: Uint8Array;
+  readonly sequence: number;
+  /** The request as it was accepted, JSON. The columns below have its state. */
+  readonly document: string;
+  readonly identities: Uint8Array;
   /** Null without a list of identities. */
-  identities_key: Uint8Array | null;
-  targets: string;
-  done: string;
-  times: string;
-  attempts: number;
-  problem: string | null;
-  not_before: number;
-  completed_at: number | null;
-  notify: number;
+  readonly identities_key: Uint8Array | null;
+  readonly done: string;
+  readonly times: string;
+  readonly attempts: number;
+  readonly problem: string | null;
+  readonly not_before: number;
+  readonly completed_at: number | null;
+  readonly notify: number;
 }
 
 /** Requests, each with the key of its identities. */
@@ -29,10 +24,7 @@ export const deletionRows =
 
 export function deletionOf(row: DeletionRow): Deletion {
   return {
-    ...waitingDeletionOf(row),
-    table: row.table_name,
-    identity: row.identity,
-    cutOff: row.cut_off,
+    ...recordOf<Deletion>(row),
     encryptedIdentities: row.identities_key?.some((byte) => byte !== 0)
       ? { key: row.identities_key, bytes: row.identities }
       : undefined,
@@ -46,14 +38,7 @@ export function deletionOf(row: DeletionRow): Deletion {
   };
 }
 
-export type WaitingRow = Pick<DeletionRow, "request_id" | "accepted_at" | "entities" | "hashes" | "targets">;
-
-export function waitingDeletionOf(row: WaitingRow): WaitingDeletion {
-  return {
-    requestId: row.request_id,
-    acceptedAt: row.accepted_at,
-    entities: JSON.parse(row.entities) as string[],
-    hashes: JSON.parse(row.hashes) as string[],
-    targets: JSON.parse(row.targets) as string[],
-  };
+export function waitingDeletionOf(row: unknown): WaitingDeletion {
+  const { requestId, acceptedAt, entities, hashes, targets } = recordOf<Deletion>(row);
+  return { requestId, acceptedAt, entities, hashes, targets };
 }

@@ -14,10 +14,9 @@ export function ledgerStatements(db: Database) {
     db.prepare(`SELECT request_id FROM deletion WHERE next_target = :target AND ${isDue}
       ORDER BY not_before, sequence LIMIT :limit`);
   return {
-    insert:
-      db.prepare(`INSERT INTO deletion (request_id, table_name, identity, accepted_at, cut_off, entities, hashes, identities,
-      targets, done, times, attempts, problem, next_target, not_before, notify) VALUES (:requestId, :table, :identity, :acceptedAt, :cutOff,
-      :entities, :hashes, :identities, :targets, :done, :times, :attempts, :problem, :nextTarget, :notBefore, :notify)`),
+    insert: db.prepare(`INSERT INTO deletion
+      (request_id, document, identities, done, times, attempts, problem, next_target, not_before, notify) VALUES
+      (:requestId, :document, :identities, :done, :times, :attempts, :problem, :nextTarget, :notBefore, :notify)`),
     sequence: db.prepare("SELECT sequence FROM deletion WHERE request_id = ?"),
     addKey: db.prepare("INSERT INTO deletion_key (sequence, key) VALUES (?, ?)"),
     overwriteKey: db.prepare(`UPDATE deletion_key SET key = zeroblob(32)
@@ -30,10 +29,10 @@ export function ledgerStatements(db: Database) {
       ON CONFLICT DO UPDATE SET cut_off = max(cut_off, excluded.cut_off), sequence = excluded.sequence`),
     addOpenIdentity: db.prepare("INSERT OR IGNORE INTO open_identity (hash, sequence) VALUES (?, ?)"),
     removeOpenIdentities: db.prepare(`DELETE FROM open_identity WHERE (hash, sequence) IN
-      (SELECT value, sequence FROM deletion, json_each(hashes) WHERE request_id = ?)`),
+      (SELECT value, sequence FROM deletion, json_each(document, '$.hashes') WHERE request_id = ?)`),
     find: db.prepare(`SELECT * FROM ${deletionRows} WHERE request_id = ?`),
     anyOpen: db.prepare("SELECT 1 FROM open_identity WHERE hash IN (SELECT value FROM json_each(?)) LIMIT 1"),
-    waitingOver: db.prepare(`SELECT request_id, accepted_at, entities, hashes, targets FROM deletion
+    waitingOver: db.prepare(`SELECT document FROM deletion
       WHERE next_target IS NULL AND sequence IN
         (SELECT sequence FROM open_identity WHERE hash IN (SELECT value FROM json_each(?)))
       ORDER BY sequence LIMIT ?`),
@@ -41,9 +40,9 @@ export function ledgerStatements(db: Database) {
     // Each waiting request over an identity of the completed one; the plus sign makes SQLite begin with these.
     releaseNext: db.prepare(`UPDATE deletion SET next_target = '', problem = NULL
       WHERE +next_target IS NULL AND +completed_at IS NULL AND sequence IN
-        (SELECT open_identity.sequence FROM deletion AS ended, json_each(ended.hashes) AS one
+        (SELECT open_identity.sequence FROM deletion AS ended, json_each(ended.document, '$.hashes') AS one
           JOIN open_identity ON open_identity.hash = one.value WHERE ended.request_id = ?)
-      AND NOT EXISTS (SELECT 1 FROM json_each(deletion.hashes) AS one JOIN open_identity AS earlier
+      AND NOT EXISTS (SELECT 1 FROM json_each(deletion.document, '$.hashes') AS one JOIN open_identity AS earlier
         ON earlier.hash = one.value WHERE earlier.sequence < deletion.sequence)
       RETURNING request_id`),
     dueUntil: dueWhere("not_before <= :now"),
@@ -77,10 +76,10 @@ export function ledgerStatements(db: Database) {
     ),
     // Looked up by the keys of the requests: there is no index on sequences.
     expireEntities: db.prepare(`DELETE FROM erased_entity WHERE (entity, sequence) IN
-      (SELECT value, sequence FROM deletion, json_each(entities) WHERE ${gone})`),
+      (SELECT value, sequence FROM deletion, json_each(document, '$.entities') WHERE ${gone})`),
     expireIdentities: db.prepare(`DELETE FROM erased_identity WHERE (hash, sequence) IN
-      (SELECT value, sequence FROM deletion, json_each(hashes) WHERE ${gone}) AND hash NOT IN
-      (SELECT value FROM deletion, json_each(hashes) WHERE completed_at IS NULL)`),
+      (SELECT value, sequence FROM deletion, json_each(document, '$.hashes') WHERE ${gone}) AND hash NOT IN
+      (SELECT value FROM deletion, json_each(document, '$.hashes') WHERE completed_at IS NULL)`),
     expire: db.prepare(`DELETE FROM deletion WHERE ${gone}`),
     // The plus sign makes SQLite use the index on the time. Without it, `max` scans the table from its end.
     newestOld: db.prepare(`SELECT max(+sequence) AS newest FROM deletion WHERE ${isOld}`),

@@ -13,11 +13,11 @@ import { factsOf, raiseTo } from "../database-facts.js";
 import { emptyJournal } from "../profiles/entity-keys.js";
 import { membershipRemoval } from "../profiles/membership-index.js";
 import { deletionList } from "./deletion-list.js";
-import { type DeletionRow, deletionOf, type WaitingRow, waitingDeletionOf } from "./deletion-row.js";
+import { type DeletionRow, deletionOf, waitingDeletionOf } from "./deletion-row.js";
 import { ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statements.js";
 
 /**
- * `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
+ * `document` is the request as it was accepted, JSON. `not_before` is the time of the next retry, or the end of the lease of `runner`. `next_target` is empty if the next
  * run calls no remote target, and null if there is no next run: the request is completed, and no notification is
  * pending, or it waits for an earlier one. `open_identity` has the identities of open requests that later ones wait
  * for. `deletion_key` has rows of one size that are appended and overwritten in place, for the same reason as
@@ -25,9 +25,8 @@ import { ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statements.js";
  */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT, request_id TEXT NOT NULL UNIQUE, table_name TEXT NOT NULL, identity TEXT NOT NULL,
-    accepted_at REAL NOT NULL, cut_off REAL NOT NULL, entities TEXT NOT NULL, hashes TEXT NOT NULL, identities BLOB NOT NULL,
-    targets TEXT NOT NULL, done TEXT NOT NULL, times TEXT NOT NULL, attempts INTEGER NOT NULL, problem TEXT,
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT, request_id TEXT NOT NULL UNIQUE, document TEXT NOT NULL,
+    identities BLOB NOT NULL, done TEXT NOT NULL, times TEXT NOT NULL, attempts INTEGER NOT NULL, problem TEXT,
     next_target TEXT, not_before REAL NOT NULL, runner TEXT, completed_at REAL, notify INTEGER NOT NULL
   );
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence, attempts) WHERE completed_at IS NULL;
@@ -72,14 +71,8 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     const waits = sql.anyOpen.get(JSON.stringify(deletion.hashes)) !== undefined;
     const { lastInsertRowid } = sql.insert.run({
       requestId: deletion.requestId,
-      table: deletion.table,
-      identity: deletion.identity,
-      acceptedAt: deletion.acceptedAt,
-      cutOff,
-      entities: JSON.stringify(deletion.entities),
-      hashes: JSON.stringify(deletion.hashes),
+      document: JSON.stringify({ ...deletion, encryptedIdentities: undefined }),
       identities: encryptedIdentities?.bytes ?? new Uint8Array(),
-      targets: JSON.stringify(deletion.targets),
       done: JSON.stringify(deletion.done),
       times: JSON.stringify(deletion.times),
       attempts: deletion.attempts,
@@ -171,8 +164,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     find: async (requestId) => find(requestId),
 
     async waitingOver(identities, limit) {
-      const rows = sql.waitingOver.all(JSON.stringify(identities), limit) as unknown as WaitingRow[];
-      return rows.map(waitingDeletionOf);
+      return sql.waitingOver.all(JSON.stringify(identities), limit).map(waitingDeletionOf);
     },
 
     async due(now, nextTarget, limit) {

@@ -12,13 +12,12 @@ import type {
   StreamCountRecord,
 } from "../../copy.js";
 import { deletionWatermark, RECEIPT_KEY } from "../../database-facts.js";
-import { type ExperienceRow, experienceOf } from "../catalogue/catalogue-store.js";
 import { apiKeyOf } from "../catalogue/key-store.js";
-import { type MarkRow, markOf } from "../catalogue/mark-store.js";
 import type { Database } from "../connection.js";
 import { factsOf } from "../database-facts.js";
 import { type DeletionRow, deletionOf, deletionRows } from "../deletions/deletion-row.js";
 import { acceptedBy } from "../deletions/ledger-match.js";
+import { recordOf } from "../document.js";
 import { segmentDeletions } from "./deleted-segments.js";
 import { sqliteEntityStore } from "./entity-store.js";
 import { type RequestRow, requestOf } from "./idempotency.js";
@@ -55,11 +54,11 @@ export function entityParts(
     "deleted segments": exportTable(db, {
       from: "(SELECT id, deleted_at AS at, generation FROM segment_removed)",
     }),
-    experiences: exportTable<Experience>(db, {
+    experiences: exportTable<Experience, unknown>(db, {
       from: "experience",
-      records: (rows: ExperienceRow[]) => rows.map(experienceOf),
+      records: (rows) => rows.map(recordOf<Experience>),
     }),
-    marks: exportTable<Mark>(db, { from: "mark", records: (rows: MarkRow[]) => rows.map(markOf) }),
+    marks: exportTable<Mark, unknown>(db, { from: "mark", records: (rows) => rows.map(recordOf<Mark>) }),
     "repeatable requests": repeatableRequests(db),
   };
 }
@@ -79,11 +78,10 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
     deletions: exportTable<DeletionRecord>(db, {
       from: `(SELECT * FROM ${deletionRows} ORDER BY sequence)`,
       records: (rows: DeletionRow[]) =>
-        rows.map((row) => ({
-          id: row.request_id,
-          sequence: row.sequence,
-          deletion: deletionOf(row),
-        })),
+        rows.map((row) => {
+          const deletion = deletionOf(row);
+          return { id: deletion.requestId, sequence: row.sequence, deletion };
+        }),
     }),
     "erased identities": exportTable(db, {
       from: `(SELECT hash AS id, erased_identity.cut_off AS cutOff, request_id AS request, sequence
