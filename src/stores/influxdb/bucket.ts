@@ -21,6 +21,8 @@ interface KnownBucketOptions {
 /** The state of the bucket at the last check. Checks repeat until `close`. */
 export class KnownBucket {
   readonly #options: KnownBucketOptions;
+  /** Whether a write found the server's disk full and none has succeeded since. */
+  isFull = false;
   #bucket: Bucket | undefined;
   #retentionMs: number | undefined;
   readonly #timer = setInterval(() => this.check().catch(() => {}), CHECK_EVERY_MS).unref();

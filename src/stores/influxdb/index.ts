@@ -1,8 +1,6 @@
 import { withTimeLimit } from "../../async/time-limit.js";
-import { ServiceError } from "../../errors.js";
 import { retentionMs } from "../../formats/duration.js";
 import type { Probe } from "../../meters.js";
-import type { SeriesStore } from "../../metrics/ports.js";
 import type { EngineDependencies, MetricEngine } from "../stores.js";
 import { findBucket, KnownBucket } from "./bucket.js";
 import { influxAddress, influxClient } from "./connection.js";
@@ -36,7 +34,7 @@ export async function openInflux({ settings, log, clock }: EngineDependencies): 
   const closing = new AbortController();
   await withTimeLimit(FIRST_CHECK_MS, [], () => bucket.check()).catch(() => {});
 
-  const store = influxSeriesStore({
+  const series = influxSeriesStore({
     client,
     bucket,
     bucketName: address.bucket,
@@ -45,12 +43,10 @@ export async function openInflux({ settings, log, clock }: EngineDependencies): 
     log,
     closing: closing.signal,
   });
-  const { series, isFull } = notingFullDisk(store);
-
   return {
     series,
     retentionMs: () => bucket.retentionMs,
-    probes: [probe(bucket, isFull)],
+    probes: [probe(bucket)],
     serviceErrorOf: influxServiceError,
     async close() {
       bucket.close();
@@ -60,33 +56,15 @@ export async function openInflux({ settings, log, clock }: EngineDependencies): 
   };
 }
 
-/** Wraps the store to record whether a write found the server's disk full and none has succeeded since. */
-function notingFullDisk(store: SeriesStore): { readonly series: SeriesStore; isFull(): boolean } {
-  let isFull = false;
-  const series: SeriesStore = {
-    ...store,
-    async write(source, columns) {
-      try {
-        await store.write(source, columns);
-        isFull = false;
-      } catch (error) {
-        isFull ||= error instanceof ServiceError && error.kind === "out-of-space";
-        throw error;
-      }
-    },
-  };
-  return { series, isFull: () => isFull };
-}
-
 /** Not required: profiles can be served without series. */
-function probe(bucket: KnownBucket, isFull: () => boolean): Probe {
+function probe(bucket: KnownBucket): Probe {
   return {
     name: "metrics",
     required: false,
     async check() {
       try {
         await bucket.check();
-        return isFull() ? "InfluxDB has no space left: the last write of points was refused" : undefined;
+        return bucket.isFull ? "InfluxDB has no space left: the last write of points was refused" : undefined;
       } catch (error) {
         if (error instanceof BucketError) return error.message;
         throw error;

@@ -85,6 +85,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
     write: (source, columns) =>
       reported("write", async () => {
         await writeTogether([{ columns, lines: linesOf(source, columns), since: performance.now() }]);
+        bucket.isFull = false;
         names.written(columns);
       }),
     list: (dimension, page) => reported("read", () => names.list(dimension, page)),
@@ -231,6 +232,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
     } catch (error) {
       const status = statusOf(error);
       const serviceError = requestError(error);
+      bucket.isFull ||= serviceError.kind === "out-of-space";
       if (serviceError.kind === "internal" || [201, 401, 403, 404].includes(status ?? 0))
         log.error({ status }, `InfluxDB did not accept a ${what}`);
       if (status === undefined && !closing.aborted) bucket.check().catch(() => {});
