@@ -50,8 +50,8 @@ export interface RowReader {
 }
 
 /**
- * Returns a reader that fills columns. It ignores points outside the columns. A point that another program wrote between
- * two slots counts for the earlier slot, unless there is a point at the slot's start.
+ * Returns a reader that fills columns. It ignores points outside the columns. A point that another program wrote
+ * between two slots counts for the earlier slot, unless there is a point at the slot's start.
  */
 export function slotReader(targetsOf: (id: string, type: string) => readonly SlotTarget[]): RowReader {
   let targets: readonly SlotTarget[] = [];
@@ -104,8 +104,8 @@ function numberOf(text: string): number {
 
 /**
  * Passes the rows of a query's CSV response, in chunks, to `reader`. Rejects if the response was truncated, contains an
- * error, lacks a column, or has a row that is too short. `split` handles most lines and the client's `LineSplitter` only
- * lines with quotes: csv-parse takes about twice as long.
+ * error, lacks a column, or has a row that is too short. `split` handles most lines and the client's `LineSplitter`
+ * only lines with quotes: csv-parse takes about twice as long.
  */
 export async function readRows(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

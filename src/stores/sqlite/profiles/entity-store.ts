@@ -25,14 +25,13 @@ import { addKeys } from "./entity-keys.js";
 import { membershipRows } from "./membership-index.js";
 
 /**
- * `merged` is a JSON array of the ids that were merged into the profile, `fullSince` the version of its newest full list
- * of segments as JSON. Rows that refer to a profile are removed with
- * it: identities here, memberships.
+ * `merged` is a JSON array of the ids that were merged into the profile, `full_since` the version of its newest full
+ * list of segments as JSON. Rows that refer to a profile are removed with it: identities here, memberships.
  */
 export const entitySchema = `
   CREATE TABLE IF NOT EXISTS entity (
     id TEXT PRIMARY KEY, "table" TEXT NOT NULL, revision INTEGER NOT NULL, born REAL NOT NULL, merged TEXT NOT NULL,
-    fullSince TEXT, sealed BLOB NOT NULL
+    full_since TEXT, sealed BLOB NOT NULL
   );
   CREATE TABLE IF NOT EXISTS identity (
     hash TEXT PRIMARY KEY, entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE, since REAL NOT NULL
@@ -45,7 +44,7 @@ interface EntityRow {
   readonly revision: number;
   readonly born: number;
   readonly merged: string;
-  readonly fullSince: string | null;
+  readonly full_since: string | null;
   readonly sealed: Uint8Array;
 }
 
@@ -72,15 +71,15 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
       (SELECT count(*) FROM membership WHERE entity = entity.id) AS bytes
     FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`);
   const findRowWithoutDocument = db.prepare(
-    `SELECT id, "table", revision, born, merged, fullSince, x'' AS sealed FROM entity WHERE id = ?`,
+    `SELECT id, "table", revision, born, merged, full_since, x'' AS sealed FROM entity WHERE id = ?`,
   );
   const findBindings = db.prepare(
     "SELECT hash, entity, since FROM identity WHERE entity IN (SELECT value FROM json_each(?)) ORDER BY hash",
   );
   const findRevisions = db.prepare("SELECT id, revision FROM entity WHERE id IN (SELECT value FROM json_each(?))");
-  const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, merged, fullSince, sealed)
+  const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, merged, full_since, sealed)
     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born,
-      merged = excluded.merged, fullSince = excluded.fullSince, sealed = excluded.sealed`);
+      merged = excluded.merged, full_since = excluded.full_since, sealed = excluded.sealed`);
   const bind = db.prepare(`INSERT INTO identity (hash, entity, since) VALUES (?, ?, ?) ON CONFLICT DO UPDATE
     SET entity = excluded.entity, since = excluded.since WHERE entity <> excluded.entity OR since <> excluded.since`);
   const remove = db.prepare("DELETE FROM entity WHERE id IN (SELECT value FROM json_each(?))");
@@ -137,7 +136,9 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     }
   }
 
-  /** Returns the ids of the first stored profiles, in the order of their ids, that fit into `maxBytes`; at least one. */
+  /**
+   * Returns the ids of the first stored profiles, in the order of their ids, that fit into `maxBytes`; at least one.
+   */
   function idsWithin(ids: readonly EntityId[], maxBytes: number): { first: EntityId[]; left: readonly EntityId[] } {
     const first: EntityId[] = [];
     let sum = 0;
@@ -149,7 +150,9 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     return { first, left: [] };
   }
 
-  /** Returns the rows of profiles; without its document, which then cannot be decrypted, where a page of it is damaged. */
+  /**
+   * Returns the rows of profiles; without its document, which then cannot be decrypted, where a page of it is damaged.
+   */
   function rowsOf(ids: readonly EntityId[]): EntityRow[] {
     const rows =
       unlessDamaged(() => findRows.all(JSON.stringify(ids))) ??
@@ -170,7 +173,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     const updates = memberships.of(stored);
     const generations = segments.ending();
     const profiles = rowsOf(first).map((row) => {
-      const fullSince = row.fullSince === null ? undefined : (JSON.parse(row.fullSince) as UpdateVersion);
+      const fullSince = row.full_since === null ? undefined : (JSON.parse(row.full_since) as UpdateVersion);
       const known = { fullSince, updates: updates.get(row.id) ?? new Map() };
       return entityOf(row, bindings.get(row.id) ?? [], validMemberships(known, generations));
     });
