@@ -69,7 +69,7 @@ export function composeSeries({
     retention,
     count,
   });
-  const sums = slotSums({ slots, generations, memory });
+  const sums = slotSums({ slots, memory });
   const streams = streamList({ series: store, counts, sums, retention });
   const orders = listOrders(stores.sharedOrders);
   const countPoints = meters.counter("points_taken_total", "Points that clients wrote.");
@@ -78,7 +78,6 @@ export function composeSeries({
     orders,
     newest: newestValues({
       slots: uncachedSlots({ store, generations, memory, deadlineMs }),
-      chunkSlots: store.chunkSlots,
       generations,
       retention,
     }),

@@ -26,15 +26,12 @@ export function uncachedSlots({ store, generations, memory, deadlineMs }: Uncach
   return async (windows) => {
     const versions = windows.map((window) => generations.versionsIn(window));
     const lengths = windows.map(slotsIn);
-    const reading = memory.open(() => {});
     const bytes = SLOT_BYTES * lengths.reduce((sum, length) => sum + length, 0);
-    reading.reserve(bytes);
-    try {
-      const columns = await withDeadline(deadlineMs, () => store.read(windows));
-      if (!lengths.every((length, i) => columns[i]?.length === length)) throw incomplete();
-      return versions.map((own, i) => ({ value: columns[i] as Float64Array, versions: own }));
-    } finally {
-      reading.release(bytes);
-    }
+    const columns = await memory.within((reading) => {
+      reading.reserve(bytes);
+      return withDeadline(deadlineMs, () => store.read(windows));
+    });
+    if (!lengths.every((length, i) => columns[i]?.length === length)) throw incomplete();
+    return versions.map((own, i) => ({ value: columns[i] as Float64Array, versions: own }));
   };
 }

@@ -1,11 +1,7 @@
-import { CacheMemory } from "../../cache-memory.js";
 import type { MemoryBudget } from "../../memory-budget.js";
-import type { Generations } from "../cache/generations.js";
 import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
-import { VersionedCache } from "../cache/versioned-cache.js";
 import { aggregate } from "./aggregate.js";
-import { cachedValues } from "./cached-values.js";
-import type { SeriesOf } from "./newest-values.js";
+import type { SeriesOf } from "./search-slots.js";
 
 /**
  * Returns the sum of the saved slots in [from, to) of each series, in the order of the ids; NaN without one. The bounds
@@ -19,46 +15,30 @@ const SLOTS_PER_READ = 300_000;
 /** A slot of a column and of its copy, bytes. */
 const SLOT_BYTES = 16;
 
-/** Memory for cached sums, and approximate memory of each, bytes. */
-const CACHE_BYTES = 8 * 1024 * 1024;
-const SUM_BYTES = 400;
-
 export interface SlotSumsDependencies {
   readonly slots: SlotCache;
-  readonly generations: Generations;
   readonly memory: MemoryBudget;
 }
 
-export function slotSums({ slots, generations, memory }: SlotSumsDependencies): SlotSums {
-  const cache = new VersionedCache<number>(generations, new CacheMemory(CACHE_BYTES), () => SUM_BYTES);
-
+export function slotSums({ slots, memory }: SlotSumsDependencies): SlotSums {
   return async ({ dimension, type, ids }, from, to) => {
     if (from >= to) return ids.map(() => Number.NaN);
-    const { slotMs } = dimension;
-    const length = (to - from) / slotMs;
+    const length = (to - from) / dimension.slotMs;
     const whole = { start: from, step: to - from, count: 1 };
     const sumOf = (saved: CachedSlots) => {
       const column = saved.column();
-      return aggregate(column.values, column.from, slotMs, whole, "sum")[0] as number;
+      return aggregate(column.values, column.from, dimension.slotMs, whole, "sum")[0] as number;
     };
-    const key = `${dimension.name}\0${type}\0${from}\0${to}\0`;
-    const found = await cachedValues(
-      cache,
-      key,
-      ids,
-      Math.max(1, Math.floor(SLOTS_PER_READ / length)),
-      async (some) => {
-        const reading = memory.open(() => {});
-        const bytes = some.length * length * SLOT_BYTES;
-        reading.reserve(bytes);
-        try {
-          const read = await slots.read(some.map((id) => ({ series: { dimension, id, type }, from, to })));
-          return read.map((saved) => ({ value: sumOf(saved), versions: saved.versions }));
-        } finally {
-          reading.release(bytes);
-        }
-      },
-    );
-    return found.map(({ value }) => value);
+    const idsPerRead = Math.max(1, Math.floor(SLOTS_PER_READ / length));
+    const sums: number[] = [];
+    for (let at = 0; at < ids.length; at += idsPerRead) {
+      const some = ids.slice(at, at + idsPerRead);
+      await memory.within(async (reading) => {
+        reading.reserve(some.length * length * SLOT_BYTES);
+        const read = await slots.read(some.map((id) => ({ series: { dimension, id, type }, from, to })));
+        sums.push(...read.map(sumOf));
+      });
+    }
+    return sums;
   };
 }

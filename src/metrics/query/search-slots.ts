@@ -1,0 +1,104 @@
+import { joinVersions } from "../cache/generations.js";
+import type { UncachedSlots } from "../cache/uncached-slots.js";
+import type { Versioned } from "../cache/versioned-cache.js";
+import type { Dimension } from "../dimensions.js";
+import { type SeriesWindow, slotsIn } from "../ports.js";
+import { ratioOf } from "./aggregate.js";
+import { storedSeries } from "./plan.js";
+
+/** Series of one dimension and type. */
+export interface SeriesOf {
+  readonly dimension: Dimension;
+  readonly type: string;
+  readonly ids: readonly string[];
+}
+
+/** The slots in which the value of a series is searched: [from, to), slot boundaries, Unix ms. */
+export interface SearchedWindow {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A value, its slot (Unix ms), and the versions of all slots that were read; both numbers are NaN if none is saved. */
+export interface FoundValue extends Versioned<number> {
+  readonly slot: number;
+}
+
+/** Slots that are read first: most series have a value in them. Each later read is longer by the factor. */
+const FIRST_SLOTS = 12;
+const GROWTH = 8;
+
+/** Slots read at once. */
+const SLOTS_PER_READ = 300_000;
+
+/**
+ * Finds the first or the last saved value of each series in its window; undefined for a series without a window. Reads
+ * from that end of the window on until a value is found.
+ */
+export async function searchSlots(
+  read: UncachedSlots,
+  { dimension, type, ids }: SeriesOf,
+  windows: readonly (SearchedWindow | undefined)[],
+  end: "first" | "last",
+): Promise<(FoundValue | undefined)[]> {
+  const found = windows.map((window) => window && { value: Number.NaN, slot: Number.NaN, versions: joinVersions([]) });
+  const left = [...windows];
+  for (let slots = FIRST_SLOTS; ; slots *= GROWTH) {
+    const parts = left.flatMap((window, i) => {
+      if (window === undefined || window.from >= window.to || !Number.isNaN(found[i]?.value)) return [];
+      const { from, to } = window;
+      const length = slots * dimension.slotMs;
+      const part =
+        end === "first" ? { from, to: Math.min(to, from + length) } : { from: Math.max(from, to - length), to };
+      left[i] = end === "first" ? { from: part.to, to } : { from, to: part.from };
+      return { i, series: { dimension, type, id: ids[i] as string }, ...part };
+    });
+    if (parts.length === 0) return found;
+    const columns = await readSlots(read, parts);
+    for (const [n, { i, from }] of parts.entries()) {
+      const { value: values, versions } = columns[n] as Versioned<Float64Array>;
+      const isSaved = (value: number) => !Number.isNaN(value);
+      const at = end === "first" ? values.findIndex(isSaved) : values.findLastIndex(isSaved);
+      const before = (found[i] as FoundValue).versions;
+      found[i] = {
+        value: values[at] ?? Number.NaN,
+        slot: at < 0 ? Number.NaN : from + at * dimension.slotMs,
+        versions: before.at.length === 0 ? versions : joinVersions([before, versions]),
+      };
+    }
+  }
+}
+
+/** Returns the values of each window, of stored series or their ratio, NaN where none is saved. */
+async function readSlots(read: UncachedSlots, windows: readonly SeriesWindow[]): Promise<Versioned<Float64Array>[]> {
+  const columns: Versioned<Float64Array>[] = [];
+  for (const batch of readBatches(windows)) {
+    const stored = batch.map(({ series, from, to }) => storedSeries(series).map((one) => ({ series: one, from, to })));
+    const slots = (await read(stored.flat())).values();
+    for (const own of stored) columns.push(valuesOf(own.map(() => slots.next().value as Versioned<Float64Array>)));
+  }
+  return columns;
+}
+
+/** Returns the values of a stored series, or the ratio of numerator and denominator. */
+function valuesOf(stored: readonly Versioned<Float64Array>[]): Versioned<Float64Array> {
+  const [first, second] = stored as [Versioned<Float64Array>, Versioned<Float64Array> | undefined];
+  if (second === undefined) return first;
+  const value = first.value.map((numerator, i) => ratioOf(numerator, second.value[i] as number));
+  return { value, versions: joinVersions([first.versions, second.versions]) };
+}
+
+/** Splits windows into batches of a bounded number of slots, in order. */
+function readBatches(windows: readonly SeriesWindow[]): SeriesWindow[][] {
+  const batches: SeriesWindow[][] = [];
+  let slots = Number.POSITIVE_INFINITY;
+  for (const window of windows) {
+    slots += slotsIn(window);
+    if (slots > SLOTS_PER_READ) {
+      batches.push([]);
+      slots = slotsIn(window);
+    }
+    batches.at(-1)?.push(window);
+  }
+  return batches;
+}
