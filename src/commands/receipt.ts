@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { Argument, Command } from "commander";
+import { compactVerify, createLocalJWKSet, errors, type JWK } from "jose";
 import { ApiError } from "../client/client.js";
 import { StartError } from "../errors.js";
-import { checkJws } from "../formats/jws.js";
 import { runCommand, UsageError } from "./run-command.js";
 import { requireKey, serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
 
@@ -49,10 +49,15 @@ async function verifyReceipt(address: () => string, file: string, jwks: string |
   const receipt = readText(file).trim();
   const { keys } = (jwks === undefined ? await serviceClient(address(), undefined).jwks() : await readKeys(jwks)) ?? {};
   if (!Array.isArray(keys)) throw new StartError(`${jwks} contains no public keys (a JSON object with keys)`);
-  const checked = checkJws(receipt, keys);
-  if ("issue" in checked) throw new StartError(`The receipt is not valid: ${checked.issue}`);
-  process.stderr.write("The receipt is valid\n");
-  return JSON.stringify(checked.payload, null, 2);
+  try {
+    const keySet = createLocalJWKSet({ keys: keys as JWK[] });
+    const { payload } = await compactVerify(receipt, keySet, { algorithms: ["EdDSA"] });
+    process.stderr.write("The receipt is valid\n");
+    return JSON.stringify(JSON.parse(Buffer.from(payload).toString()), null, 2);
+  } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error;
+    throw new StartError(`The receipt is not valid: ${error.message}`, { cause: error });
+  }
 }
 
 async function readKeys(place: string): Promise<{ readonly keys?: unknown } | null> {
