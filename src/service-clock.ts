@@ -67,7 +67,7 @@ export function serviceClock(machine: Clock): ServiceClock {
           return EVERY_MS;
         };
         await compared();
-        return inBackground(measure, { ref: false });
+        return inBackground(measure);
       },
     }),
   };

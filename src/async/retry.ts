@@ -1,20 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-interface RetryOptions {
-  /** Aborts a pause and all further attempts: rejects with an `AbortError`. */
-  readonly signal?: AbortSignal;
-  /** Whether a pause keeps the process alive, as it does by default. */
-  readonly ref?: boolean;
-}
-
 /**
  * Retries work until it succeeds, or until `pauseAfter` returns no pause (ms) for an error; attempts count from 1.
- * Rejects with the last error, or with the error that `pauseAfter` throws.
+ * Rejects with the last error, with the error that `pauseAfter` throws, or with an `AbortError` when `signal` aborts
+ * during a pause.
  */
 export async function retry<T>(
   work: () => Promise<T>,
   pauseAfter: (error: unknown, attempt: number) => number | undefined,
-  options: RetryOptions = {},
+  signal?: AbortSignal,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -22,22 +16,8 @@ export async function retry<T>(
     } catch (error) {
       const pauseMs = pauseAfter(error, attempt);
       if (pauseMs === undefined) throw error;
-      await sleep(pauseMs, undefined, options);
+      await sleep(pauseMs, undefined, { signal });
     }
-  }
-}
-
-/** Like `retry`, for work whose result shows whether to repeat it. Resolves with the last result; an error ends it. */
-export async function repeat<T>(
-  work: () => Promise<T>,
-  pauseAfter: (result: T, attempt: number) => number | undefined,
-  options: RetryOptions = {},
-): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    const result = await work();
-    const pauseMs = pauseAfter(result, attempt);
-    if (pauseMs === undefined) return result;
-    await sleep(pauseMs, undefined, options);
   }
 }
 
@@ -48,14 +28,16 @@ export interface Background {
 }
 
 /**
- * Runs the work now, and again after each pause (ms) that it resolves with, until stopped. The work must not reject.
+ * Runs the work now, and again after each pause (ms) that it resolves with, until stopped. It must not reject. A pause does
+ * not keep the process alive.
  */
-export function inBackground(work: () => Promise<number>, options: Pick<RetryOptions, "ref"> = {}): Background {
+export function inBackground(work: () => Promise<number>): Background {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const pauseAfter = (pauseMs: number) => (signal.aborted ? undefined : pauseMs);
-  // Its only error is a stop during a pause.
-  const running = repeat(work, pauseAfter, { ...options, signal }).catch(() => {});
+  const run = async () => {
+    while (!signal.aborted) await sleep(await work(), undefined, { ref: false, signal }).catch(() => {});
+  };
+  const running = run();
   return {
     async stop() {
       stopping.abort();

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Argument, Command, Option } from "commander";
-import { repeat } from "../async/retry.js";
+import { backoff } from "../async/retry.js";
 import { ApiError } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { type IdentityOptions, identityFormats, readIdentities } from "./identity-file.js";
@@ -148,11 +149,9 @@ async function waitForAll(
     let finished = 0;
     try {
       for (const id of ids) {
-        await repeat(
-          () => isFinished(id),
-          (isDone, attempt) => (isDone ? undefined : Math.min(2 ** (attempt - 1) * FIRST_POLL_MS, MAX_POLL_MS)),
-          { signal },
-        );
+        for (let poll = 1; !(await isFinished(id)); poll += 1) {
+          await sleep(backoff(poll, FIRST_POLL_MS, MAX_POLL_MS), undefined, { signal });
+        }
         finished += 1;
         progress.update(finished);
       }

@@ -31,13 +31,10 @@ export function maintainLedger(dependencies: MaintenanceDependencies): Backgroun
     if (retentionMs !== undefined)
       await ledger.expire(clock() - retentionMs, webhook !== undefined, watermark.noteForgotten);
   };
-  return inBackground(
-    async () => {
-      await maintain().catch((error: unknown) =>
-        log.warn({ err: error }, "deletion ledger maintenance failed; retrying"),
-      );
-      return EVERY_MS;
-    },
-    { ref: false },
-  );
+  return inBackground(async () => {
+    await maintain().catch((error: unknown) =>
+      log.warn({ err: error }, "deletion ledger maintenance failed; retrying"),
+    );
+    return EVERY_MS;
+  });
 }

@@ -131,7 +131,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     start() {
       dueNotifications.listen(run);
       for (const lane of [ownStores, ...remote.values()]) {
-        background.push(inBackground(() => poll(lane), { ref: false }));
+        background.push(inBackground(() => poll(lane)));
       }
       background.push(maintainLedger(dependencies));
     },

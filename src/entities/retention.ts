@@ -39,5 +39,5 @@ export function enforceRetention(dependencies: RetentionDependencies): Backgroun
     return removals.some((removal) => removal.status === "fulfilled" && removal.value === true) ? 0 : EVERY_MS;
   }
 
-  return inBackground(round, { ref: false });
+  return inBackground(round);
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { backoff, inBackground, jittered, repeat, retry } from "../../src/async/retry.js";
+import { backoff, inBackground, jittered, retry } from "../../src/async/retry.js";
 
 describe("work that can be repeated", () => {
   it("is repeated until no pause is left, and rejects with its last error", async () => {
@@ -37,22 +37,14 @@ describe("work that can be repeated", () => {
     expect(await reasonOf(other)).to.equal("another");
   });
 
-  it("is repeated while its result requests it, and ends with an error", async () => {
-    let done = 0;
-    const work = async () => (++done === 4 ? Promise.reject("error") : done);
-    expect(await repeat(work, (result) => (result < 3 ? 0 : undefined))).to.equal(3);
-    expect(await reasonOf(repeat(work, () => 0))).to.equal("error");
-  });
-
   it("ends during a pause when its signal aborts", async () => {
     const stop = new AbortController();
-    const { signal } = stop;
-    const pausing = [retry(() => Promise.reject("error"), pause, { signal }), repeat(async () => 1, pause, { signal })];
-    function pause() {
+    const pause = () => {
       stop.abort();
       return 60_000;
-    }
-    for (const each of pausing) expect(await reasonOf(each)).to.have.property("name", "AbortError");
+    };
+    const pausing = retry(() => Promise.reject("error"), pause, stop.signal);
+    expect(await reasonOf(pausing)).to.have.property("name", "AbortError");
   });
 
   it("runs in the background until it is stopped, and a stop waits for running work", async () => {

@@ -1,4 +1,5 @@
-import { backoff, jittered, repeat } from "../../async/retry.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import { backoff, jittered } from "../../async/retry.js";
 import { ServiceError } from "../../errors.js";
 
 /** Each further attempt means that another write or a deletion changed one of the same profiles since planning. */
@@ -11,11 +12,11 @@ const LONGEST_PAUSE_MS = 100;
  * after 30 attempts, and with an `AbortError` instead of the next attempt once `late` has aborted.
  */
 export async function retryOnConflict<T>(work: () => Promise<T | undefined>, late?: AbortSignal): Promise<T> {
-  const pauseAfter = (done: T | undefined, attempt: number) =>
-    done !== undefined || attempt === ATTEMPTS
-      ? undefined
-      : jittered(backoff(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS));
-  const result = await repeat(work, pauseAfter, late === undefined ? {} : { signal: late });
-  if (result !== undefined) return result;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const result = await work();
+    if (result !== undefined) return result;
+    const pauseMs = jittered(backoff(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS));
+    await sleep(pauseMs, undefined, late === undefined ? {} : { signal: late });
+  }
   throw new ServiceError("unavailable", "Too many concurrent updates of the same entities", { retryAfter: 1 });
 }

@@ -66,7 +66,7 @@ export function attempts<T>(
         const pause = pauseAfter(error, attempt);
         return pause === undefined || performance.now() + pause >= end ? undefined : pause;
       },
-      { signal },
+      signal,
     ),
   );
 }

@@ -97,5 +97,5 @@ export function abortAbandoned(admin: Db, appName: string, log: Pick<Log, "warn"
     await look().catch(() => {});
     return LOOK_MS;
   };
-  return inBackground(tick, { ref: false });
+  return inBackground(tick);
 }
