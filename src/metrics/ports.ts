@@ -104,7 +104,7 @@ export interface SharedGenerations {
 
 /** Messages of a stream in the slot that starts at `slot` (Unix ms), or people who joined or left a segment. */
 export interface SlotCount {
-  /** Name of the stream, or of another count: see `moveCounts`. */
+  /** Name of the stream, or of another count: see `added-counts`. */
   readonly stream: string;
   readonly slot: number;
   readonly count: number;

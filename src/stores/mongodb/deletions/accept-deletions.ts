@@ -3,7 +3,7 @@ import { groupedCalls } from "../../../async/grouped-calls.js";
 import type { Deletion } from "../../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../../deletions/ports.js";
 import { validMemberships } from "../../../entities/profile/deleted-segments.js";
-import { moveCounts } from "../../../metrics/move-counts.js";
+import { moveCounts } from "../../../metrics/added-counts.js";
 import { byIds } from "../collection.js";
 import type { StoreDependencies } from "../connection.js";
 import { isOfOneCall } from "../errors.js";

@@ -11,8 +11,7 @@ import {
 import { namesSegments, noSegmentDeletions } from "../../../entities/profile/deleted-segments.js";
 import { type EntityId, UPDATE_BYTES } from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
-import { commitMoves } from "../../../metrics/move-counts.js";
-import { streamCounts } from "../../../metrics/stream-counts.js";
+import { commitCounts } from "../../../metrics/added-counts.js";
 import { segmentsOf, unregistered } from "../catalogue/catalogue-store.js";
 import { byIds } from "../collection.js";
 import type { StoreDependencies } from "../connection.js";
@@ -258,5 +257,5 @@ async function writeMessages({ data }: StoreDependencies, commit: Commit, sessio
   const { messages } = commit;
   if (messages.length === 0) return;
   await messagesOf(data).insertMany(messages.map(messageDocument), { session });
-  await addedCountsOf(data).insertMany([...streamCounts(messages), ...commitMoves(commit)], { session });
+  await addedCountsOf(data).insertMany(commitCounts(commit), { session });
 }

@@ -1,7 +1,6 @@
 import type { Collection, Db, ObjectId } from "mongodb";
-import type { MoveCount } from "../../../metrics/move-counts.js";
+import type { AddedCount } from "../../../metrics/added-counts.js";
 import type { SlotCounts } from "../../../metrics/ports.js";
-import type { StreamCount } from "../../../metrics/stream-counts.js";
 import type { CollectionPlan } from "../collection.js";
 import { Conflict, type Transact, unlessConflict } from "../transaction.js";
 
@@ -13,12 +12,13 @@ export const slotCountCollections: readonly CollectionPlan[] = [
 ];
 
 /**
- * Messages that a commit added to a slot of a stream, or people who joined or left a segment, and that its count does
- * not contain yet. Each transaction inserts its own, as concurrent ones would conflict over the count.
+ * Additions that the counts do not contain yet. Each transaction inserts its own, as concurrent ones would conflict
+ * over the count.
  */
-type AddedCount = MoveCount & Partial<Pick<StreamCount, "arrival">> & { readonly _id?: ObjectId };
+type AddedCountDocument = AddedCount & { readonly _id?: ObjectId };
 
-export const addedCountsOf = (db: Db): Collection<AddedCount> => db.collection<AddedCount>("added_counts");
+export const addedCountsOf = (db: Db): Collection<AddedCountDocument> =>
+  db.collection<AddedCountDocument>("added_counts");
 
 /** Messages of a slot of a stream, without those in `added_counts`. */
 export interface StreamCountDocument {

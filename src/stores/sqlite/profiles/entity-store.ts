@@ -15,8 +15,7 @@ import {
   UPDATE_BYTES,
   type UpdateVersion,
 } from "../../../entities/profile/entity.js";
-import { commitMoves } from "../../../metrics/move-counts.js";
-import { streamCounts } from "../../../metrics/stream-counts.js";
+import { commitCounts } from "../../../metrics/added-counts.js";
 import { type Database, inTransaction, sharingCommits, unlessDamaged } from "../connection.js";
 import { suppressionIn } from "../deletions/suppression.js";
 import { addSlotCount } from "../series/slot-counts.js";
@@ -129,10 +128,9 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   }
 
   function countChanges(commit: Commit): void {
-    for (const { stream, slot, count } of commitMoves(commit)) addCount.run(stream, slot, count);
-    for (const { stream, slot, count, arrival } of streamCounts(commit.messages)) {
+    for (const { stream, slot, count, arrival } of commitCounts(commit)) {
       addCount.run(stream, slot, count);
-      noteArrival.run(stream, arrival);
+      if (arrival !== undefined) noteArrival.run(stream, arrival);
     }
   }
 

@@ -1,7 +1,7 @@
 import { pacer } from "../../../async/yielding.js";
 import type { MembershipIndex } from "../../../entities/ports.js";
 import type { EntityId, Memberships, MembershipUpdate, UpdateVersion } from "../../../entities/profile/entity.js";
-import { moveCounts, type SegmentMove } from "../../../metrics/move-counts.js";
+import { moveCounts, type SegmentMove } from "../../../metrics/added-counts.js";
 import { type Database, inTransaction, sharingCommits } from "../connection.js";
 import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";

@@ -2,8 +2,8 @@ import type { CountedStream, SlotCount, SlotCounts } from "../../../metrics/port
 import { type Database, inTransaction } from "../connection.js";
 
 /**
- * Messages counted for each stream and slot, people who joined or left a segment (see `moveCounts`), and the count that
- * was last saved; NULL: never saved.
+ * Messages counted for each stream and slot, people who joined or left a segment (see `added-counts`), and the count
+ * that was last saved; NULL: never saved.
  */
 export const slotCountSchema = `
   CREATE TABLE IF NOT EXISTS stream_count (

@@ -1,0 +1,72 @@
+import { segment as segmentDimension, stream as streamDimension } from "./dimensions.js";
+import type { SlotCount } from "./ports.js";
+import { type Series, slotStart } from "./series.js";
+
+/** An addition to the count of a stream, or of the people who joined or left a segment, in a slot. */
+export interface AddedCount extends Omit<SlotCount, "token"> {
+  /** The newest arrival of the messages of a stream, Unix ms; absent in a count of people. */
+  readonly arrival?: number;
+}
+
+/** The number of people who joined a segment less the number who left it. */
+export type SegmentMove = readonly [segment: string, change: number];
+
+/** The messages of a commit and the moves that they cause. Times are Unix ms. */
+interface CountedCommit {
+  readonly messages: readonly { readonly stream: string; readonly time: number; readonly arrival: number }[];
+  readonly profiles: readonly { readonly moves: readonly SegmentMove[] }[];
+}
+
+/**
+ * Returns the additions of a commit: messages in the slots of their event times, and people in the slot of the newest
+ * arrival. Each pair of name and slot occurs once.
+ */
+export function commitCounts({ messages, profiles }: CountedCommit): AddedCount[] {
+  if (messages.length === 0) return [];
+  const newest = messages.reduce((last, { arrival }) => Math.max(last, arrival), 0);
+  const each = messages.map(({ stream, time, arrival }) => {
+    return { stream, slot: slotStart(streamDimension, time), count: 1, arrival };
+  });
+  return [
+    ...summed(each),
+    ...moveCounts(
+      profiles.flatMap(({ moves }) => moves),
+      newest,
+    ),
+  ];
+}
+
+/**
+ * Returns the number of people who joined and left each segment, in the slot of `at` (Unix ms). A segment's slot is
+ * longer than a stream's, so its count has the last hour of it: it is saved when the slot has ended.
+ */
+export function moveCounts(moves: readonly SegmentMove[], at: number): AddedCount[] {
+  const slot = slotStart(segmentDimension, at) + segmentDimension.slotMs - streamDimension.slotMs;
+  return summed(
+    moves.map(([segment, change]) => {
+      return { stream: `/${change > 0 ? "joined" : "left"}/${segment}`, slot, count: Math.abs(change) };
+    }),
+  );
+}
+
+/** The counts of a segment among the counts of streams: no stream has a name with a slash. */
+const COUNT_NAME = /^\/(joined|left)\/(.+)$/s;
+
+/** Returns the series in which a count is saved. */
+export function countedSeries(name: string): Series {
+  const [, type, id] = COUNT_NAME.exec(name) ?? [];
+  if (type === undefined || id === undefined) return { dimension: streamDimension, id: name, type: "size" };
+  return { dimension: segmentDimension, id, type };
+}
+
+/** Adds up additions of one name and slot. */
+function summed(added: readonly AddedCount[]): AddedCount[] {
+  const sums = new Map<string, AddedCount>();
+  for (const one of added) {
+    const key = `${one.slot}/${one.stream}`;
+    const { count, arrival = 0 } = sums.get(key) ?? { count: 0 };
+    const newest = one.arrival === undefined ? {} : { arrival: Math.max(one.arrival, arrival) };
+    sums.set(key, { ...one, count: count + one.count, ...newest });
+  }
+  return [...sums.values()];
+}
