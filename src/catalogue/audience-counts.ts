@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { everyItem } from "../async/every-item.js";
+import { weightedBatches } from "../async/weighted-batches.js";
 import type { CatalogueStore, Experience, SegmentMembers } from "./ports.js";
 
 /** Counts the members of the catalogue's segments and experiences. Every list is in id order. */
@@ -40,9 +41,9 @@ const BATCH = 50;
 /** Returns the number of members of each segment, in the order of the request. */
 export async function sizesOf(ids: readonly string[], members: Pick<SegmentMembers, "sizes">): Promise<number[]> {
   const sizes: number[] = [];
-  for (let at = 0; at < ids.length; at += BATCH) {
-    if (at > 0) await setImmediate();
-    sizes.push(...(await members.sizes(ids.slice(at, at + BATCH))));
+  for (const some of weightedBatches(ids, BATCH)) {
+    if (sizes.length > 0) await setImmediate();
+    sizes.push(...(await members.sizes(some)));
   }
   return sizes;
 }

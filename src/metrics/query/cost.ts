@@ -1,3 +1,4 @@
+import { weightedBatches } from "../../async/weighted-batches.js";
 import { invalid, type ServiceError, type ValidationIssue } from "../../errors.js";
 import type { SeriesPlan } from "./plan.js";
 
@@ -83,18 +84,8 @@ const VALUE_BYTES = 80;
 
 /** Splits work on plans into batches, in order. A plan is never split. */
 export function readBatches(plans: readonly SeriesPlan[]): ReadBatch[] {
-  const batches: SeriesPlan[][] = [];
-  let work = Number.POSITIVE_INFINITY;
-  for (const plan of plans) {
-    const own = workOf(plan);
-    if (work + own > BATCH_WORK) {
-      batches.push([]);
-      work = 0;
-    }
-    batches.at(-1)?.push(plan);
-    work += own;
-  }
-  const isSmall = batches.length === 1 && work < SMALL_WORK;
+  const batches = [...weightedBatches(plans, BATCH_WORK, workOf)];
+  const isSmall = batches.length === 1 && plans.reduce((sum, plan) => sum + workOf(plan), 0) < SMALL_WORK;
   return batches.map((plans) => ({ plans, isSmall }));
 }
 

@@ -71,7 +71,7 @@ export function fetchBatch({
     if (refused.length === items.length) throw everyItemIsBad(refused);
     const expandable = planned.filter(isForEvery).length;
     checkExpanded(expandable * ids.length);
-    const expanded = (await weighed(planned)).flatMap<SeriesPlan | RefusedSeries>((item) =>
+    const expanded = (await Promise.all(planned.map(weighed))).flatMap<SeriesPlan | RefusedSeries>((item) =>
       isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now, kept)) : item,
     );
     const plans = expanded.filter(isPlan);
@@ -89,14 +89,9 @@ export function fetchBatch({
   };
 
   /** Adds the number of series to plans of sums, which bounds how many slots are read. */
-  async function weighed(planned: readonly (SeriesPlan | RefusedSeries)[]): Promise<typeof planned> {
-    if (!planned.some(isOfSum)) return planned;
-    return Promise.all(
-      planned.map(async (item) => {
-        if (!isOfSum(item)) return item;
-        return { ...item, summed: await countSeries(item.request.dimension) };
-      }),
-    );
+  async function weighed(item: SeriesPlan | RefusedSeries): Promise<SeriesPlan | RefusedSeries> {
+    if (!isPlan(item) || !isSum(item.request)) return item;
+    return { ...item, summed: await countSeries(item.request.dimension) };
   }
 }
 
@@ -128,10 +123,6 @@ function isPlan(item: SeriesPlan | RefusedSeries): item is SeriesPlan {
 
 function isForEvery(item: SeriesPlan | RefusedSeries): item is SeriesPlan {
   return isPlan(item) && item.request.id === item.request.dimension.everyId;
-}
-
-function isOfSum(item: SeriesPlan | RefusedSeries): item is SeriesPlan {
-  return isPlan(item) && isSum(item.request);
 }
 
 function pathOf(at: string, field: string): string {

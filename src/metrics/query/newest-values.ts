@@ -1,3 +1,4 @@
+import { weightedBatches } from "../../async/weighted-batches.js";
 import { CacheMemory } from "../../cache-memory.js";
 import { type Generations, joinVersions } from "../cache/generations.js";
 import type { UncachedSlots } from "../cache/uncached-slots.js";
@@ -56,8 +57,7 @@ export function newestValues({ slots, generations, retention }: NewestValuesDepe
     if (known?.ids.every((id, i) => id === ids[i])) return known.trends;
     const found = ids.map((id) => cache.get(key + id));
     const missing = [...found.keys()].filter((i) => found[i] === undefined);
-    for (let at = 0; at < missing.length; at += IDS_PER_READ) {
-      const places = missing.slice(at, at + IDS_PER_READ);
+    for (const places of weightedBatches(missing, IDS_PER_READ)) {
       const some = places.map((i) => ids[i] as string);
       const made = await trendsOf(slots, { dimension, type, ids: some }, window);
       for (const [n, i] of places.entries()) {

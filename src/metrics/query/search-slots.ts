@@ -1,3 +1,4 @@
+import { weightedBatches } from "../../async/weighted-batches.js";
 import { joinVersions } from "../cache/generations.js";
 import type { UncachedSlots } from "../cache/uncached-slots.js";
 import type { Versioned } from "../cache/versioned-cache.js";
@@ -72,7 +73,7 @@ export async function searchSlots(
 /** Returns the values of each window, of stored series or their ratio, NaN where none is saved. */
 async function readSlots(read: UncachedSlots, windows: readonly SeriesWindow[]): Promise<Versioned<Float64Array>[]> {
   const columns: Versioned<Float64Array>[] = [];
-  for (const batch of readBatches(windows)) {
+  for (const batch of weightedBatches(windows, SLOTS_PER_READ, slotsIn)) {
     const stored = batch.map(({ series, from, to }) => storedSeries(series).map((one) => ({ series: one, from, to })));
     const slots = (await read(stored.flat())).values();
     for (const own of stored) columns.push(valuesOf(own.map(() => slots.next().value as Versioned<Float64Array>)));
@@ -86,19 +87,4 @@ function valuesOf(stored: readonly Versioned<Float64Array>[]): Versioned<Float64
   if (second === undefined) return first;
   const value = first.value.map((numerator, i) => ratioOf(numerator, second.value[i] as number));
   return { value, versions: joinVersions([first.versions, second.versions]) };
-}
-
-/** Splits windows into batches of a bounded number of slots, in order. */
-function readBatches(windows: readonly SeriesWindow[]): SeriesWindow[][] {
-  const batches: SeriesWindow[][] = [];
-  let slots = Number.POSITIVE_INFINITY;
-  for (const window of windows) {
-    slots += slotsIn(window);
-    if (slots > SLOTS_PER_READ) {
-      batches.push([]);
-      slots = slotsIn(window);
-    }
-    batches.at(-1)?.push(window);
-  }
-  return batches;
 }

@@ -1,3 +1,4 @@
+import { weightedBatches } from "../../async/weighted-batches.js";
 import type { MemoryBudget } from "../../memory-budget.js";
 import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
 import { aggregate } from "./aggregate.js";
@@ -29,10 +30,8 @@ export function slotSums({ slots, memory }: SlotSumsDependencies): SlotSums {
       const column = saved.column();
       return aggregate(column.values, column.from, dimension.slotMs, whole, "sum")[0] as number;
     };
-    const idsPerRead = Math.max(1, Math.floor(SLOTS_PER_READ / length));
     const sums: number[] = [];
-    for (let at = 0; at < ids.length; at += idsPerRead) {
-      const some = ids.slice(at, at + idsPerRead);
+    for (const some of weightedBatches(ids, SLOTS_PER_READ, () => length)) {
       await memory.within(async (reading) => {
         reading.reserve(some.length * length * SLOT_BYTES);
         const read = await slots.read(some.map((id) => ({ series: { dimension, id, type }, from, to })));

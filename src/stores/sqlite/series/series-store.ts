@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../../async/grouped-calls.js";
+import { weightedBatches } from "../../../async/weighted-batches.js";
 import { StartError } from "../../../errors.js";
 import { type SeriesStore, type SeriesWindow, slotsIn, type ValueSource } from "../../../metrics/ports.js";
 import { addSlots, isSum, type SlotColumn } from "../../../metrics/series.js";
@@ -128,7 +129,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     const rows = idsOf.all(dimension.name, type) as { id: string }[];
     const windows = rows.map(({ id }) => ({ series: { dimension, id, type }, from, to }));
     // Adding a column costs as much as reading it.
-    for (const some of batchesOf(windows, 2)) {
+    for (const some of weightedBatches(windows, READ_AT_ONCE, (window) => WINDOW_COST + 2 * slotsIn(window))) {
       for (const column of readWindows(some)) addSlots(column, sums);
       await setImmediate();
     }
@@ -146,7 +147,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     async read(windows, source) {
       const stored = windows.filter(({ series }) => !isSum(series));
       const columns: Float64Array[] = [];
-      for (const some of batchesOf(stored, 1)) {
+      for (const some of weightedBatches(stored, READ_AT_ONCE, (window) => WINDOW_COST + slotsIn(window))) {
         if (columns.length > 0) await setImmediate();
         columns.push(...readWindows(some, source));
       }
@@ -178,16 +179,6 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
 
     close: () => journal.close(),
   };
-}
-
-/** Splits windows, in order, into batches that are read before other requests run. */
-function* batchesOf(windows: readonly SeriesWindow[], costOfSlot: number): Iterable<readonly SeriesWindow[]> {
-  for (let at = 0; at < windows.length; ) {
-    const start = at;
-    for (let cost = 0; at < windows.length && cost <= READ_AT_ONCE; at += 1)
-      cost += WINDOW_COST + costOfSlot * slotsIn(windows[at] as SeriesWindow);
-    yield windows.slice(start, at);
-  }
 }
 
 /**
