@@ -69,7 +69,6 @@ export function storeDeletion(
         table,
         identity: hash,
         acceptedAt,
-        cutOff: acceptedAt,
         entities: [...new Set(profiles.flatMap(idsOf))],
         hashes,
         encryptedIdentities: targets.some(({ remote }) => remote)

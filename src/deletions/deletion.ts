@@ -9,9 +9,8 @@ export interface Deletion {
   readonly table: string;
   /** The identity in the request. */
   readonly identity: IdentityHash;
+  /** Unix ms. Messages of `hashes` that name an event time up to it are dropped. */
   readonly acceptedAt: number;
-  /** Messages of `hashes` are dropped if their event time (Unix ms) is not later. */
-  readonly cutOff: number;
   /** Profiles to erase; none when no profile had the identity. */
   readonly entities: readonly EntityId[];
   /** All known identities of these profiles, and the one in the request. All are suppressed. */

@@ -44,7 +44,7 @@ export async function verifyAll(targets: readonly DownstreamTarget[], deletion: 
 }
 
 function subjectFor({ remote }: DownstreamTarget, deletion: Deletion): DeletionSubject {
-  const { requestId, table, cutOff } = deletion;
+  const { requestId, table, acceptedAt: cutOff } = deletion;
   // A store may keep an identity without a profile under the id of the request.
   const entities = [...deletion.entities, requestId];
   return { requestId, table, cutOff, entities, identities: remote ? decryptIdentities(deletion) : [] };

@@ -41,11 +41,11 @@ export function receipts({ ledger, pepper, version }: ReceiptDependencies): Rece
   };
 }
 
-function claimsOf({ requestId, acceptedAt, cutOff, completedAt, targets, times }: CompletedDeletion) {
+function claimsOf({ requestId, acceptedAt, completedAt, targets, times }: CompletedDeletion) {
   return {
     request_id: requestId,
     accepted_at: timeText(acceptedAt),
-    cut_off: timeText(cutOff),
+    cut_off: timeText(acceptedAt),
     completed_at: timeText(completedAt),
     // A request is completed only after each of its targets was verified.
     targets: targets.map((name) => ({ name, verified_at: timeText(times[name]?.verifiedAt as number) })),

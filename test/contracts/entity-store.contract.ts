@@ -39,7 +39,11 @@ export function entityStoreContract(
 
     let requests = 0;
     async function accept(
-      { hashes, entities = [], cutOff = 1_000 }: { hashes: string[]; entities?: StoredEntity[]; cutOff?: number },
+      {
+        hashes,
+        entities = [],
+        acceptedAt = 1_000,
+      }: { hashes: string[]; entities?: StoredEntity[]; acceptedAt?: number },
       unheld: ScopeSnapshot["unheld"] = new Map(),
     ): Promise<boolean> {
       requests += 1;
@@ -47,8 +51,7 @@ export function entityStoreContract(
         requestId: `${requests.toString(16).padStart(20, "0")}-1`,
         table: "user",
         identity: hashes[0] ?? "",
-        acceptedAt: cutOff,
-        cutOff,
+        acceptedAt,
         entities: entities.flatMap(({ id, mergedIds }) => [id, ...mergedIds]),
         hashes,
         encryptedIdentities: undefined,
@@ -195,7 +198,7 @@ export function entityStoreContract(
     it("takes an identity from the id that held it when the commit was planned", async () => {
       const hash = newHash();
       const doomed = await keep(stores.entities, freshEntity([hash]));
-      expect(await accept({ hashes: [hash], entities: [doomed], cutOff: 5 })).to.equal(true);
+      expect(await accept({ hashes: [hash], entities: [doomed], acceptedAt: 5 })).to.equal(true);
       const next = freshEntity([hash]);
       const cutOffs = await cutOffsOf(hash);
       expect(await commit([changeOf(next)], { owners: new Map([[hash, newEntityId()]]), cutOffs })).to.equal(false);
@@ -209,7 +212,7 @@ export function entityStoreContract(
       const [held, taken] = [newHash(), newHash()];
       const doomed = await keep(stores.entities, freshEntity([held]));
       const owner = await keep(stores.entities, freshEntity([taken]));
-      expect(await accept({ hashes: [held], entities: [doomed], cutOff: 5 })).to.equal(true);
+      expect(await accept({ hashes: [held], entities: [doomed], acceptedAt: 5 })).to.equal(true);
       const owners = new Map([
         [held, doomed.id],
         [taken, undefined],
@@ -326,7 +329,7 @@ export function entityStoreContract(
         const begin = (arrival: number) => stores.idempotency.begin({ id: newHash(), arrival, digest: "", tally: "" });
         const early = [await begin(9_000), await begin(1)];
         await keep(stores.entities, freshEntity([newHash()]));
-        expect(await accept({ hashes: [hash], cutOff: 500 }, new Map([[hash, undefined]]))).to.equal(true);
+        expect(await accept({ hashes: [hash], acceptedAt: 500 }, new Map([[hash, undefined]]))).to.equal(true);
         const late = [await begin(9_001), await begin(2)];
         const position = (await cutOffsOf(hash)).get(hash)?.position ?? "";
         for (const { began } of early) expect(began < position, `${began} < ${position}`).to.equal(true);

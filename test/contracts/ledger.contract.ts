@@ -30,7 +30,6 @@ export function someDeletion(name: string, over: Partial<Deletion> = {}): Deleti
     table: "user",
     identity: `hash-${name}`,
     acceptedAt: 1000,
-    cutOff: 1000,
     entities: [`entity-${name}`],
     hashes: [`hash-${name}`, `other-${name}`],
     encryptedIdentities: undefined,
@@ -72,7 +71,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     });
 
     it("returns a request as it was accepted", async () => {
-      const deletion = someDeletion("a", { acceptedAt: 1000.5, cutOff: 1000.5 });
+      const deletion = someDeletion("a", { acceptedAt: 1000.5 });
       await ledger.accept(deletion, noScope);
       expect(await ledger.find(deletion.requestId)).to.deep.equal(deletion);
       expect(await ledger.find("unknown-1")).to.equal(undefined);

@@ -17,7 +17,7 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
     it("knows every identity and entity of a request from its acceptance on, and after it is complete", async () => {
       const { ledger, suppression } = at;
       expect(await suppression.cutOffs(["hash-a"])).to.deep.equal(new Map());
-      await ledger.accept(someDeletion("a", { cutOff: 1000.25 }), noScope);
+      await ledger.accept(someDeletion("a", { acceptedAt: 1000.25 }), noScope);
       for (const _ of ["open", "complete"]) {
         expect(await timesOf(["hash-a", "other-a", "unknown"])).to.deep.equal(
           new Map([
@@ -31,8 +31,8 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
     });
 
     it("answers the newest cut-off of several requests", async () => {
-      await at.ledger.accept(someDeletion("a", { cutOff: 3000 }), noScope);
-      await at.ledger.accept(someDeletion("b", { cutOff: 2000, hashes: ["hash-b", "hash-a"] }), noScope);
+      await at.ledger.accept(someDeletion("a", { acceptedAt: 3000 }), noScope);
+      await at.ledger.accept(someDeletion("b", { acceptedAt: 2000, hashes: ["hash-b", "hash-a"] }), noScope);
       expect(await timesOf(["hash-a", "hash-b"])).to.deep.equal(
         new Map([
           ["hash-a", 3000],
@@ -41,10 +41,10 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
       );
     });
 
-    it("Each deletion of an identity has a greater position than the ones before, whatever its cut-off", async () => {
+    it("Each deletion of an identity has a greater position than the ones before, whatever the time of its acceptance", async () => {
       const positions: string[] = [];
-      for (const [index, cutOff] of [3000, 1000, 2000, 3000].entries()) {
-        await at.ledger.accept(someDeletion(`${index}`, { cutOff, hashes: ["one"] }), noScope);
+      for (const [index, acceptedAt] of [3000, 1000, 2000, 3000].entries()) {
+        await at.ledger.accept(someDeletion(`${index}`, { acceptedAt, hashes: ["one"] }), noScope);
         positions.push((await at.suppression.cutOffs(["one"])).get("one")?.position ?? "");
       }
       expect(positions).to.deep.equal([...new Set(positions)].sort());

@@ -52,27 +52,27 @@ describe("a deletion request", () => {
     expect(deletion.entities).to.deep.equal([entity]);
     expect(deletion.hashes).to.have.members([hash(ann), hash(annsId)]);
     expect(deletion.targets).to.deep.equal(ownTargets);
-    expect([...(await timesOf(annsId)).values()]).to.deep.equal([deletion.cutOff]);
+    expect([...(await timesOf(annsId)).values()]).to.deep.equal([deletion.acceptedAt]);
   });
 
-  it("has a cut-off that no arrival before it reaches", async () => {
+  it("has an acceptance that no arrival before it reaches", async () => {
     const arrival = stage.now();
-    expect((await kept(await request(ann))).cutOff).to.be.greaterThan(arrival);
+    expect((await kept(await request(ann))).acceptedAt).to.be.greaterThan(arrival);
   });
 
-  it("has an id and a cut-off of its own when it repeats one that is open, which it leaves as it was", async () => {
+  it("has an id and an acceptance of its own when it repeats one that is open, which it leaves as it was", async () => {
     const entity = await stage.profile([ann, annsId]);
     const first = await request(ann);
     const before = await kept(first);
     const again = await kept(await request(ann));
     expect(again.requestId).to.not.equal(first);
-    expect(again.cutOff).to.be.greaterThan(before.cutOff);
+    expect(again.acceptedAt).to.be.greaterThan(before.acceptedAt);
     expect(await kept(first)).to.deep.equal(before);
     expect(before.entities).to.deep.equal([entity]);
     expect(await timesOf(ann, annsId)).to.deep.equal(
       new Map([
-        [hash(ann), again.cutOff],
-        [hash(annsId), before.cutOff],
+        [hash(ann), again.acceptedAt],
+        [hash(annsId), before.acceptedAt],
       ]),
     );
   });

@@ -30,7 +30,7 @@ describe("P25: the replay of the ledger over entity data", () => {
       if (index % 2 === 0) await at.run(requestId);
       const deletion = await at.stores.ledger.find(requestId);
       if (deletion === undefined) throw new Error("There is no such request");
-      const { cutOff, entities } = deletion;
+      const { acceptedAt: cutOff, entities } = deletion;
       const ids = [...entities, requestId];
       expected.push({ requestId, table: "user", cutOff, entities: ids, identities: [] });
     }

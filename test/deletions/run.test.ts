@@ -342,7 +342,7 @@ describe("running a deletion", () => {
     for (const id of [first, second]) await at.run(id);
     for (const id of [first, second]) expect((await kept(at, id)).completedAt).to.equal(time);
     const sent = crm.erased.filter(({ requestId }) => requestId === second);
-    expect(sent[0]).to.deep.include({ identities: [annsId], cutOff: (await kept(at, second)).cutOff });
+    expect(sent[0]).to.deep.include({ identities: [annsId], cutOff: (await kept(at, second)).acceptedAt });
   });
 
   it("completes repeated requests with the first in one run; one over a profile that came back runs by itself", async () => {
@@ -396,7 +396,7 @@ describe("running a deletion", () => {
     await at.run(first);
     expect(await kept(at, first)).to.deep.include({ completedAt: time, entities: [entity] });
     await at.run(second);
-    const { cutOff, completedAt } = await kept(at, second);
+    const { acceptedAt: cutOff, completedAt } = await kept(at, second);
     expect(completedAt).to.equal(time);
     expect(crm.erased.at(-1)).to.deep.include({ requestId: second, identities: [ann], cutOff });
   });

@@ -224,13 +224,13 @@ export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: str
 }
 
 function listed(deletion: Deletion, now: number, dueMs: number) {
-  const { requestId, acceptedAt, cutOff, completedAt, attempts, problem = null, notBefore } = deletion;
+  const { requestId, acceptedAt, completedAt, attempts, problem = null, notBefore } = deletion;
   const waits = attempts > 0 || (problem !== null && problem !== EARLIER_OPEN);
   return {
     request_id: requestId,
     accepted_at: timeText(acceptedAt),
     due_at: timeText(acceptedAt + dueMs),
-    cut_off: timeText(cutOff),
+    cut_off: timeText(acceptedAt),
     completed_at: completedAt === undefined ? null : timeText(completedAt),
     stage: stageOf(deletion),
     attempts,

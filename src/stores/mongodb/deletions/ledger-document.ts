@@ -39,7 +39,6 @@ export interface DeletionDocument {
   readonly table: string;
   readonly identity: IdentityHash;
   readonly acceptedAt: number;
-  readonly cutOff: number;
   readonly entities: readonly EntityId[];
   readonly hashes: readonly IdentityHash[];
   /** Identities as written, encrypted under `key`, which is wrapped. Null without remote targets and once destroyed. */
@@ -117,7 +116,6 @@ export function deletionOf(document: DeletionDocument, wrapping: KeyWrapping): D
     table: document.table,
     identity: document.identity,
     acceptedAt: document.acceptedAt,
-    cutOff: document.cutOff,
     entities: document.entities,
     hashes: document.hashes,
     encryptedIdentities:

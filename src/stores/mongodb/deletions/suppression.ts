@@ -12,7 +12,7 @@ export const erasedIdentities: CollectionPlan = { name: "erased_identities", ind
 /** A deleted identity. */
 export interface ErasedIdentityDocument {
   readonly _id: IdentityHash;
-  /** The newest cut-off of its requests. */
+  /** The newest acceptance of its requests, Unix ms. */
   readonly cutOff: number;
   /** The newest of its requests. */
   readonly request: string;
@@ -33,18 +33,19 @@ export async function addErasedIdentities(
   accepted: readonly Deletion[],
   session: ClientSession,
 ): Promise<void> {
-  const writes: AnyBulkWriteOperation<ErasedIdentityDocument>[] = accepted.flatMap(({ requestId, hashes, cutOff }) =>
-    hashes.map((_id) => ({
-      updateOne: {
-        filter: { _id },
-        update: {
-          $max: { cutOff },
-          $set: { request: requestId },
-          $currentDate: { accepted: { $type: "timestamp" } },
+  const writes: AnyBulkWriteOperation<ErasedIdentityDocument>[] = accepted.flatMap(
+    ({ requestId, hashes, acceptedAt }) =>
+      hashes.map((_id) => ({
+        updateOne: {
+          filter: { _id },
+          update: {
+            $max: { cutOff: acceptedAt },
+            $set: { request: requestId },
+            $currentDate: { accepted: { $type: "timestamp" } },
+          },
+          upsert: true,
         },
-        upsert: true,
-      },
-    })),
+      })),
   );
   await erasedIdentitiesOf(ledger).bulkWrite(writes, { session });
 }

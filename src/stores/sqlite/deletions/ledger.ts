@@ -67,7 +67,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     if (sql.sequence.get(deletion.requestId) !== undefined) return "stored";
     if (!isAsFound(profiles, unheld) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
       return undefined;
-    const { encryptedIdentities, cutOff } = deletion;
+    const { encryptedIdentities, acceptedAt } = deletion;
     const waits = sql.anyOpen.get(JSON.stringify(deletion.hashes)) !== undefined;
     const { lastInsertRowid } = sql.insert.run({
       requestId: deletion.requestId,
@@ -85,7 +85,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     if (encryptedIdentities !== undefined) sql.addKey.run(sequence, encryptedIdentities.key);
     for (const entity of deletion.entities) sql.addEntity.run(entity, sequence);
     for (const hash of deletion.hashes) {
-      sql.addErasedIdentity.run(hash, cutOff, sequence);
+      sql.addErasedIdentity.run(hash, acceptedAt, sequence);
       sql.addOpenIdentity.run(hash, sequence);
     }
     return sequence;
