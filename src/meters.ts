@@ -48,17 +48,9 @@ export function openMeters(): Meters {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   });
-  /** Looking up a combination of labels costs the library more than counting does. */
-  const kinds = new Map<string, Histogram.Internal<"method" | "route" | "status">>();
 
   return {
-    request(method, route, status, seconds) {
-      const labels = `${method} ${route} ${status}`;
-      const known = kinds.get(labels);
-      const kind = known ?? requests.labels({ method, route, status });
-      if (known === undefined) kinds.set(labels, kind);
-      kind.observe(seconds);
-    },
+    request: (method, route, status, seconds) => requests.observe({ method, route, status }, seconds),
 
     counter(name, help, label) {
       const labelNames = label === undefined ? [] : [label];
