@@ -22,30 +22,12 @@ export interface TimeWindow {
 
 const DEFAULT_RANGE: Duration = { text: "2d", unit: "d", ms: 2 * 86_400_000 };
 
-/** The last window, and what it was made of: the series of one response mostly have the same window. */
-let last:
-  | { readonly asked: RequestedWindow; readonly grid: BucketGrid; readonly now: number; readonly window: TimeWindow }
-  | undefined;
-
 /**
  * Returns the requested window. Without an end it ends now; without a start it is 2 days long. A relative start is
  * moved down to a bucket boundary, so that the first bucket is complete; an absolute instant is exact. Throws if the
  * fields contradict each other.
  */
 export function timeWindow(asked: RequestedWindow, grid: BucketGrid, now: number): TimeWindow {
-  if (
-    last?.now !== now ||
-    last.grid.step !== grid.step ||
-    last.grid.origin !== grid.origin ||
-    last.asked.start !== asked.start ||
-    last.asked.end !== asked.end ||
-    last.asked.range !== asked.range
-  )
-    last = { asked, grid, now, window: readWindow(asked, grid, now) };
-  return last.window;
-}
-
-function readWindow(asked: RequestedWindow, grid: BucketGrid, now: number): TimeWindow {
   if (asked.range !== undefined) {
     const field = asked.start !== undefined ? "startdate" : asked.end !== undefined ? "enddate" : undefined;
     if (field !== undefined) throw invalid("range_with_date", "range", `range cannot be combined with ${field}`);
