@@ -6,7 +6,7 @@ export function catalogueStoreContract(
   name: string,
   open: () => Promise<{ catalogue: CatalogueStore; close(): Promise<void> }>,
 ): void {
-  describe(`catalogue store: ${name}`, () => {
+  describe(`the catalogue store of ${name}`, () => {
     let store: CatalogueStore;
     let close: () => Promise<void>;
 
@@ -28,7 +28,7 @@ export function catalogueStoreContract(
       expect(await store.segment("A")).to.equal(undefined);
     });
 
-    it("finds the segments of some ids", async () => {
+    it("finds segments by their ids", async () => {
       await store.putSegment({ id: "a", name: "Named", table: "user" });
       await store.putSegment(segment("b"));
       expect(await store.segmentsById([])).to.deep.equal(new Map());
@@ -66,7 +66,7 @@ export function catalogueStoreContract(
       expect(await store.countExperiences()).to.equal(1);
     });
 
-    it("finds the experiences of some ids", async () => {
+    it("finds experiences by their ids", async () => {
       await put("a", "b");
       const plain = { id: "x", name: "X", audience: "a", goal: "b" };
       const grouped = { ...plain, id: "y", group: "g" };
@@ -106,7 +106,7 @@ export function catalogueStoreContract(
       expect(await store.experience("x")).to.deep.equal(experience);
     });
 
-    it("lists experiences by page and forgets a deleted one", async () => {
+    it("lists experiences by page, without deleted ones", async () => {
       await put("a");
       for (const id of ["z", "x", "y"]) await store.putExperience({ id, name: id, audience: "a", goal: "a" });
       expect((await store.experiences(undefined, 2)).map(({ id }) => id)).to.deep.equal(["x", "y"]);

@@ -29,26 +29,26 @@ export function downstreamTargetContract(name: string, open: () => Promise<OpenT
     });
     afterEach(() => at.close());
 
-    it("is clean of an entity that was never there", async () => {
+    it("verifies that it has no data of an unknown entity", async () => {
       expect(await at.target.verify(subjectOf(ann))).to.equal(true);
       await at.target.erase(subjectOf(ann));
     });
 
-    it("is clean after an erasure, and not before", async () => {
+    it("has data of an entity before an erasure, and none after it", async () => {
       await at.put(ann);
       expect(await at.target.verify(subjectOf(ann))).to.equal(false);
       await at.target.erase(subjectOf(ann));
       expect(await at.target.verify(subjectOf(ann))).to.equal(true);
     });
 
-    it("leaves all other entities", async () => {
+    it("keeps the data of other entities", async () => {
       await at.put(ann);
       await at.put(ben);
       await at.target.erase(subjectOf(ann));
       expect(await at.target.verify(subjectOf(ben))).to.equal(false);
     });
 
-    it("can be called twice, and erases all the entities of a subject", async () => {
+    it("erases all entities of a deletion, also if it is called again", async () => {
       await at.put(ann);
       await at.put(ben);
       for (const _ of ["once", "twice"]) await at.target.erase(subjectOf(ann, ben));

@@ -2,12 +2,12 @@ import { expect } from "chai";
 import type { DueNotifications } from "../../src/deletions/ports.js";
 import { until } from "../support/until.js";
 
-/** Promises of every engine on wake-up calls, as long as none is lost. */
+/** Promises of every engine on due notifications, as long as none is lost. */
 export function dueNotificationsContract(
   name: string,
   open: () => Promise<{ dueNotifications: DueNotifications; close(): Promise<void> }>,
 ): void {
-  describe(`the wake-up calls of ${name}`, () => {
+  describe(`the due notifications of ${name}`, () => {
     let dueNotifications: DueNotifications;
     let close: () => Promise<void>;
 
@@ -16,14 +16,14 @@ export function dueNotificationsContract(
     });
     afterEach(() => close());
 
-    it("run for each notification", async () => {
+    it("each start a run", async () => {
       const ran = new Set<string>();
       dueNotifications.listen(async (requestId) => void ran.add(requestId));
       for (let index = 0; index < 50; index += 1) dueNotifications.send(`request-${index}`);
       await until("all have run", () => ran.size === 50);
     });
 
-    it("continue after a run that failed", async () => {
+    it("are received after a run has failed", async () => {
       const ran: string[] = [];
       dueNotifications.listen(async (requestId) => {
         ran.push(requestId);
@@ -35,7 +35,7 @@ export function dueNotificationsContract(
       await until("the second has run", () => ran.includes("two"));
     });
 
-    it("stop only when no run is in progress, and then run no more", async () => {
+    it("end after the run in progress, and start no other", async () => {
       let running = 0;
       let finish = () => {};
       const held = new Promise<void>((resolve) => {

@@ -18,7 +18,7 @@ export function newKeys(ids: readonly string[]): Map<string, Uint8Array> {
 
 /** Promises of every engine on entity keys; `records`: how many keys are written in all. */
 export function entityKeysContract(name: string, open: () => Promise<OpenEntityKeys>, records = 3000): void {
-  describe(`the entity keys of ${name}`, () => {
+  describe(`the store of entity keys of ${name}`, () => {
     let at: OpenEntityKeys;
     let keys: EntityKeys;
 

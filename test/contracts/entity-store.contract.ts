@@ -24,7 +24,7 @@ export function entityStoreContract(
   name: string,
   open: () => Promise<{ stores: CommittingStores; close(): Promise<void> }>,
 ) {
-  describe(`${name}: entity store`, () => {
+  describe(`the entity store of ${name}`, () => {
     let stores: CommittingStores;
     let close: () => Promise<void>;
 
@@ -68,7 +68,7 @@ export function entityStoreContract(
       return stores.ledger.accept(deletion, { profiles, unheld });
     }
 
-    it("loads profiles in the order of their ids up to a limit of bytes, at least one, and names the ids that are left", async () => {
+    it("loads profiles in the order of their ids up to a limit of bytes, at least one, and returns the ids of the others", async () => {
       const hashes = [newHash(), newHash(), newHash()];
       const add = Array.from({ length: 10 }, (_, at) => `in a large profile ${at}`);
       const ids: string[] = [];
@@ -102,7 +102,7 @@ export function entityStoreContract(
       expect((await stores.entities.load(two.map(({ id }) => id))).profiles.size).to.equal(1);
     });
 
-    it("loads what was committed, with its revision gone up", async () => {
+    it("loads a committed profile with a higher revision", async () => {
       const hashes = [newHash(), newHash()];
       const kept = await keep(stores.entities, freshEntity(hashes));
       expect(await stored(kept.id)).to.deep.equal(kept);
@@ -115,7 +115,7 @@ export function entityStoreContract(
       expect(again.revision).to.be.greaterThan(kept.revision);
     });
 
-    it("keeps messages, counts, keys, memberships and segments with the profiles", async () => {
+    it("stores messages, counts, keys, memberships and segments in one commit with their profiles", async () => {
       const entity = freshEntity([newHash()]);
       const segment = `segment ${newEntityId()}`;
       const stream = `stream-${newEntityId()}`;
@@ -134,7 +134,7 @@ export function entityStoreContract(
       expect(counted.map(({ count }) => count)).to.deep.equal([1]);
     });
 
-    it("counts and lists no member whose deletion is accepted", async () => {
+    it("neither counts nor lists a member whose deletion is accepted", async () => {
       const [segment, other] = [`segment ${newEntityId()}`, `segment ${newEntityId()}`];
       const hash = newHash();
       const said = [{ add: [segment, other], full: true }];
@@ -149,7 +149,7 @@ export function entityStoreContract(
       expect(await stores.memberships.holds([gone.id])).to.equal(false);
     });
 
-    it("leaves a segment of the catalogue unchanged", async () => {
+    it("does not change a segment of the catalogue that a message names", async () => {
       const segment = { id: `segment ${newEntityId()}`, name: "Its name", table: "account" };
       await stores.catalogue.putSegment(segment);
       await commit([changeOf(freshEntity(), [{ add: [segment.id] }])], {
@@ -158,7 +158,7 @@ export function entityStoreContract(
       expect(await stores.catalogue.segment(segment.id)).to.deep.equal(segment);
     });
 
-    it("commits over no other revision", async () => {
+    it("rejects a commit that was planned with another revision of its profile", async () => {
       const first = await keep(stores.entities, freshEntity([newHash()]));
       const second = await keep(stores.entities, { ...first, sealed: Uint8Array.of(7) });
       expect(await commit([changeOf({ ...first, sealed: Uint8Array.of(8) })])).to.equal(false);
@@ -167,7 +167,7 @@ export function entityStoreContract(
       expect(await stored(first.id)).to.deep.equal(second);
     });
 
-    it("keeps nothing of a commit when one of its profiles is another one by now", async () => {
+    it("stores nothing of a commit if one of its profiles has changed since it was planned", async () => {
       const good = freshEntity([newHash()]);
       const message = messageFor(good.id);
       const bad = freshEntity([newHash()], { revision: 4 });
@@ -178,7 +178,7 @@ export function entityStoreContract(
       expect(await stores.entityKeys.read([good.id])).to.deep.equal(new Map());
     });
 
-    it("keeps nothing of a commit when one of its messages is kept already", async () => {
+    it("stores nothing of a commit if one of its messages is stored already", async () => {
       const entity = await keep(stores.entities, freshEntity([newHash()]));
       const message = messageFor(entity.id);
       expect(await commit([changeOf(entity)], { messages: [message] })).to.equal(true);
@@ -187,7 +187,7 @@ export function entityStoreContract(
       expect((await stored(entity.id))?.revision).to.equal(next.revision);
     });
 
-    it("binds no identity that another profile has got since", async () => {
+    it("rejects a commit of an identity that belongs to another profile since it was planned", async () => {
       const [mine, taken] = [newHash(), newHash()];
       const owner = await keep(stores.entities, freshEntity([taken]));
       const second = freshEntity([mine, taken]);
@@ -195,7 +195,7 @@ export function entityStoreContract(
       expect((await stores.entities.find([mine, taken])).owners).to.deep.equal(new Map([[taken, owner.id]]));
     });
 
-    it("takes an identity from the id that held it when the commit was planned", async () => {
+    it("moves an identity to a new profile only if the commit was planned with its current owner", async () => {
       const hash = newHash();
       const doomed = await keep(stores.entities, freshEntity([hash]));
       expect(await accept({ hashes: [hash], entities: [doomed], acceptedAt: 5 })).to.equal(true);
@@ -208,7 +208,7 @@ export function entityStoreContract(
       expect((await stores.entities.find([hash])).owners).to.deep.equal(new Map([[hash, next.id]]));
     });
 
-    it("takes no identity from its holder when another identity of the commit has got a profile since", async () => {
+    it("moves no identity if another identity of the commit belongs to a profile since it was planned", async () => {
       const [held, taken] = [newHash(), newHash()];
       const doomed = await keep(stores.entities, freshEntity([held]));
       const owner = await keep(stores.entities, freshEntity([taken]));
@@ -222,7 +222,7 @@ export function entityStoreContract(
       expect((await stores.entities.find([taken])).owners.get(taken)).to.equal(owner.id);
     });
 
-    it("merges: profiles that are merged into another are gone, and their identities lead to that one", async () => {
+    it("removes a profile that is merged into another one, to which its identities then lead", async () => {
       const [a, b, other] = [newHash(), newHash(), newHash()];
       const root = await keep(stores.entities, freshEntity([a]), { said: [{ add: ["merged here"] }] });
       const gone = await keep(stores.entities, freshEntity([b, other]), { said: [{ add: ["merged there"] }] });
@@ -248,7 +248,7 @@ export function entityStoreContract(
       expect(await commit([changeOf(gone)])).to.equal(false);
     });
 
-    it("merges no membership of a segment that was deleted since the merge was planned", async () => {
+    it("rejects a merge with a membership of a segment that was deleted since it was planned", async () => {
       const segment = `removed ${newEntityId()}`;
       const root = await keep(stores.entities, freshEntity([newHash()]));
       const other = await keep(stores.entities, freshEntity([newHash()]), { said: [{ add: [segment] }] });
@@ -261,7 +261,7 @@ export function entityStoreContract(
       expect((await stored(root.id))?.memberships.updates.has(segment)).to.equal(false);
     });
 
-    it("merges no profile that has changed since the merge was planned", async () => {
+    it("rejects a merge of a profile that has changed since it was planned", async () => {
       const root = await keep(stores.entities, freshEntity([newHash()]));
       const other = await keep(stores.entities, freshEntity([newHash()]));
       const mergedFrom = [{ id: other.id, revision: other.revision + 6 }];
@@ -270,7 +270,7 @@ export function entityStoreContract(
       expect(await stored(root.id)).to.deep.equal(root);
     });
 
-    it("lets one of many commits through that were planned over the same profile", async () => {
+    it("accepts one of several concurrent commits of the same profile", async () => {
       const entity = await keep(stores.entities, freshEntity([newHash()]));
       const done = await Promise.all(
         Array.from({ length: 8 }, (_, n) => commit([changeOf({ ...entity, sealed: Uint8Array.of(n) })])),
@@ -279,7 +279,7 @@ export function entityStoreContract(
       expect((await stored(entity.id))?.sealed).to.deep.equal(Uint8Array.of(done.indexOf(true)));
     });
 
-    it("lets one of many commits through that bind the same identity", async () => {
+    it("accepts one of several concurrent commits that add the same identity", async () => {
       const hash = newHash();
       const fresh = Array.from({ length: 8 }, () => freshEntity([hash]));
       const done = await Promise.all(fresh.map((entity) => commit([changeOf(entity)])));
@@ -290,14 +290,14 @@ export function entityStoreContract(
     });
 
     describe("with deletions", () => {
-      it("loads no profile that an accepted deletion names", async () => {
+      it("does not load a profile whose deletion is accepted", async () => {
         const entity = await keep(stores.entities, freshEntity([newHash()]));
         expect(await accept({ hashes: entity.bindings.map(({ hash }) => hash), entities: [entity] })).to.equal(true);
         expect(await stored(entity.id)).to.equal(undefined);
         expect(await stores.entities.holds([entity.id])).to.equal(true);
       });
 
-      it("refuses a commit that was planned before its profile was named", async () => {
+      it("rejects a commit that was planned before the deletion of its profile was accepted", async () => {
         const entity = await keep(stores.entities, freshEntity([newHash()]));
         await accept({ hashes: entity.bindings.map(({ hash }) => hash), entities: [entity] });
         expect(await commit([changeOf(entity)])).to.equal(false);
@@ -306,7 +306,7 @@ export function entityStoreContract(
         expect(await commit([changeOf({ ...root, mergedIds: [entity.id] }, [], mergedFrom)])).to.equal(false);
       });
 
-      it("refuses a commit that binds an identity which was asked to be erased since it was planned", async () => {
+      it("rejects a commit of an identity whose deletion was accepted since it was planned", async () => {
         const hash = newHash();
         expect(await accept({ hashes: [hash] }, new Map([[hash, undefined]]))).to.equal(true);
         expect(await commit([changeOf(freshEntity([hash]))])).to.equal(false);
@@ -315,7 +315,7 @@ export function entityStoreContract(
         expect(await commit([changeOf(freshEntity([hash]))], planned)).to.equal(true);
       });
 
-      it("refuses such a commit also when that deletion has ended", async () => {
+      it("rejects a commit of an identity whose deletion was accepted and completed since it was planned", async () => {
         const hash = newHash();
         await accept({ hashes: [hash] }, new Map([[hash, undefined]]));
         const [holder] = (await stores.entities.find([hash])).owners.values();
@@ -324,7 +324,7 @@ export function entityStoreContract(
         expect((await stores.entities.find([hash])).owners).to.deep.equal(new Map());
       });
 
-      it("has an order of deletions and of requests that may be repeated, whatever their arrivals", async () => {
+      it("returns positions of deletions and repeatable requests in their order, whatever their arrivals", async () => {
         const hash = newHash();
         const begin = (arrival: number) => stores.idempotency.begin({ id: newHash(), arrival, digest: "", tally: "" });
         const early = [await begin(9_000), await begin(1)];
@@ -336,7 +336,7 @@ export function entityStoreContract(
         for (const { began } of late) expect(began >= position, `${began} >= ${position}`).to.equal(true);
       });
 
-      it("changes no profile for a request that is stored already", async () => {
+      it("does not change a profile for a deletion that is stored already", async () => {
         const [hash, segment] = [newHash(), `stored ${newEntityId()}`];
         await accept({ hashes: [hash] }, new Map([[hash, undefined]]));
         const entity = await keep(stores.entities, freshEntity([newHash()]), { said: [{ add: [segment] }] });
@@ -346,7 +346,7 @@ export function entityStoreContract(
         expect(await stores.memberships.sizes([segment])).to.deep.equal([1]);
       });
 
-      it("accepts no deletion of a profile that changed since it was found", async () => {
+      it("rejects a deletion of a profile that has changed since it was found", async () => {
         const entity = await keep(stores.entities, freshEntity([newHash()]));
         const now = await keep(stores.entities, entity);
         const hashes = entity.bindings.map(({ hash }) => hash);
@@ -355,14 +355,14 @@ export function entityStoreContract(
         expect(await accept({ hashes, entities: [{ ...now, revision: now.revision + 1 }] })).to.equal(false);
       });
 
-      it("accepts no deletion of an identity that a profile got since it was found free", async () => {
+      it("rejects a deletion of an identity that belongs to a profile since none was found", async () => {
         const hash = newHash();
         await keep(stores.entities, freshEntity([hash]));
         expect(await accept({ hashes: [hash] }, new Map([[hash, undefined]]))).to.equal(false);
       });
 
       for (const isStored of [true, false]) {
-        it(`keeps one of a concurrent commit and deletion of an identity ${isStored ? "with" : "without"} a profile`, async () => {
+        it(`accepts one of a concurrent commit and deletion of an identity ${isStored ? "with" : "without"} a profile`, async () => {
           for (let times = 0; times < 10; times += 1) {
             const hash = newHash();
             const fresh = freshEntity([hash]);
@@ -379,7 +379,7 @@ export function entityStoreContract(
       }
     });
 
-    it("erases profiles and what leads to them", async () => {
+    it("erases profiles and their identities", async () => {
       const [a, b] = [newHash(), newHash()];
       const gone = await keep(stores.entities, freshEntity([a]), { said: [{ add: ["erased"], full: true }] });
       const stays = await keep(stores.entities, freshEntity([b]));
@@ -394,7 +394,7 @@ export function entityStoreContract(
       expect(await stores.entities.holds([stays.id, gone.id])).to.equal(true);
     });
 
-    it("keeps a profile with 10,000 segments", async () => {
+    it("stores a profile with 10,000 segments", async () => {
       const add = Array.from({ length: 10_000 }, (_, at) => `of many ${at}`);
       const kept = await keep(stores.entities, freshEntity([newHash()]), { said: [{ add }] });
       expect((await stored(kept.id))?.memberships.updates.size).to.equal(10_000);

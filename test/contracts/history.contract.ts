@@ -14,7 +14,7 @@ const EVER = Number.MAX_SAFE_INTEGER;
 
 /** Promises of every engine on the archive, and on the counts of its messages. `open` resolves with an empty one. */
 export function historyContract(name: string, open: () => Promise<OpenHistory>) {
-  describe(`${name}: history`, () => {
+  describe(`the message history of ${name}`, () => {
     let opened: OpenHistory;
 
     beforeEach(async () => {
@@ -33,7 +33,7 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
     const counted = async () =>
       (await opened.stores.counts.unsaved(EVER, 99)).map(({ stream, slot, count }) => ({ stream, slot, count }));
 
-    it("knows which messages are kept", async () => {
+    it("returns which of several messages it contains", async () => {
       const { ids } = await kept({}, {});
       expect(await opened.stores.history.kept([...ids, "0".repeat(32)])).to.deep.equal(new Set(ids));
       expect(await opened.stores.history.kept([])).to.deep.equal(new Set());
@@ -48,7 +48,7 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       ]);
     });
 
-    it("erases any number of messages of an entity and no count, and lets other requests run concurrently", async () => {
+    it("erases any number of messages of an entity without changing counts, while other requests run", async () => {
       const { id } = await kept(...Array.from({ length: 2_500 }, () => ({})));
       const stays = await kept({});
       let isDone = false;
@@ -63,7 +63,7 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 2_501 }]);
     });
 
-    it("removes expired messages in several calls and no count, and returns whether more may be left", async () => {
+    it("removes expired messages in several calls without changing counts, and returns whether more may be left", async () => {
       const { history } = opened.stores;
       const old = await kept(...Array.from({ length: 1_500 }, () => ({ arrival: 5 })));
       const young = await kept({ arrival: 10 });
@@ -75,7 +75,7 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 1_501 }]);
     });
 
-    it("counts on from what expired and what was erased", async () => {
+    it("includes expired and erased messages in later counts", async () => {
       const erased = await kept({ arrival: 5 }, { arrival: 5 });
       await kept({ arrival: 5 });
       await opened.stores.history.erase([erased.id]);
@@ -103,7 +103,7 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       expect(await history.page(id, undefined, 9)).to.deep.equal([]);
     });
 
-    it("returns each of several messages at the same place, on either side of the end of a page", async () => {
+    it("returns every message with the same arrival and position, also across pages", async () => {
       const { id, ids } = await kept(...Array.from({ length: 3 }, () => ({ arrival: 7, position: 0 })));
       const { history } = opened.stores;
       const found: string[] = [];
@@ -115,7 +115,7 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       expect(found).to.deep.equal([...ids].sort());
     });
 
-    it("counts the messages of entities by stream, and finds the newest one and those at given places", async () => {
+    it("counts the messages of entities by stream, and finds those with a given arrival and position", async () => {
       const one = await kept(
         { arrival: 1, position: 0 },
         { arrival: 1, position: 1 },

@@ -5,7 +5,7 @@ const DAY = 24 * 3_600_000;
 
 /** Promises of every engine on requests that may be repeated. `open` returns an empty store. */
 export function idempotencyContract(name: string, open: () => Promise<{ store: Idempotency; close(): Promise<void> }>) {
-  describe(`${name}: idempotency`, () => {
+  describe(`the store of repeatable requests of ${name}`, () => {
     let store: Idempotency;
     let close: () => Promise<void>;
 
@@ -53,7 +53,7 @@ export function idempotencyContract(name: string, open: () => Promise<{ store: I
       expect(await begin(repeatOf(request, 2000))).to.deep.equal(finished);
     });
 
-    it("finishes no request that is not stored, or that has begun again since", async () => {
+    it("does not finish a request that is not stored, or that has begun again since", async () => {
       const request = newRequest(1000);
       expect(await finish({ ...request, tally: "{}" })).to.equal(undefined);
       await begin(request);

@@ -5,7 +5,7 @@ const DAY = 86_400_000;
 
 /** Promises of every engine on `KeyStore`. `open` returns an empty one. */
 export function keyStoreContract(name: string, open: () => Promise<{ store: KeyStore; close(): Promise<void> }>): void {
-  describe(`${name}: keys`, () => {
+  describe(`the store of API keys of ${name}`, () => {
     let store: KeyStore;
     let close: () => Promise<void>;
 
@@ -45,7 +45,7 @@ export function keyStoreContract(name: string, open: () => Promise<{ store: KeyS
       expect(await store.list()).to.deep.equal([{ ...key("one", 1), bounds }]);
     });
 
-    it("knows the origins of keys that are neither revoked nor expired", async () => {
+    it("finds the origins of keys that are neither revoked nor expired", async () => {
       await store.add({ ...key("free", 1) });
       await store.add({ ...key("two", 1), bounds: { origins: ["https://a.example", "https://b.example"] } });
       await store.add({ ...key("ends", 1), bounds: { origins: ["https://c.example"], expiresAt: 10 } });
@@ -61,14 +61,14 @@ export function keyStoreContract(name: string, open: () => Promise<{ store: KeyS
       expect(await store.hasOrigin("a.example", 9)).to.equal(false);
     });
 
-    it("lists all keys, oldest first, revoked ones too", async () => {
+    it("lists all keys, including revoked ones, the oldest first", async () => {
       await store.add(key("late", 2));
       await store.add(key("early", 1));
       await store.revoke("early", 5);
       expect((await store.list()).map(({ id }) => id)).to.deep.equal(["early", "late"]);
     });
 
-    it("keeps the time of the first revocation, and returns false for an unknown key", async () => {
+    it("stores the time of the first revocation, and returns false for an unknown key", async () => {
       await store.add(key("one", 1));
       expect(await store.revoke("one", 5)).to.equal(true);
       expect(await store.revoke("one", 9)).to.equal(true);
@@ -76,7 +76,7 @@ export function keyStoreContract(name: string, open: () => Promise<{ store: KeyS
       expect(await store.revoke("none", 5)).to.equal(false);
     });
 
-    it("keeps the newest day of use, and no other property changes", async () => {
+    it("stores the newest day of use, and changes no other property", async () => {
       await store.add(key("one", 1));
       await store.add(key("two", 2));
       for (const day of [2 * DAY, 4 * DAY, 3 * DAY, 4 * DAY]) await store.noteUse("one", day);
@@ -84,7 +84,7 @@ export function keyStoreContract(name: string, open: () => Promise<{ store: KeyS
       expect(await store.list()).to.deep.equal([{ ...key("one", 1), lastUsedOn: 4 * DAY }, key("two", 2)]);
     });
 
-    it("stores no use of a key that is unknown", async () => {
+    it("stores no use of an unknown key", async () => {
       await store.noteUse("none", DAY);
       expect(await store.list()).to.deep.equal([]);
     });

@@ -3,7 +3,7 @@ import type { Lease, LeaseResult } from "../../src/metrics/ports.js";
 
 /** Promises of every engine on leases. */
 export function leaseContract(name: string, open: () => Promise<{ lease: Lease; close(): Promise<void> }>): void {
-  describe(`leases: ${name}`, () => {
+  describe(`a lease of ${name}`, () => {
     const start = Date.UTC(2024, 1, 29);
     let lease: Lease;
     let close: () => Promise<void>;
@@ -58,7 +58,7 @@ export function leaseContract(name: string, open: () => Promise<{ lease: Lease; 
       },
     ];
     for (const { what, steps } of cases) {
-      it(`a lease ${what}`, async () => {
+      it(what, async () => {
         for (const [owner, now, until, result] of steps) {
           expect(await lease("recorder", owner, start + now, start + until)).to.equal(result);
         }
@@ -66,7 +66,7 @@ export function leaseContract(name: string, open: () => Promise<{ lease: Lease; 
       });
     }
 
-    it("is given to one of three owners that want it at the same time", async () => {
+    it("is granted to one of three owners that request it at the same time", async () => {
       for (let round = 0; round < 10; round += 1) {
         const now = start + round * 10;
         const results = await Promise.all(["a", "b", "c"].map((owner) => lease("recorder", owner, now, now + 10)));

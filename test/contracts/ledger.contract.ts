@@ -63,7 +63,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     const waitingOver = async (hashes: readonly string[], limit = 10) =>
       (await ledger.waitingOver(hashes, limit)).map(({ requestId }) => requestId[0]).join("");
 
-    it("A request whose deadline has passed is not accepted", async () => {
+    it("rejects a request whose deadline has passed", async () => {
       const late = AbortSignal.abort(new Error("late"));
       const refused = ledger.accept(someDeletion("a"), noScope, late).catch((error: Error) => error.message);
       expect(await refused).to.equal("late");
@@ -77,7 +77,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.find("unknown-1")).to.equal(undefined);
     });
 
-    it("has the encrypted identities of a request until their key is destroyed, which is safe to repeat", async () => {
+    it("returns the encrypted identities of a request until their key is destroyed, which may be repeated", async () => {
       const key = new Uint8Array(32).fill(7);
       const encryptedIdentities = { key, bytes: Uint8Array.of(1, 2, 3) };
       const { requestId } = someDeletion("a");
@@ -96,7 +96,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       );
     });
 
-    it("does not store a request again whose id it has, also when its profile is erased concurrently", async () => {
+    it("stores a request once under its id, also if its profile is erased concurrently", async () => {
       const entity = await keep(at.entities, freshEntity([newHash()]));
       const scope = { ...noScope, profiles: [{ id: entity.id, revision: entity.revision }] };
       const deletion = someDeletion("a", { entities: [entity.id] });
@@ -108,7 +108,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await waitingOver(["hash-a", "hash-b"])).to.equal("");
     });
 
-    it("accepts concurrent requests each with its own number", async () => {
+    it("assigns a unique number to each of several concurrent requests", async () => {
       const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
       await Promise.all(names.map((name) => ledger.accept(someDeletion(name), noScope)));
       const kept = await ledger.since(0, 100);
@@ -118,7 +118,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       );
     });
 
-    it("keeps one of two requests that come at once for the same profile", async () => {
+    it("accepts one of two concurrent requests for the same profile", async () => {
       const entity = await keep(at.entities, freshEntity([newHash()]));
       const scope = { ...noScope, profiles: [{ id: entity.id, revision: entity.revision }] };
       const accepted = await Promise.all(
@@ -127,7 +127,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(accepted.filter(Boolean)).to.have.lengthOf(1);
     });
 
-    it("A request over an identity of open ones waits, in order of acceptance, until all of them are completed or freed", async () => {
+    it("makes a request wait, in order of acceptance, until all open ones over its identities are completed or freed", async () => {
       const hashesOf = { a: "12", b: "5", c: "1", d: "25", e: "5", f: "4" };
       const accepted = Object.entries(hashesOf).map(([name, hashes]) =>
         ledger.accept(someDeletion(name, { hashes: hashes.split("") }), noScope),
@@ -188,7 +188,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.release(requestId, "one", progress);
     }
 
-    it("The request that is due for longest comes first, of new ones the first accepted; one that waits is not due", async () => {
+    it("returns due requests in the order of their due times and acceptance, and none that waits", async () => {
       for (const letter of ["a", "b", "c", "d", "e"]) await ledger.accept(someDeletion(letter), noScope);
       await run("a-1700000000", failed());
       await run("b-1700000000", failed({ notBefore: 400 }));
@@ -209,7 +209,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await due(0, "crm")).to.equal("");
     });
 
-    it("A request that waits for a remote target that is no longer configured begins at our own stores", async () => {
+    it("lets a request that waits for a removed remote target begin at our own stores", async () => {
       for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       await run("a-1700000000", failed({ nextTarget: "crm", notBefore: 0 }));
       await run("b-1700000000", failed({ nextTarget: "erp", notBefore: 100 }));
@@ -235,7 +235,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.wake([]);
     });
 
-    it("counts open requests, and those with a number of failed attempts", async () => {
+    it("counts open requests and stuck ones", async () => {
       for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       await run("a-1700000000", failed({ attempts: 3 }));
       await ledger.complete("c-1700000000", 2000, {});
@@ -265,14 +265,14 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.lease("unknown-1", "one", 0, 100)).to.equal(undefined);
     });
 
-    it("A lease is not taken over by a runner whose clock is behind that of its runner", async () => {
+    it("does not pass a lease to a runner whose clock is behind that of its owner", async () => {
       await ledger.accept(someDeletion("a"), noScope);
       await ledger.lease("a-1700000000", "one", 2000, 10_000);
       expect(await due(1000)).to.equal("");
       expect(await ledger.lease("a-1700000000", "two", 1000, 9000)).to.equal(undefined);
     });
 
-    it("A request whose wait or lease ends later than any wait is due, as the clock was set back since", async () => {
+    it("returns a request as due if the end of its wait or lease is too late to be right, as the clock was set back", async () => {
       for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter), noScope);
       const now = 900 - LONGEST_WAIT_MS;
       await run("a-1700000000", failed({ notBefore: 900 }), 500);
@@ -286,7 +286,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await due(now - 1)).to.equal("a");
     });
 
-    it("keeps the progress of a run: its stages, their times, and why it failed until another run stores something else", async () => {
+    it("stores the stages of a run, their times and its problem until a later run replaces them", async () => {
       const id = "a-1700000000";
       await ledger.accept(someDeletion("a"), noScope);
       const times = { "membership-index": { erasedAt: 1500.5 } };
@@ -300,7 +300,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.find(id)).to.deep.include({ times: later, completedAt: 2000 });
     });
 
-    it("returns true for one of several concurrent completions of a request, which is never open again", async () => {
+    it("completes a request in one of several concurrent calls, and never opens it again", async () => {
       await ledger.accept(someDeletion("a"), noScope);
       await ledger.lease("a-1700000000", "one", 0, 100);
       const completions = await Promise.all([1, 2, 3].map(() => ledger.complete("a-1700000000", 6000, {})));
@@ -334,7 +334,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(rest.map(({ deletion }) => deletion.identity)).to.deep.equal(["hash-b"]);
     });
 
-    it("expires requests completed before an instant, suppression included, and assigns no number twice", async () => {
+    it("expires requests completed before an instant with their suppression, and assigns no number twice", async () => {
       for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter), noScope);
       const last = (await ledger.since(0, 10)).at(-1)?.sequence ?? 0;
       await ledger.complete("b-1700000000", 2000, {});
@@ -369,7 +369,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect((await at.suppression.cutOffs(["shared"])).size).to.equal(1);
     });
 
-    it("expires any number of requests, and lets other requests run concurrently", async function () {
+    it("expires any number of requests while other requests run", async function () {
       this.timeout(60_000);
       const names = Array.from({ length: 1_100 }, (_, n) => `n${n}`);
       await Promise.all(names.map((name) => ledger.accept(someDeletion(name), noScope)));
@@ -400,7 +400,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         await ledger.accept(someDeletion("c"), noScope);
       });
 
-      it("A request is due for its notification once it is completed, and no longer once it is notified", async () => {
+      it("returns a request as due for its notification from its completion until it is notified", async () => {
         expect(await ledger.find(id("a"))).to.deep.equal(someDeletion("a", { notify: true }));
         expect([await due(0), await notifying()]).to.deep.equal(["abc", ""]);
         for (const letter of ["c", "b", "a"]) await ledger.complete(id(letter), 2000, {});
@@ -413,13 +413,13 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         expect(await ledger.lease(id("a"), "one", 2000, 2010)).to.equal(undefined);
       });
 
-      it("An open request cannot be notified", async () => {
+      it("does not mark an open request as notified", async () => {
         await ledger.notified(id("a"));
         await ledger.complete(id("a"), 2000, {});
         expect(await notifying()).to.equal("a");
       });
 
-      it("The attempts of the deletion do not delay its notification, which has its own", async () => {
+      it("counts the attempts of a notification from zero, however often the deletion has failed", async () => {
         await run(id("a"), failed({ attempts: 4, notBefore: 9_000 }));
         await ledger.complete(id("a"), 2000, {});
         const completed = someDeletion("a", { notify: true, completedAt: 2000, notBefore: 2000 });
@@ -438,14 +438,14 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         expect([await due(0, NOTIFICATION), await due(0)]).to.deep.equal(["a", "bc"]);
       });
 
-      it("A notification that failed comes before that of a later completion", async () => {
+      it("returns a failed notification before that of a later completion", async () => {
         await ledger.complete(id("a"), 2000, {});
         await run(id("a"), failed({ nextTarget: NOTIFICATION, notBefore: 2500 }), 2000);
         await ledger.complete(id("b"), 3000, {});
         expect(await due(3000, NOTIFICATION)).to.equal("ab");
       });
 
-      it("A run of the deletion that ends after its completion does not change the notification", async () => {
+      it("ignores a run that ends after the completion of its request", async () => {
         await ledger.lease(id("a"), "slow", 0, 10);
         await ledger.complete(id("a"), 2000, {});
         await ledger.renew(id("a"), "slow", 9_000);
@@ -453,7 +453,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         expect([await notifying(), await due(1_000)]).to.deep.equal(["a", "bc"]);
       });
 
-      it("returns true for the completion whose notification another process leases at the same time", async () => {
+      it("completes a request whose notification another process leases at the same time", async () => {
         const [completed] = await Promise.all([
           ledger.complete(id("a"), 2000, {}),
           ...Array.from({ length: 5 }, (_, n) => ledger.lease(id("a"), `${n}`, 2000 + n * 10, 2009 + n * 10)),
@@ -461,7 +461,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         expect(completed).to.deep.equal([]);
       });
 
-      it("A request expires after its notification; without a webhook, with it", async () => {
+      it("expires a request only after its notification, unless there is no webhook", async () => {
         for (const letter of ["a", "b", "c"]) await ledger.complete(id(letter), 2000, {});
         await ledger.notified(id("b"));
         const kept = async () =>
@@ -534,7 +534,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await names("open", "crm", undefined, true)).to.equal("ca");
     });
 
-    it("keeps the first key of receipts, the same for all that bring one at once", async () => {
+    it("stores the first of several concurrent keys of receipts, and returns it to every caller", async () => {
       const kept = await Promise.all(["one", "two", "three"].map((key) => ledger.receiptKey(key)));
       expect(new Set(kept).size).to.equal(1);
       expect(await ledger.receiptKey("four")).to.equal(kept[0]);

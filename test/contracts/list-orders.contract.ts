@@ -7,7 +7,7 @@ export function listOrdersContract(
   open: () => Promise<{ orders: ListOrders; close(): Promise<void> }>,
   another?: () => Promise<ListOrders>,
 ): void {
-  describe(`orders of lists: ${name}`, () => {
+  describe(`the store of list orders of ${name}`, () => {
     let orders: ListOrders;
     let close: () => Promise<void>;
     beforeEach(async () => {
@@ -27,7 +27,7 @@ export function listOrdersContract(
       expect(await orders.find("x".repeat(22))).to.equal(undefined);
     });
 
-    it("gives equal orders one name, and other orders others", async () => {
+    it("assigns the same name to equal orders, and different names to different ones", async () => {
       const name = await orders.keep(names);
       expect(await orders.keep([...names])).to.equal(name);
       expect(await orders.keep(names.toReversed())).not.to.equal(name);

@@ -6,7 +6,7 @@ export function markStoreContract(
   name: string,
   open: () => Promise<{ marks: MarkStore; close(): Promise<void> }>,
 ): void {
-  describe(`mark store: ${name}`, () => {
+  describe(`the mark store of ${name}`, () => {
     let opened: { marks: MarkStore; close(): Promise<void> };
     beforeEach(async () => {
       opened = await open();
@@ -17,7 +17,7 @@ export function markStoreContract(
     const campaign: Mark = { id: "🙂", at: 10, text: "Campaign", dimension: "segment", dimensionId: "news" };
     const outage: Mark = { id: "\ue000", at: 30, text: "Outage", dimension: "stream" };
 
-    it("returns and lists marks as they were put last, by the UTF-8 bytes of their ids", async () => {
+    it("returns marks as they were put last, and lists them by the UTF-8 bytes of their ids", async () => {
       const { marks } = opened;
       await marks.putMark({ ...release, dimension: "stream", dimensionId: "web" }, 9);
       for (const mark of [campaign, outage, release]) expect(await marks.putMark(mark, 9)).to.equal(true);
@@ -33,7 +33,7 @@ export function markStoreContract(
       expect(await marks.marks({ ...ofSegment, dimensionId: "other" }, undefined, 9)).to.deep.equal([]);
     });
 
-    it("adds no mark above the limit, but replaces one, and removes one once", async () => {
+    it("refuses a new mark above the limit, replaces existing marks, and removes each once", async () => {
       const { marks } = opened;
       for (const mark of [release, campaign]) await marks.putMark(mark, 2);
       expect(await marks.putMark(outage, 2)).to.equal(false);

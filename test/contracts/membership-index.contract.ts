@@ -9,7 +9,7 @@ export interface OpenIndex {
 
 /** Promises of every engine on memberships. `open` resolves with an empty index. */
 export function membershipIndexContract(name: string, open: () => Promise<OpenIndex>) {
-  describe(`${name}: membership index`, () => {
+  describe(`the membership index of ${name}`, () => {
     let opened: OpenIndex;
     let serial = 0;
     const newSegment = () => `segment ${++serial}`;
@@ -41,7 +41,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
     const BEHIND = at(DELETED_AT - 5_000);
     const AHEAD = at(DELETED_AT + 5_000);
 
-    it("counts members and overlaps", async () => {
+    it("counts the members of segments, and the members that two segments share", async () => {
       const { memberships } = opened.stores;
       const [s, t, empty] = [newSegment(), newSegment(), newSegment()];
       await person({ add: [s] });
@@ -54,7 +54,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       expect(await memberships.overlap(s, empty)).to.equal(0);
     });
 
-    it("lists the ids of members in their order, in pages of any size", async () => {
+    it("lists the ids of members in order, in pages of any size", async () => {
       const { memberships } = opened.stores;
       const [s, t] = [newSegment(), newSegment()];
       const members: string[] = [];
@@ -91,7 +91,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
     ] as const) {
       describe(`a segment that was deleted, ${when}`, () => {
         for (const version of [BEHIND, AHEAD]) {
-          it(`has no member in any profile, size or overlap, of messages that arrived before at ${version.arrival}`, async () => {
+          it(`has no member from messages that arrived earlier, at ${version.arrival}`, async () => {
             const [segment, other] = [newSegment(), newSegment()];
             const member = await person({ add: [segment, other], version });
             const former = await person({ remove: [segment], version });
@@ -116,7 +116,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
             ["a full list", { add: true, full: true }],
             ["a full list without the segment", { add: false, full: true }],
           ] as const) {
-            it(`has only members that are stated later, at ${second.arrival} after ${what} at ${first.arrival}`, async () => {
+            it(`has only the members of later messages, at ${second.arrival} after ${what} at ${first.arrival}`, async () => {
               const [segment, other] = [newSegment(), newSegment()];
               const add = said.add ? [segment, other] : [other];
               const one = await person({ ...said, add, version: first });
@@ -137,7 +137,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
           }
         }
 
-        it("gets no member by a message that names an event time up to the deletion, and one by a later event", async () => {
+        it("gets a member from a message with an event time only if the time is after the deletion", async () => {
           const segment = newSegment();
           await remove(segment);
           await settle();
@@ -150,7 +150,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
           }
         });
 
-        it("refuses a commit that was planned before its deletion", async () => {
+        it("is not added to by a commit that was planned before its deletion", async () => {
           const segment = newSegment();
           const { entities } = opened.stores;
           const { deletions } = await entities.find([], 0, [segment]);
@@ -182,7 +182,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
       expect(await opened.stores.memberships.sizes([segment])).to.deep.equal([0]);
     });
 
-    it("forgets entities", async () => {
+    it("erases the memberships of an entity", async () => {
       const { memberships } = opened.stores;
       const segment = newSegment();
       const [gone, stays] = [

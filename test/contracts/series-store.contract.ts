@@ -9,7 +9,7 @@ export function seriesStoreContract(
   open: () => Promise<{ series: SeriesStore; close(): Promise<void> }>,
   { forgets }: { readonly forgets: boolean } = { forgets: true },
 ): void {
-  describe(`series store: ${name}`, () => {
+  describe(`the series store of ${name}`, () => {
     /**
      * Hours of a week. In 2024 `start` is the start of a chunk of hourly slots if a week is a whole number of chunks.
      */
@@ -45,7 +45,7 @@ export function seriesStoreContract(
       expect(await read(-1, 6)).to.deep.equal([null, 1, 20, 30, 40, 50, null]);
     });
 
-    it("keeps the later of two columns of one call that name the same slot", async () => {
+    it("stores the later of two values for the same slot in one call", async () => {
       const column = (value: number) => ({ series: views, from: start, values: Float64Array.of(value) });
       await store.write("clients", [column(1), column(2)]);
       expect(await read(0, 1)).to.deep.equal([2]);
@@ -57,7 +57,7 @@ export function seriesStoreContract(
       expect(await read(0, values.length)).to.deep.equal(values);
     });
 
-    it("has chunks that a week can be cut into", () => {
+    it("has chunks whose length divides a week", () => {
       expect(WEEK % store.chunkSlots).to.equal(0);
     });
 
@@ -68,7 +68,7 @@ export function seriesStoreContract(
       [5, WEEK],
       [WEEK - 1, 1],
     ] as const) {
-      it(`keeps ${length} slots from slot ${from} of a chunk on, wherever a read begins and ends`, async () => {
+      it(`returns ${length} slots that begin at slot ${from} of a chunk, wherever a read begins and ends`, async () => {
         const values = Array.from({ length }, (_, i) => i + 0.5);
         await write(values, from);
         expect(await read(from, from + length)).to.deep.equal(values);
@@ -77,7 +77,7 @@ export function seriesStoreContract(
       });
     }
 
-    it("keeps series apart by dimension, id and type, and answers windows in the order asked", async () => {
+    it("distinguishes series by dimension, id and type, and returns windows in the requested order", async () => {
       const all: Series[] = [
         views,
         { dimension: stream, id: "Views", type: "size" },
@@ -95,13 +95,13 @@ export function seriesStoreContract(
       expect(columns.map((column) => [...column])).to.deep.equal([5, 4, 3, 2, 1, 0, 5, 4, 3, 2, 1, 0].map((i) => [i]));
     });
 
-    it("reads slots of two hours as one each", async () => {
+    it("returns one value for each slot of two hours", async () => {
       const members: Series = { dimension: segment, id: "a", type: "size" };
       await store.write("clients", [{ series: members, from: start, values: Float64Array.of(7, 8) }]);
       expect(await read(-2, 6, members)).to.deep.equal([null, 7, 8, null]);
     });
 
-    it("forgets slots before an instant and nothing after it, however often it is asked to", async () => {
+    it("expires slots before an instant and none after it, also repeatedly", async () => {
       const old = -30 * WEEK;
       for (const source of valueSources) await write([1, 2], old, views, source);
       await write([3, 4], -1);
@@ -142,7 +142,7 @@ export function seriesStoreContract(
     const all: Series = { dimension: stream, id: stream.sumId, type: "size" };
     const sum = (from: number, to: number) => read(from, to, all);
 
-    it("sums up all series of a dimension and type slot by slot, each with the clients' value or else the recorder's", async () => {
+    it("sums all series of a dimension and type by slot, each with the value of the clients or else of the recorder", async () => {
       expect(await sum(-1, 3)).to.deep.equal([null, null, null, null]);
       expect(await sum(2, 2)).to.deep.equal([]);
       await write([1, 2, Number.NaN, 4]);
@@ -171,7 +171,7 @@ export function seriesStoreContract(
       expect(await sum(40, 42)).to.deep.equal([Number.MAX_VALUE, -Number.MAX_VALUE]);
     });
 
-    it("survives many writes at once", async () => {
+    it("stores every value of many concurrent writes", async () => {
       await Promise.all(Array.from({ length: 50 }, (_, i) => write([i], i)));
       expect(await read(0, 50)).to.deep.equal(Array.from({ length: 50 }, (_, i) => i));
     });
@@ -181,7 +181,7 @@ export function seriesStoreContract(
         [id, ...types].join(" "),
       );
 
-    it("lists nothing where nothing was ever written, and at once what is written", async () => {
+    it("lists a series as soon as it is written, and nothing before", async () => {
       expect(await list(stream)).to.deep.equal([]);
       await store.read([{ series: views, from: start, to: start + HOUR }]);
       await write([Number.NaN]);
@@ -243,7 +243,7 @@ export function seriesStoreContract(
     });
 
     if (forgets) {
-      it("lists no series all of whose slots were forgotten, and again one that is written after that", async () => {
+      it("does not list a series whose slots have all expired, until it is written again", async () => {
         await write([1]);
         await write([1], 0, { ...views, id: "later" });
         await write([1], 20 * WEEK, { ...views, id: "later" });

@@ -8,7 +8,7 @@ const HOUR = 3_600_000;
 
 /** Promises of every engine on stream counts. `open` returns a store without counts. */
 export function slotCountsContract(name: string, open: () => Promise<OpenHistory>) {
-  describe(`${name}: stream counts`, () => {
+  describe(`the store of stream counts of ${name}`, () => {
     let opened: OpenHistory;
     let counts: SlotCounts;
 
@@ -39,7 +39,7 @@ export function slotCountsContract(name: string, open: () => Promise<OpenHistory
     const unsaved = async (before: number, limit: number) =>
       (await counts.unsaved(before, limit)).map(({ stream, slot, count }) => ({ stream, slot, count }));
 
-    it("lists what was never saved, oldest first, before an instant, as many as asked", async () => {
+    it("lists unsaved counts of slots before an instant, the oldest first, up to a limit", async () => {
       const all = [
         { stream: "app", slot: HOUR, count: 1 },
         { stream: "web", slot: HOUR, count: 1 },
@@ -50,7 +50,7 @@ export function slotCountsContract(name: string, open: () => Promise<OpenHistory
       expect(await unsaved(3 * HOUR, 1)).to.deep.equal(all.slice(0, 1));
     });
 
-    it("lists what was saved again only when it has grown", async () => {
+    it("lists a saved count again only after it has grown", async () => {
       await counts.saved(await counts.unsaved(3 * HOUR, 9));
       expect(await unsaved(3 * HOUR, 9)).to.deep.equal([]);
       await count("web", HOUR);
@@ -58,10 +58,10 @@ export function slotCountsContract(name: string, open: () => Promise<OpenHistory
     });
 
     for (const [what, order] of [
-      ["after it", [1, 0]],
-      ["before it", [0, 1]],
+      ["first", [1, 0]],
+      ["last", [0, 1]],
     ] as const) {
-      it(`leaves a count that another recorder saved since it was read, with more in it, ${what}`, async () => {
+      it(`lists a count again after two recorders saved different numbers of it, the larger one ${what}`, async () => {
         const fewer = await counts.unsaved(2 * HOUR, 9);
         await count("app", HOUR);
         const more = await counts.unsaved(2 * HOUR, 9);
@@ -73,21 +73,21 @@ export function slotCountsContract(name: string, open: () => Promise<OpenHistory
       });
     }
 
-    it("lists a count once more, if at all, when the same count is noted twice", async () => {
+    it("lists a count at most once more after the same number was saved twice", async () => {
       const all = await counts.unsaved(3 * HOUR, 9);
       for (let times = 0; times < 2; times += 1) await counts.saved(all);
       await counts.saved(await counts.unsaved(3 * HOUR, 9));
       expect(await unsaved(3 * HOUR, 9)).to.deep.equal([]);
     });
 
-    it("leaves a count that grew while it was saved", async () => {
+    it("lists a count again that grew while it was saved", async () => {
       const all = await counts.unsaved(3 * HOUR, 9);
       await count("app", HOUR);
       await counts.saved(all);
       expect(await unsaved(3 * HOUR, 9)).to.deep.equal([{ stream: "app", slot: HOUR, count: 2 }]);
     });
 
-    it("leaves a count that grew while it was saved, also when another recorder takes its slot for the open one", async () => {
+    it("lists a count again that grew while it was saved, also if a recorder with an earlier clock read it", async () => {
       const all = await counts.unsaved(3 * HOUR, 9);
       await count("app", HOUR);
       await counts.unsaved(0, 9);
@@ -95,7 +95,7 @@ export function slotCountsContract(name: string, open: () => Promise<OpenHistory
       expect(await unsaved(2 * HOUR, 9)).to.deep.equal([{ stream: "app", slot: HOUR, count: 2 }]);
     });
 
-    it("lists each stream that took messages, by name, with the arrival of its newest message", async () => {
+    it("lists each stream with messages by name, with the arrival of its newest message", async () => {
       await count("web", HOUR, 699, 700, 5);
       await count("web", 2 * HOUR, 300);
       await count("zoo", HOUR, 5);
@@ -121,7 +121,7 @@ export function slotCountsContract(name: string, open: () => Promise<OpenHistory
       return Object.fromEntries(found.filter(([, count]) => count > 0));
     };
 
-    it("returns the counts of a slot of some streams, saved or not", async () => {
+    it("returns the counts of streams in a slot, saved or not", async () => {
       const check = async () => {
         expect(await counted(["web", "app", "unknown"])).to.deep.equal({ "app 1": 1, "web 1": 1, "web 2": 2 });
         expect(await counted(["web"], 2)).to.deep.equal({ "web 1": 1 });

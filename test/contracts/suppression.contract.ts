@@ -14,7 +14,7 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
     const timesOf = async (hashes: readonly string[]) =>
       new Map([...(await at.suppression.cutOffs(hashes))].map(([hash, { time }]) => [hash, time]));
 
-    it("knows every identity and entity of a request from its acceptance on, and after it is complete", async () => {
+    it("contains every identity and entity of a request from its acceptance, also after its completion", async () => {
       const { ledger, suppression } = at;
       expect(await suppression.cutOffs(["hash-a"])).to.deep.equal(new Map());
       await ledger.accept(someDeletion("a", { acceptedAt: 1000.25 }), noScope);
@@ -30,7 +30,7 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
       }
     });
 
-    it("answers the newest cut-off of several requests", async () => {
+    it("returns the newest cut-off of several requests", async () => {
       await at.ledger.accept(someDeletion("a", { acceptedAt: 3000 }), noScope);
       await at.ledger.accept(someDeletion("b", { acceptedAt: 2000, hashes: ["hash-b", "hash-a"] }), noScope);
       expect(await timesOf(["hash-a", "hash-b"])).to.deep.equal(
@@ -41,7 +41,7 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
       );
     });
 
-    it("Each deletion of an identity has a greater position than the ones before, whatever the time of its acceptance", async () => {
+    it("returns a greater position for each later deletion of an identity, whatever its cut-off", async () => {
       const positions: string[] = [];
       for (const [index, acceptedAt] of [3000, 1000, 2000, 3000].entries()) {
         await at.ledger.accept(someDeletion(`${index}`, { acceptedAt, hashes: ["one"] }), noScope);
@@ -50,12 +50,12 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
       expect(positions).to.deep.equal([...new Set(positions)].sort());
     });
 
-    it("answers nothing when nothing is asked", async () => {
+    it("returns nothing for an empty list", async () => {
       expect(await at.suppression.cutOffs([])).to.deep.equal(new Map());
       expect(await at.suppression.erased([])).to.deep.equal(new Set());
     });
 
-    it("An identity is suppressed until the last request over it expires", async () => {
+    it("contains an identity until the last request over it expires", async () => {
       const { ledger, suppression } = at;
       for (const name of ["a", "b"]) await ledger.accept(someDeletion(name, { hashes: ["one"] }), noScope);
       await ledger.complete("a-1700000000", 2000, {});
@@ -68,7 +68,7 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
       expect(isSuppressed).to.deep.equal([true, false]);
     });
 
-    it("An identity has one cut-off to read after any number of requests over it", async () => {
+    it("stores one cut-off for an identity, however many requests name it", async () => {
       const { ledger, countErased } = at;
       for (const name of ["a", "b", "c"]) {
         await ledger.accept(someDeletion(name, { hashes: ["one"] }), noScope);
