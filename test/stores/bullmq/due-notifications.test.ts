@@ -6,13 +6,13 @@ import { onServers } from "../../support/servers.js";
 import { until } from "../../support/until.js";
 import { openRedisJobs } from "./redis-jobs.js";
 
-onServers(["bullmq"], "wake-up calls as jobs", () => {
+onServers(["bullmq"], "due notifications as jobs of BullMQ", () => {
   dueNotificationsContract("bullmq", async () => {
     const { dueNotifications, close } = await openRedisJobs();
     return { dueNotifications, close };
   });
 
-  describe("with a server of their own", () => {
+  describe("on a server of the test", () => {
     let redis: RedisServer;
     const open: JobEngine[] = [];
     const jobs = async ({ isAway = false } = {}) => {
@@ -29,7 +29,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       await redis.close();
     });
 
-    it("reach one of several processes, also one that does not notification", async () => {
+    it("are received by one of several processes", async () => {
       const [api, ...workers] = await Promise.all([jobs(), jobs(), jobs()]);
       const ran: string[] = [];
       for (const { dueNotifications } of workers)
@@ -40,7 +40,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       expect(ran.sort()).to.deep.equal(notified.sort());
     });
 
-    it("are heard again for a request that has run or failed before", async () => {
+    it("are received again for a request that has run or failed before", async () => {
       const { dueNotifications } = await jobs();
       let runs = 0;
       dueNotifications.listen(async () => {
@@ -53,7 +53,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       }
     });
 
-    it("continue after the server was emptied, and after it was killed and restarted without data", async () => {
+    it("are received again after Redis was emptied, and after it was killed and restarted without data", async () => {
       const { dueNotifications } = await jobs();
       const ran = new Set<string>();
       dueNotifications.listen(async (requestId) => void ran.add(requestId));
@@ -73,7 +73,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       }
     });
 
-    it("are heard by another process when they come after one has closed", async () => {
+    it("are received by another process after one has closed", async () => {
       const [api, closing, worker] = (await Promise.all([jobs(), jobs(), jobs()])) as [JobEngine, JobEngine, JobEngine];
       const ran = new Set<string>();
       const run = async (requestId: string) => void ran.add(requestId);
@@ -86,7 +86,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       await until("all have run", () => ran.size === notified.length);
     });
 
-    it("leave nothing on the server but the id of the request", async () => {
+    it("store nothing in Redis except the id of the request", async () => {
       const { dueNotifications } = await jobs();
       dueNotifications.send("request-a");
       const kept = async () => {
@@ -107,7 +107,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       ["killed", () => redis.kill()],
       ["silent", async () => redis.pause()],
     ] as const) {
-      it(`are made and closed while the server is ${fault}`, async () => {
+      it(`may be sent and closed while Redis is ${fault}`, async () => {
         const { dueNotifications, probes, close } = await jobs();
         dueNotifications.listen(async () => {});
         await away();
@@ -122,7 +122,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       });
     }
 
-    it("open, notification and close without a server, and find it when it comes", async () => {
+    it("may be sent while Redis is unreachable, and are received once it is reachable", async () => {
       await redis.kill();
       const { dueNotifications } = await jobs({ isAway: true });
       dueNotifications.send("lost");
@@ -135,7 +135,7 @@ onServers(["bullmq"], "wake-up calls as jobs", () => {
       });
     });
 
-    it("wait for a run when they close without a server", async () => {
+    it("end only after the run in progress, also if Redis is unreachable", async () => {
       const { dueNotifications } = await jobs();
       let finish = () => {};
       const held = new Promise<void>((resolve) => {

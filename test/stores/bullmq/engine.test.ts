@@ -28,7 +28,7 @@ onServers(["bullmq"], "Redis", () => {
     });
   }
 
-  it("takes user, password, database and options from the URL", async () => {
+  it("is used with the user, password, database and options of the URL", async () => {
     const redis = await startRedis();
     await redis.ask((client) => client.config("SET", "requirepass", "a-secret"));
     const url = new URL(redis.url);
@@ -47,7 +47,7 @@ onServers(["bullmq"], "Redis", () => {
     await redis.close();
   });
 
-  it("is opened before it accepts a connection", async () => {
+  it("is opened without waiting for its connection", async () => {
     let accepted = 0;
     const frozen = createServer(() => {
       accepted += 1;
@@ -85,7 +85,7 @@ onServers(["bullmq"], "Redis", () => {
     ["redis://127.0.0.1:1/0?keyPrefix=a", /Use prefix instead/],
     ["redis://[", /not a URL/],
   ] as const) {
-    it(`is not looked for at ${url}`, async () => {
+    it(`is refused with the URL ${url}`, async () => {
       const settings = settingsFor("unused", { jobs: { url } });
       const error = await openBullmq({ settings, log: openLog("silent"), clock: systemClock }).catch(
         (reason: unknown) => reason,

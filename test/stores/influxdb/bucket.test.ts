@@ -48,7 +48,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
     ["3d", 259_200],
     ["2w", 1_209_600],
   ] as const) {
-    it(`is made to keep points for ${retention ?? "ever"}`, async () => {
+    it(`is created with the retention ${retention ?? "of an unlimited time"}`, async () => {
       const engine = await openSeries({ settings: { metrics: { retention } } });
       const made = await describeBucket(engine.bucket);
       expect(made?.retentionRules.reduce((_, { everySeconds }) => everySeconds, 0)).to.equal(seconds);
@@ -57,14 +57,14 @@ onServers(["influxdb"], "the bucket of the series", () => {
     });
   }
 
-  it("is left unchanged when it exists, and its retention is used", async () => {
+  it("is not changed if it exists, and its retention applies", async () => {
     const bucket = ownName();
     await makeBucket(bucket, 7_200);
     const engine = await openSeries({ bucket, settings: { metrics: { retention: "30d" } } });
     expect(engine.retentionMs?.()).to.equal(7_200_000);
   });
 
-  it("gets nothing of a call with a slot that it would not keep", async () => {
+  it("gets no point of a write with a slot before its retention", async () => {
     const bucket = ownName();
     await makeBucket(bucket, 7_200);
     const engine = await openSeries({ bucket });
@@ -75,7 +75,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
     expect(await read(engine, 1, 2)).to.deep.equal([5, 6]);
   });
 
-  it("gets everything of the other calls that come at the same time", async () => {
+  it("gets every point of the writes that are concurrent with a refused one", async () => {
     const bucket = ownName();
     await makeBucket(bucket, 7_200);
     const engine = await openSeries({ bucket });
@@ -97,7 +97,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
     expect(await read(engine, 1, 2)).to.deep.equal([39, 40]);
   });
 
-  it("is made again after another client has removed it", async () => {
+  it("is created again after another client has removed it", async () => {
     const engine = await openSeries();
     const remove = async () => ask("DELETE", `/api/v2/buckets/${(await describeBucket(engine.bucket))?.id}`);
     await remove();
@@ -110,7 +110,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
     expect(await describeBucket(engine.bucket)).to.include({ orgID: await organizationId() });
   });
 
-  it("is made once by two processes that start at once", async () => {
+  it("is created once by two processes that start at the same time", async () => {
     const bucket = ownName();
     const engines = await Promise.all([openSeries({ bucket }), openSeries({ bucket })]);
     for (const engine of engines) expect(await noteOf(engine)).to.equal(undefined);
@@ -118,7 +118,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
     expect(await read(engines[1] as InfluxSeries, 0, 1)).to.deep.equal([1]);
   });
 
-  it("may be all that the token is for", async () => {
+  it("is used with a token for this bucket alone", async () => {
     const bucket = ownName();
     const { id, orgID } = await makeBucket(bucket, 0);
     const token = await makeToken([
@@ -131,7 +131,7 @@ onServers(["influxdb"], "the bucket of the series", () => {
     expect(await read(engine, 0, 1)).to.deep.equal([1]);
   });
 
-  describe("that cannot be had", () => {
+  describe("that cannot be used", () => {
     const cases: [string, () => Promise<InfluxOptions>, RegExp][] = [
       [
         "the token is wrong",

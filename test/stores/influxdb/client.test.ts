@@ -9,7 +9,7 @@ describe("requests to InfluxDB", () => {
     { host: "localhost", compressed: false },
     { host: "0.0.0.0", compressed: true },
   ]) {
-    it(`${compressed ? "are compressed" : "are as they are"}, and so are answers, with a server at ${host}`, async () => {
+    it(`and their responses are ${compressed ? "" : "not "}compressed with a server at ${host}`, async () => {
       const seen: IncomingHttpHeaders[] = [];
       const server = createServer((request, response) => {
         seen.push(request.headers);

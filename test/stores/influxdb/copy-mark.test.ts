@@ -27,7 +27,7 @@ describe("a copy into a bucket", () => {
   }
 
   for (const bucket of ["metrics", 'a" or "b', "back\\slash", "$" + "{env}"]) {
-    it(`asks in valid Flux for the bucket ${bucket}, and marks it when it is empty`, async () => {
+    it(`reads the bucket ${bucket} in valid Flux, and marks it if it is empty`, async () => {
       const { requests, failure } = await begun(bucket, (path, response) =>
         path === "/api/v2/write" ? response.writeHead(204).end() : response.end("\r\n"),
       );
@@ -43,7 +43,7 @@ describe("a copy into a bucket", () => {
     ["that is cut", ""],
     ["that reports an error", "error,reference\r\nquery terminated,\r\n\r\n"],
   ] as const) {
-    it(`is not begun on an answer ${what}`, async () => {
+    it(`is not begun after a response ${what}`, async () => {
       const { requests, failure } = await begun("b", (_, response) => response.end(answer));
       expect(failure).to.equal("BrokenResponse");
       expect(requests.map(({ path }) => path)).to.deep.equal(["/api/v2/query"]);

@@ -37,7 +37,7 @@ describe("CSV of InfluxDB", () => {
     end;
 
   for (const bytes of [1, 2, 3, 7, 64, 1_000_000]) {
-    it(`fills columns, in pieces of ${bytes} bytes`, async () => {
+    it(`is read into columns in pieces of ${bytes} bytes`, async () => {
       expect(await read(answer, bytes)).to.deep.equal({
         "a size": [1, null, -2.5, null],
         'b,c" é size': [null, null, null, 1e-7],
@@ -47,7 +47,7 @@ describe("CSV of InfluxDB", () => {
   }
 
   for (const order of ["value", "recorded"]) {
-    it(`has the value of the clients where there is one, else that of the recorder, when the field ${order} comes first`, async () => {
+    it(`results in the value of the clients or else of the recorder, if the field ${order} comes first`, async () => {
       const rows = {
         value: row(0, "2024-02-28T22:00:00Z", "1") + row(0, "2024-02-28T23:30:00Z", "2"),
         recorded:
@@ -61,7 +61,7 @@ describe("CSV of InfluxDB", () => {
     });
   }
 
-  it("may hold nothing, annotations, several blocks, or its columns in another order", async () => {
+  it("may contain no row, annotations, several blocks, or its columns in another order", async () => {
     expect(await read(end)).to.deep.equal({});
     const annotated = `#datatype,string,long,dateTime:RFC3339,double,string,string\r\n${answer}`;
     expect(await read(annotated)).to.deep.equal(await read(answer));
@@ -69,7 +69,7 @@ describe("CSV of InfluxDB", () => {
     expect(await read(answer + second)).to.deep.equal({ ...(await read(answer)), "x, size": [4, null, null, null] });
   });
 
-  it("is never taken for whole when it was cut, wherever", async () => {
+  it("is rejected if it was cut at any byte", async () => {
     const bytes = Buffer.from(answer).length;
     for (let length = 0; length < bytes; length += 1) {
       const error = await failure(read(Buffer.from(answer).subarray(0, length).toString("latin1")));
@@ -93,7 +93,7 @@ describe("CSV of InfluxDB", () => {
     });
   }
 
-  it("may hold points of other programs: outside the window, between slots, and values that are none", async () => {
+  it("may contain points of other programs: outside the window, between slots, or without a number", async () => {
     const foreign =
       header +
       row(0, "2024-02-28T21:59:59.999Z", "1") +
@@ -108,7 +108,7 @@ describe("CSV of InfluxDB", () => {
     expect(await read(foreign)).to.deep.equal({ "a size": [2, 3, 6, null] });
   });
 
-  it("reads the same values of any rows, in any order of columns", async () => {
+  it("results in the same values in any order of columns", async () => {
     const quoted = (cell: string) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
     const text = (rows: readonly Record<string, string>[], names: readonly string[]) =>
       `,${names.join()}\r\n${rows.map((row) => `,${names.map((name) => quoted(row[name] ?? "")).join()}\r\n`).join("")}\r\n`;
@@ -144,7 +144,7 @@ describe("CSV of InfluxDB", () => {
     );
   });
 
-  it("spells numbers that are read as they were written", async () => {
+  it("may contain any number, which is read exactly", async () => {
     const read = (text: string) => slotAt(from, HOUR, row(0, "2024-02-28T22:00:00Z", text));
     await fc.assert(
       fc.asyncProperty(fc.double({ noNaN: true, noDefaultInfinity: true }), async (value) => {
@@ -161,7 +161,7 @@ describe("CSV of InfluxDB", () => {
     }
   });
 
-  it("spells times that are read as they were written", async () => {
+  it("may contain any time, which is read exactly", async () => {
     const isAt = async (text: string, ms: number) => (await slotAt(ms, 1, row(0, text, "1"))) === 1;
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: Date.UTC(2262, 0, 1) }), async (ms) => {

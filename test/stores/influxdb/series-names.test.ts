@@ -6,7 +6,7 @@ import { collectGarbage } from "../../support/collect-garbage.js";
 
 const SECOND = 1_000;
 
-describe("the list of series that InfluxDB holds", () => {
+describe("the list of series in InfluxDB", () => {
   let time = 0;
   let onServer: string[] = [];
   let loads = 0;
@@ -38,7 +38,7 @@ describe("the list of series that InfluxDB holds", () => {
 
   const list = async (limit = 9) => (await names.list(stream, { prefix: "", limit })).map(({ id }) => id);
 
-  it("has at once a series that this process added, and loads nothing for writes to series that it has", async () => {
+  it("contains a series that this process added at once, and is not loaded again for writes to known series", async () => {
     write(["b"]);
     expect(await list()).to.deep.equal(["b"]);
     write(["a", "c"]);
@@ -49,7 +49,7 @@ describe("the list of series that InfluxDB holds", () => {
     expect(loads).to.equal(2);
   });
 
-  it("has a series that was added during a load in a call after it, and calls at one time share a load", async () => {
+  it("contains a series that was added during a load from the next call, and is loaded once for concurrent calls", async () => {
     await list();
     time += 10 * SECOND;
     const early = list();
@@ -60,7 +60,7 @@ describe("the list of series that InfluxDB holds", () => {
     expect(loads).to.equal(3);
   });
 
-  it("has what another process wrote after 10 s", async () => {
+  it("contains the series of another process after 10 s", async () => {
     await list();
     onServer.push("other");
     expect(await list()).to.deep.equal([]);
@@ -68,7 +68,7 @@ describe("the list of series that InfluxDB holds", () => {
     expect(await list()).to.deep.equal(["other"]);
   });
 
-  it("takes no memory for what is written while no call asks for it", async () => {
+  it("takes no memory for written series while it is not requested", async () => {
     await list();
     time += 600 * SECOND;
     collectGarbage();
@@ -79,7 +79,7 @@ describe("the list of series that InfluxDB holds", () => {
     expect(await list()).to.deep.equal([]);
   });
 
-  it("loads once for all calls at one time of a server that fails, and again for the next one", async () => {
+  it("is loaded once for concurrent calls if the server fails, and again for the next call", async () => {
     failure = new Error("The server is away");
     const calls = await Promise.all(Array.from({ length: 5 }, () => list().catch((error: unknown) => error)));
     for (const outcome of calls) expect(outcome).to.equal(failure);

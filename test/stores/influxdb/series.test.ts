@@ -24,7 +24,7 @@ onServers(["influxdb"], "series in InfluxDB", () => {
       Number.isNaN(value) ? null : value,
     );
 
-  it("store any id unchanged, whatever it means elsewhere, and return that series alone", async () => {
+  it("are stored under any id unchanged, and read under that id alone", async () => {
     const one = (id: string, value: number): SlotColumn => ({ series: size(id), from, values: Float64Array.of(value) });
     await store.write(
       "clients",
@@ -38,7 +38,7 @@ onServers(["influxdb"], "series in InfluxDB", () => {
     expect((await store.read(others)).every(([value]) => Number.isNaN(value))).to.equal(true);
   });
 
-  it("return what the embedded engine returns, after any writes and for any windows", async () => {
+  it("equal those of the embedded engine after any writes and for any windows", async () => {
     const embedded = await temporaryStores();
     const all: Series[] = [
       ...["a", "b,c", "d e"].map(size),
@@ -82,7 +82,7 @@ onServers(["influxdb"], "series in InfluxDB", () => {
     }
   });
 
-  it("are read a thousand at once, each over a window of its own", async () => {
+  it("are read in one call of a thousand windows, each different", async () => {
     const ids = Array.from({ length: 1_000 }, (_, i) => `many-${i}`);
     const start = (i: number) => from + (i % 7) * 1_000 * HOUR;
     await store.write(
@@ -112,7 +112,7 @@ onServers(["influxdb"], "series in InfluxDB", () => {
     expect(await read(size("foreign"), 6)).to.deep.equal([1, 3, 5, null, null, 10]);
   });
 
-  it("are not removed when the port is asked to forget: the retention of the bucket does that", async () => {
+  it("are expired by the retention of the bucket alone", async () => {
     await store.write("clients", [{ series: size("kept"), from, values: Float64Array.of(1) }]);
     await store.expire(Date.now());
     expect(await read(size("kept"))).to.deep.equal([1]);

@@ -58,7 +58,7 @@ onServers(["mongodb"], "the engine on MongoDB", () => {
     await client.close();
   });
 
-  it("opens the API keys alone while a service runs, without the pepper", async () => {
+  it("opens the API keys without the pepper while a service runs", async () => {
     const { keys } = await open();
     const beside = await openMongoKeys({ ...settings(), pepper: null });
     const kept = {
@@ -75,7 +75,7 @@ onServers(["mongodb"], "the engine on MongoDB", () => {
     expect((await keys.find("one"))?.name).to.equal("One");
   });
 
-  it("opens no API keys where no service has been, and makes no database there", async () => {
+  it("opens no API keys in an empty database, and does not create one", async () => {
     const error = await openMongoKeys(settings()).catch((failure: unknown) => failure);
     expect(error).to.be.instanceOf(StartError);
     expect((error as Error).message).to.match(/is empty: start the service once/);

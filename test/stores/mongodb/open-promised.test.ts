@@ -8,7 +8,7 @@ import { type MongoWire, openMongoWire, type WireCommand } from "./wire.js";
 const changes = new Set(["insert", "update", "delete", "findAndModify", "create", "createIndexes"]);
 const reads = new Set(["find", "aggregate", "count", "distinct"]);
 
-onServers(["mongodb"], "a service on MongoDB whose URL asks for less", () => {
+onServers(["mongodb"], "a service on MongoDB whose URL requests weaker guarantees", () => {
   let name: string;
   let wire: MongoWire;
   let service: TestService;

@@ -24,9 +24,9 @@ describe("the database of a URL of MongoDB", () => {
     ["mongodb://user:p%2Fw@one:1,two:2/own?w=1", "own"],
     ["mongodb+srv://user:pw@host/own%2Dname", "own-name"],
   ];
-  for (const [url, name] of cases) it(`${url} is ${name}`, () => expect(databaseOf(url)).to.equal(name));
+  for (const [url, name] of cases) it(`is ${name} in ${url}`, () => expect(databaseOf(url)).to.equal(name));
 
-  it("leaves room for that of the ledger", () => {
+  it("has at most 56 bytes, so that the name of the ledger fits", () => {
     expect(databaseOf(`mongodb://host/${"a".repeat(56)}`)).to.have.length(56);
     expect(() => databaseOf(`mongodb://host/${"a".repeat(57)}`)).to.throw(StartError, /more than 56 bytes/);
   });
@@ -80,7 +80,7 @@ onServers(["mongodb"], "databases on MongoDB", () => {
     }
   }
 
-  it("get what is missing, by several processes at once and again", async () => {
+  it("get missing collections and indexes once, also from several processes at once", async () => {
     await Promise.all([open(), open(), open()]);
     const { data, ledger } = await open();
     const indexes = await data.collection("things").indexes();
@@ -120,7 +120,7 @@ onServers(["mongodb"], "databases on MongoDB", () => {
     });
   }
 
-  it("take an index in another order of fields for another one", async () => {
+  it("get an index next to one with another order of its fields", async () => {
     await withClient((client) => client.db(name).collection("things").createIndex({ b: -1, a: 1 }));
     const { data } = await open();
     expect(await data.collection("things").indexes()).to.have.length(4);

@@ -17,7 +17,7 @@ interface Profiled {
   readonly command?: Readonly<Record<string, unknown>>;
 }
 
-onServers(["mongodb"], "what requests ask of MongoDB", function () {
+onServers(["mongodb"], "a query of MongoDB", function () {
   this.timeout(60_000);
   let name: string;
   let client: MongoClient;
@@ -55,7 +55,7 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
     return data;
   }
 
-  it("is answered from an index, on every route and by every worker", async () => {
+  it("uses an index, on every route and in every worker", async () => {
     await send("POST", "/collect/json/web", [
       person(1),
       person(300),
@@ -95,7 +95,7 @@ onServers(["mongodb"], "what requests ask of MongoDB", function () {
     );
   });
 
-  it("counts and finds the deletions of a state without reading the others", async () => {
+  it("of the deletions of a state reads no other deletion", async () => {
     const { ledger } = service.service.stores;
     const notBefore = Date.now() + LONGEST_WAIT_MS / 2;
     const names = Array.from({ length: 200 }, (_, n) => `n${n}`);

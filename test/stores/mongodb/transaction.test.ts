@@ -37,7 +37,7 @@ onServers(["mongodb"], "a transaction on mongodb", function () {
       (error: unknown) => mongoServiceError(error)?.kind,
     );
 
-  it("ends with the deadline when every try meets another writer", async () => {
+  it("ends at its deadline if every attempt conflicts with another writer", async () => {
     const conflict = new MongoServerError({ message: "conflict", code: 112 });
     conflict.addErrorLabel("TransientTransactionError");
     let tries = 0;
@@ -52,7 +52,7 @@ onServers(["mongodb"], "a transaction on mongodb", function () {
     expect(tries).to.be.greaterThan(1);
   });
 
-  it("runs again when the driver found its connections closed", async () => {
+  it("is repeated if the driver found its connections closed", async () => {
     let tries = 0;
     const written = await transactions(
       client,
@@ -74,7 +74,7 @@ onServers(["mongodb"], "a transaction on mongodb", function () {
     await direct.db(name).collection("things").deleteMany({});
   });
 
-  it("keeps nothing when its work is done after the deadline", async () => {
+  it("stores nothing if its work ends after the deadline", async () => {
     let goOn = () => {};
     const ended = await outcome(
       transactions(
@@ -98,7 +98,7 @@ onServers(["mongodb"], "a transaction on mongodb", function () {
     });
   });
 
-  it("ends with the deadline when the server is silent at its commit", async () => {
+  it("ends at its deadline if the server does not respond to its commit", async () => {
     const transact = transactions(client, DEADLINE_MS);
     const ended = await outcome(
       transact(async (session) => {
@@ -110,7 +110,7 @@ onServers(["mongodb"], "a transaction on mongodb", function () {
     expect(ended).to.equal("unavailable");
   });
 
-  it("is kept though a process was killed within one over the same document, which the server itself would keep open for a minute", async () => {
+  it("succeeds after a process was killed during another one over the same document", async () => {
     const through = await openFaultProxy(mongodbUrl(name));
     const open = (url: string) => connect({ url, deadlineMs: 30_000, log: openLog("silent") }, async () => {});
     const [killed, other] = [await open(through.url(mongodbUrl(name))), await open(mongodbUrl(name))];

@@ -12,7 +12,7 @@ const DEADLINE_MS = 8_000;
 /** More than the buffers of a connection hold, so that the write of it waits. */
 const LARGE = "x".repeat(15_000_000);
 
-onServers(["mongodb"], "writes to mongodb", function () {
+onServers(["mongodb"], "a call to MongoDB", function () {
   this.timeout(60_000);
   const name = ownName();
   let proxy: FaultProxy;
@@ -37,7 +37,7 @@ onServers(["mongodb"], "writes to mongodb", function () {
     ["ended", () => proxy.end()],
     ["silent until its time limit", () => {}],
   ] as const) {
-    it(`A connection that is ${how} during a write is replaced, and the write is sent again`, async () => {
+    it(`that writes is sent again on another connection if its own is ${how}`, async () => {
       const met = proxy.when(how, "stall");
       const written = things().insertOne({ _id: how, text: LARGE });
       await met;
@@ -47,7 +47,7 @@ onServers(["mongodb"], "writes to mongodb", function () {
     });
   }
 
-  it("A read whose response trickles in is rejected within the deadline, and the next read succeeds", async () => {
+  it("that reads is rejected within its deadline if the response is too slow, and the next one succeeds", async () => {
     const read = () => things().findOne({ _id: "first" });
     expect(await read()).to.not.equal(null);
     const began = performance.now();
@@ -64,7 +64,7 @@ onServers(["mongodb"], "writes to mongodb", function () {
     await until("a read succeeds", () => read().then(Boolean, () => false));
   });
 
-  it("A write that the driver does not repeat is rejected with a network error when its connection is reset", async () => {
+  it("that the driver does not repeat is rejected with a network error if its connection is reset", async () => {
     const met = proxy.when("distinct text", "stall");
     const update = { $set: { text: `distinct text${LARGE}` } };
     const failed = things()

@@ -35,7 +35,7 @@ describe("a damaged file of the embedded engine", function () {
   }
 
   for (const name of ["ledger.db", "entities.db"]) {
-    it(`is reported as damaged, whatever page of ${name} was overwritten, and not as older than another file`, async () => {
+    it(`is reported as damaged after any page of ${name} was overwritten, never as older than another file`, async () => {
       const pages = readFileSync(join(whole, name)).length / PAGE;
       let reported = 0;
       for (let page = 1; page < pages; page += 1) {

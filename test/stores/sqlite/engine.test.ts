@@ -16,7 +16,7 @@ describe("the embedded engine", () => {
   const schema = ["CREATE TABLE IF NOT EXISTS thing (id INTEGER PRIMARY KEY, name TEXT)"];
   const open = () => openDatabase(dir, { name: "x.db", schema });
 
-  it("gives back what the write-ahead log took while another process read the file", () => {
+  it("truncates the write-ahead log that grew while another process read the file", () => {
     const db = open();
     const walBytes = () => statSync(join(dir, "x.db-wal")).size;
     const insert = db.prepare("INSERT INTO thing (name) VALUES (?)");
@@ -35,7 +35,7 @@ describe("the embedded engine", () => {
     expect(left).to.be.at.most(32 * 1024 * 1024);
   });
 
-  it("closes a file whose log cannot be emptied, as the disk is full, and loses nothing of it", () => {
+  it("closes a file without loss if its log cannot be emptied, as the disk is full", () => {
     const db = open();
     db.exec("INSERT INTO thing (name) VALUES ('kept')");
     const exec = () => {
@@ -65,7 +65,7 @@ describe("the embedded engine", () => {
     });
   }
 
-  it("keeps nothing of a transaction that fails", () => {
+  it("stores nothing of a transaction that fails", () => {
     const db = open();
     expect(() =>
       inTransaction(db, () => {
@@ -79,7 +79,7 @@ describe("the embedded engine", () => {
     closeDatabase(db);
   });
 
-  it("gives a folder to one service at a time, and its series to one", () => {
+  it("locks a folder for one service at a time, and its series for another", () => {
     const release = lockFolder(dir, "entities");
     const releaseSeries = lockFolder(dir, "metrics");
     for (const name of ["entities", "metrics"] as const)
@@ -89,7 +89,7 @@ describe("the embedded engine", () => {
     releaseSeries();
   });
 
-  it("makes a folder that is missing, for its owner alone", () => {
+  it("creates a missing folder that only its owner can read", () => {
     lockFolder(join(dir, "a", "b"), "entities")();
     expect(statSync(join(dir, "a", "b")).mode & 0o077).to.equal(0);
   });

@@ -23,7 +23,7 @@ describe("rows that are written together", () => {
     expect(response.status).to.equal(200);
   }
 
-  it("change few pages of SQLite's files: new profiles of one request have nearby ids", async () => {
+  it("change few pages of the files of SQLite, as new profiles of one request have nearby ids", async () => {
     for (let request = 0; request < REQUESTS; request += 1) await collect(request);
     const logs = readdirSync(service.dir).filter((name) => name.endsWith("-wal"));
     expect(logs).to.include.members(["entities.db-wal", "ledger.db-wal"]);

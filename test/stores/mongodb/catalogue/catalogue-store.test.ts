@@ -41,7 +41,7 @@ onServers(["mongodb"], "mongodb", () => {
     });
     afterEach(() => engine.empty());
 
-    it("is never gone while an experience names it, when several put and delete at the same time", async () => {
+    it("is not deleted while an experience names it, also if processes put and delete concurrently", async () => {
       for (let round = 0; round < 20; round += 1) {
         const [outcome, ...puts] = await Promise.all([
           catalogue.deleteSegment("b", 1),
@@ -58,7 +58,7 @@ onServers(["mongodb"], "mongodb", () => {
   });
 
   for (const at of [0, 1]) {
-    it(`an experience is stored unless a segment is reported missing, also when it is put before operation ${at}`, async () => {
+    it(`stores an experience unless it reports a missing segment, also one that is put before operation ${at}`, async () => {
       const { catalogue } = engine.stores;
       await catalogue.putSegment({ id: "a", name: "a", table: "user" });
       const calls = new HeldCalls();
@@ -124,7 +124,7 @@ onServers(["mongodb"], "mongodb", () => {
       expect(await kept).to.equal(true);
     }
 
-    it("has no member, and the removal finds an update that was stored after the deletion", async () => {
+    it("has no member, and an update that was stored after the deletion is removed", async () => {
       await deleteBeside();
       expect(await stored()).to.equal(1);
       expect(await members()).to.equal(0);
@@ -133,16 +133,7 @@ onServers(["mongodb"], "mongodb", () => {
       expect(await engine.stores.catalogue.segment("late")).to.equal(undefined);
     });
 
-    it("starts without members when it is put again", async () => {
-      await deleteBeside();
-      await put();
-      expect(await members()).to.equal(0);
-      await removeVoid();
-      expect(await members()).to.equal(0);
-      expect(await stored()).to.equal(0);
-    });
-
-    it("has the newer member alone when a message has named it again since", async () => {
+    it("has only the member of a later message", async () => {
       await deleteBeside();
       expect(await engine.stores.entities.commit(await member())).to.equal(true);
       expect(await members()).to.equal(1);
@@ -167,7 +158,7 @@ onServers(["mongodb"], "mongodb", () => {
       expect(await stored()).to.equal(0);
     });
 
-    it("takes few operations to look for, however many were deleted lately", async () => {
+    it("needs few operations to remove void updates, however many segments were deleted lately", async () => {
       const ids = Array.from({ length: 20 }, (_, at) => `gone ${at}`);
       for (const id of ids) await engine.stores.catalogue.putSegment({ id, name: id, table: "user" });
       for (const id of ids) await engine.stores.catalogue.deleteSegment(id, DELETED_AT);

@@ -7,7 +7,6 @@ import { ledgerParts } from "../../../../src/stores/mongodb/profiles/import-prof
 import { type Transact, transactions } from "../../../../src/stores/mongodb/transaction.js";
 import { ledgerContract, noScope, someDeletion } from "../../../contracts/ledger.contract.js";
 import { suppressionContract } from "../../../contracts/suppression.contract.js";
-import { freshEntity, keep, newHash } from "../../../support/commits.js";
 import { onServers } from "../../../support/servers.js";
 import { openTestEngine, type TestEngine } from "../engine.js";
 
@@ -31,7 +30,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
   ledgerContract("mongodb", open);
   suppressionContract("mongodb", open);
 
-  it("A request that becomes late before or during its transaction is never accepted; requests that share the transaction are", async () => {
+  it("rejects a request that becomes late before or during its transaction, and accepts others in the same one", async () => {
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -54,7 +53,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     await engine.empty();
   });
 
-  it("A transaction accepts 100 requests, and fewer if they have many identities", async () => {
+  it("accepts 100 requests in one transaction, and fewer if they have many identities", async () => {
     const data = engine.client.db(engine.name);
     const ledger = engine.client.db(`${engine.name}_ledger`);
     let groups = 0;
@@ -79,7 +78,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     await engine.empty();
   });
 
-  it("forgets more requests than a transaction could hold", async () => {
+  it("expires requests outside of transactions, so that any number may expire", async () => {
     const data = engine.client.db(engine.name);
     const ledger = engine.client.db(`${engine.name}_ledger`);
     const wrapping = keyWrapping(Buffer.alloc(32));
@@ -97,7 +96,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     await engine.empty();
   });
 
-  it("Copied requests wait for earlier ones over their identities, and so do later requests", async () => {
+  it("lets copied and later requests wait for earlier ones over their identities", async () => {
     const waits = { problem: EARLIER_OPEN };
     const copied = [
       someDeletion("a", { hashes: ["1"], completedAt: 1000 }),
@@ -130,7 +129,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
 
     const numbers = async () => (await one.since(0, 1000)).map(({ sequence }) => sequence);
 
-    it("accept requests of different people at once without repeating a transaction, and number each once", async () => {
+    it("accept concurrent requests of different people without repeating a transaction, and number each once", async () => {
       const [data, ledger] = [engine.client.db(engine.name), engine.client.db(`${engine.name}_ledger`)];
       const counts = { transactions: 0, runs: 0 };
       const transact: Transact = (work) => {
@@ -156,7 +155,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
       expect(await numbers()).to.deep.equal(Array.from({ length: 60 }, (_, index) => index + 1));
     });
 
-    it("give a request that is seen no number below one that was seen before", async () => {
+    it("show new requests only with greater numbers than those shown before", async () => {
       let highest = 0;
       let done = false;
       const seen = new Set<number>();
@@ -178,19 +177,6 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
       done = true;
       await watching;
       expect(await numbers()).to.have.length(45);
-    });
-
-    it("accept one of several requests that name the same profile at the same time", async () => {
-      const hash = newHash();
-      const { id, revision } = await keep(engine.stores.entities, freshEntity([hash]));
-      const scope = { ...noScope, profiles: [{ id, revision }] };
-      const accepted = await Promise.all(
-        [one, two, three, one].map((ledger, n) =>
-          ledger.accept(someDeletion(`n${n}`, { entities: [id], hashes: [hash] }), scope),
-        ),
-      );
-      expect(accepted.filter(Boolean)).to.have.length(1);
-      expect(await one.count("open")).to.equal(1);
     });
   });
 });

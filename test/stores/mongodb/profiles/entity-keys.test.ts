@@ -12,7 +12,7 @@ import { openTestDatabase } from "../database.js";
 
 const pepper = keyWrapping(Buffer.from("a pepper of at least thirty-two bytes"));
 
-onServers(["mongodb"], "entity keys on MongoDB", () => {
+onServers(["mongodb"], "the store of entity keys on MongoDB", () => {
   const open = async (): Promise<OpenEntityKeys> => {
     const { db, close } = await openTestDatabase(entityKeysCollections);
     return { keys: mongoEntityKeys(db, pepper), add: (keys) => add(db, keys), countHeld: () => undefined, close };
@@ -21,7 +21,7 @@ onServers(["mongodb"], "entity keys on MongoDB", () => {
     db.client.withSession((session) => addKeys(db, pepper, keys, session));
   entityKeysContract("mongodb", open, 300);
 
-  it("stores no byte of a key that the pepper does not open, before and after it is destroyed, in records of one size", async () => {
+  it("stores keys only encrypted and in records of one size, and overwrites them when they are destroyed", async () => {
     const { db, close } = await openTestDatabase(entityKeysCollections);
     const keys = mongoEntityKeys(db, pepper);
     const ids = Array.from({ length: 20 }, (_, index) => `entity-${index}`);
@@ -45,7 +45,7 @@ onServers(["mongodb"], "entity keys on MongoDB", () => {
     expect(after.every(({ key }) => key.value().every((byte) => byte === 0))).to.equal(true);
   });
 
-  it("opens keys with the pepper that they were made with alone", async () => {
+  it("decrypts keys only with the pepper that they were encrypted with", async () => {
     const { db, close } = await openTestDatabase(entityKeysCollections);
     await add(db, newKeys(["a"]));
     const other = mongoEntityKeys(db, keyWrapping(Buffer.from("another pepper of at least thirty-two bytes")));
@@ -57,7 +57,7 @@ onServers(["mongodb"], "entity keys on MongoDB", () => {
     expect(failed).to.equal(true);
   });
 
-  it("opens the keys that one caller asks for while another asks for a damaged one", async () => {
+  it("returns the keys of one caller while another caller requests a damaged key", async () => {
     const { db, close } = await openTestDatabase(entityKeysCollections);
     const keys = mongoEntityKeys(db, pepper);
     await add(db, newKeys(["a", "damaged", "held 1", "held 2", "held 3", "held 4"]));

@@ -8,7 +8,7 @@ import { openTestEngine } from "../engine.js";
 onServers(["mongodb"], "mongodb", () => {
   entityStoreContract("mongodb", openTestEngine);
 
-  it("keeps a profile that is as large as a profile may be", async function () {
+  it("stores a profile of the largest allowed size", async function () {
     this.timeout(120_000);
     const { stores, close } = await openTestEngine();
     const hashes = Array.from({ length: 300 }, newHash);
@@ -22,7 +22,7 @@ onServers(["mongodb"], "mongodb", () => {
     expect(changed.memberships.updates.size).to.equal(10_001);
   });
 
-  it("keeps no plan over a profile that was made from what a change of primary took back", async () => {
+  it("rejects a commit that was planned with a write which a change of primary rolled back", async () => {
     const { stores, client, name, close } = await openTestEngine();
     const profiles = client.db(name).collection<EntityDocument>("entities");
     const before = await keep(stores.entities, freshEntity());

@@ -34,7 +34,7 @@ onServers(["mongodb"], "generations that processes share on MongoDB", () => {
     return new Generations(CHUNK_SLOTS, { exclusive: false, shared });
   }
 
-  it("end what was read more than 10 s ago, as a process may have been killed before it announced its write", async () => {
+  it("expire data that was read more than 10 s ago, as a process may have been killed before it announced its write", async () => {
     const reader = await open();
     const now = performance.now();
     const aged = (ms: number) => ({ ...reader.versionsIn(windowOf("a")), takenAt: now - ms });
@@ -42,7 +42,7 @@ onServers(["mongodb"], "generations that processes share on MongoDB", () => {
     expect(reader.isCurrent(aged(10_001))).to.equal(false);
   });
 
-  it("are raised by many writes at once, of several processes and of one, also in one that starts later", async () => {
+  it("are incremented by concurrent writes of several processes, also in a process that starts later", async () => {
     const processes = await Promise.all([open(), open(), open()]);
     const reader = await open();
     const token = reader.versionsIn(windowOf("a"));
@@ -62,7 +62,7 @@ onServers(["mongodb"], "generations that processes share on MongoDB", () => {
     });
 
     for (const fault of ["refuse", "blackhole"] as const) {
-      it(`are not current, and a write is not acknowledged: the line is set to ${fault}`, async () => {
+      it(`allow no cached data and acknowledge no write (fault ${fault})`, async () => {
         const away = await openTestDatabase([], proxy.url(process.env.TEST_MONGODB_URL));
         closing.push(() => away.client.close());
         const process_ = await open({ ...database, db: away.client.db(database.db.databaseName) });

@@ -14,10 +14,10 @@ onServers(["mongodb"], "mongodb", () => {
 
   slotCountsContract("mongodb", async () => ({ stores: engine.stores, close: () => engine.empty() }));
 
-  describe("mongodb: messages that no majority of the members has yet", () => {
+  describe("mongodb: messages that are not yet on a majority of the members", () => {
     afterEach(() => engine.empty());
 
-    it("are counted once it has them, whatever was counted and saved before", async () => {
+    it("are counted once they are, whatever was counted and saved before", async () => {
       const { counts } = engine.stores;
       const db = engine.client.db(engine.name);
       const unconfirmed = { writeConcern: { w: 1, journal: false } } as const;
@@ -36,7 +36,7 @@ onServers(["mongodb"], "mongodb", () => {
     });
   });
 
-  it("mongodb: the counts of streams are read without reading messages, by queries with a time limit on the server", async () => {
+  it("reads the counts of streams without their messages, by queries with a time limit on the server", async () => {
     const { counts, entities } = engine.stores;
     const db = engine.client.db(engine.name);
     const entity = freshEntity();
@@ -57,7 +57,7 @@ onServers(["mongodb"], "mongodb", () => {
     for (const { command } of reads) expect(command.maxTimeMS, JSON.stringify(command)).to.be.within(1, 10_000);
   });
 
-  it("mongodb: messages that are committed while recorders save counts count once", async () => {
+  it("counts messages once that are committed while recorders save counts", async () => {
     const { counts, entities } = engine.stores;
     const commit = async () => {
       const entity = freshEntity();

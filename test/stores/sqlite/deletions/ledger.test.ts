@@ -45,7 +45,7 @@ deletionWatermarkContract("sqlite", async () => {
 });
 
 describe("the entity keys in ledger.db", () => {
-  it("do not count as destroyed while another process reads the ledger, as its journal cannot be emptied; then they do", async () => {
+  it("are destroyed only when its journal is emptied, which another reader of the file prevents", async () => {
     const { stores, dir, close } = await openTemporaryStores();
     const id = "ab".repeat(16);
     const key = new Uint8Array(32).fill(0xc7);

@@ -11,7 +11,7 @@ membershipIndexContract("sqlite", async () => {
   return { stores, close: () => stores.close() };
 });
 
-describe("sqlite: large segments", () => {
+describe("the membership index of sqlite", () => {
   /** Updates about these segments, of entities from one number to another, with a time. */
   function filled(...ranges: readonly (readonly [string, number, number, 0 | 1, number])[]) {
     const db = new DatabaseSync(":memory:");
@@ -23,7 +23,7 @@ describe("sqlite: large segments", () => {
     return db;
   }
 
-  it("counts the members of segments in several steps, and the members that two segments share", async () => {
+  it("counts the members of large segments, and the members that two of them share, in several steps", async () => {
     const db = filled(
       ["large", 1, 100_000, 1, 1],
       ["large", 100_001, 100_010, 0, 1],
