@@ -39,14 +39,14 @@ describe("a deletion request", () => {
     return deletion;
   };
 
-  it("has an id of 20 hex characters and the epoch second, nothing of the identity in it", async () => {
+  it("has an id of 20 hex characters and the time in seconds, which contains nothing of the identity", async () => {
     const before = Math.floor(Date.now() / 1000);
     const id = await request(ann);
     expect(id).to.match(/^[0-9a-f]{20}-\d+$/);
     expect(Number(id.split("-")[1])).to.be.within(before, before + 5);
   });
 
-  it("names the entity, every identity known of it, and the targets of its time", async () => {
+  it("covers the profile with all of its identities, and the targets that are configured", async () => {
     const entity = await stage.profile([ann, annsId]);
     const deletion = await kept(await request(ann));
     expect(deletion.entities).to.deep.equal([entity]);
@@ -55,12 +55,12 @@ describe("a deletion request", () => {
     expect([...(await timesOf(annsId)).values()]).to.deep.equal([deletion.acceptedAt]);
   });
 
-  it("has an acceptance that no arrival before it reaches", async () => {
+  it("has a cut-off after every earlier arrival", async () => {
     const arrival = stage.now();
     expect((await kept(await request(ann))).acceptedAt).to.be.greaterThan(arrival);
   });
 
-  it("has an id and an acceptance of its own when it repeats one that is open, which it leaves as it was", async () => {
+  it("has its own id and cut-off if an equal request is open, and does not change that request", async () => {
     const entity = await stage.profile([ann, annsId]);
     const first = await request(ann);
     const before = await kept(first);
@@ -81,7 +81,7 @@ describe("a deletion request", () => {
     { who: "a profile", identity: ann },
     { who: "no profile", identity: ben },
   ]) {
-    it(`is one of its own for each of many at once over the same identity, which leads to ${who}`, async () => {
+    it(`has its own id for each of 20 concurrent callers with the same identity, which leads to ${who}`, async () => {
       await stage.profile([ann]);
       const ids = await Promise.all(Array.from({ length: 20 }, () => request(identity)));
       expect(new Set(ids).size).to.equal(20);
@@ -90,35 +90,7 @@ describe("a deletion request", () => {
     });
   }
 
-  it("is another one for another identity of the same entity, which is complete only after the first", async () => {
-    const entity = await stage.profile([ann, annsId]);
-    const asked = await Promise.all([request(ann), request(annsId)]);
-    // Either of two concurrent requests may be accepted first.
-    const accepted = (await stage.stores.ledger.since(0, 10)).map(({ deletion }) => deletion.requestId);
-    expect(accepted).to.have.members(asked);
-    const [first, second] = accepted as [string, string];
-    await stage.run(second);
-    expect((await kept(second)).completedAt).to.equal(undefined);
-    await stage.run(first);
-    expect((await kept(first)).completedAt).to.be.a("number");
-    expect(await stage.stores.entities.holds([entity])).to.equal(false);
-    expect(await stage.stores.history.holds([entity])).to.equal(false);
-    await stage.run(second);
-    expect((await kept(second)).completedAt).to.be.a("number");
-  });
-
-  it("is another one once a new profile has the identity, and the first leaves that profile alone", async () => {
-    await stage.profile([ann]);
-    const first = await request(ann);
-    await stage.stores.entities.erase((await kept(first)).entities);
-    const returned = await stage.profile([ann]);
-    const second = await request(ann);
-    expect(second).to.not.equal(first);
-    expect((await kept(second)).entities).to.include(returned);
-    expect((await kept(first)).entities).to.not.include(returned);
-  });
-
-  it("leaves a profile that came back by another identity, when it is repeated", async () => {
+  it("does not erase a new profile with another identity of the erased one if it is repeated", async () => {
     await stage.profile([ann, annsId]);
     const first = await request(ann);
     await stage.stores.entities.erase((await kept(first)).entities);
@@ -151,7 +123,7 @@ describe("a deletion request", () => {
       };
     };
 
-  it("takes in a profile that was written between the read and the acceptance", async () => {
+  it("covers a profile that was stored between its lookup and its acceptance", async () => {
     let raced: string | undefined;
     const since = 1000;
     await open({
@@ -182,7 +154,7 @@ describe("a deletion request", () => {
     };
   }
 
-  it("covers a profile whose document is damaged by the identities that lead to it, and is completed", async () => {
+  it("covers a profile whose document is damaged, by the identities that lead to it, and is completed", async () => {
     await open({ wrap: damaged });
     const entity = await stage.profile([ann, annsId]);
     const requestId = await request(ann);
@@ -194,7 +166,7 @@ describe("a deletion request", () => {
     expect(await stage.stores.entities.holds([entity])).to.equal(false);
   });
 
-  it("is not accepted when the keys of its profile cannot be read", async () => {
+  it("is not accepted if the keys of its profile cannot be read", async () => {
     const unreachable = new ServiceError("unavailable", "The ledger is unreachable");
     await open({
       wrap: ({ entityKeys }) => ({ entityKeys: { ...entityKeys, read: () => Promise.reject(unreachable) } }),
@@ -204,7 +176,7 @@ describe("a deletion request", () => {
     expect(await stage.stores.ledger.count("all")).to.equal(0);
   });
 
-  it("reads the profiles of few items of a batch at once, and other requests run in between", async () => {
+  it("for many people reads few profiles at once, and other requests run in between", async () => {
     let concurrent = 0;
     let most = 0;
     await open({
@@ -252,7 +224,7 @@ describe("a deletion request", () => {
     expect(rounds).to.be.at.least(5);
   });
 
-  it("covers the profile that an identity written in another one leads to by now", async () => {
+  it("covers the profile that an identity in the document of the found one leads to", async () => {
     const entity = await stage.profile([ann, annsId]);
     const newer = await stage.profile([ben]);
     const bindings = [{ hash: hash(annsId), since: stage.now() + 60_000 }];

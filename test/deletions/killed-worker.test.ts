@@ -11,7 +11,7 @@ const EARLY = 20;
 describe("a deletion whose worker dies", function () {
   this.timeout(60_000);
 
-  it("is taken on by another process within 15 s", async () => {
+  it("is continued by another process within 15 s", async () => {
     const { stores, close } = await openTemporaryStores();
     const time = virtualClock();
     const calls = new HeldCalls();

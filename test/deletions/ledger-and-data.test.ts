@@ -24,7 +24,7 @@ function tomorrow(): Clock {
 /** A deletion stays open: no process runs it. */
 const API_ONLY: Overrides = { roles: ["api"] };
 
-describe("data and a ledger that do not belong to the same time", function () {
+describe("a start on restored data", function () {
   this.timeout(60_000);
   let dir: string;
 
@@ -100,7 +100,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     ["a deletion of an unknown identity", (service) => remove(service, "_uid/stranger")],
   ];
   for (const [what, change] of changes) {
-    it(`Data is refused with a copy of its ledger from before ${what}`, async () => {
+    it(`is refused with a copy of the ledger from before ${what}`, async () => {
       await use((service) => collect(service, { _uid: "a" }));
       const older = await copyStore(dir, "ledger");
       await use(change, API_ONLY);
@@ -110,7 +110,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     });
   }
 
-  it("An older ledger is refused also with data as old as it, and accepted once its file of the newest is removed", async () => {
+  it("is refused with a ledger and data of the same earlier time until ledger.accepted is removed", async () => {
     if (storesOnServers) return;
     await use((service) => collect(service, { _uid: "a" }));
     const older = [await copyStore(dir, "entities"), await copyStore(dir, "ledger")];
@@ -121,7 +121,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     expect(await startError()).to.equal("");
   });
 
-  it("Data without its ledger is refused, at the second start too, and accepted once the ledger is back", async () => {
+  it("is refused without the ledger, also repeatedly, until the ledger is back", async () => {
     await use((service) => collect(service, { _uid: "a" }));
     const kept = await copyStore(dir, "ledger");
     await removeStore(dir, "ledger");
@@ -130,7 +130,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     await use(async (service) => expect(await readable(service, "_uid/a")).to.equal(true));
   });
 
-  it("Data is accepted when its newest ledger is back, and every profile is readable", async () => {
+  it("succeeds once the newest ledger is back, and every profile is readable", async () => {
     await use((service) => collect(service, { _uid: "a" }));
     const older = await copyStore(dir, "ledger");
     await use((service) => collect(service, { _uid: "b" }));
@@ -143,7 +143,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     });
   });
 
-  it("A request for many deletions that is repeated over restored data has the same ids", async () => {
+  it("returns the same ids to a repeated request for many deletions", async () => {
     const deleteBoth = async (service: TestService) => {
       const json = [
         { field: "_uid", value: "a" },
@@ -166,7 +166,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     });
   });
 
-  it("Data older than a deletion that the ledger has expired is refused, and newer data is accepted", async () => {
+  it("is refused with data older than an expired deletion, and succeeds with newer data", async () => {
     let requestId = "";
     await use((service) => collect(service, { _uid: "a", segments: ["vip"] }, { _uid: "b" }));
     const before = await copyStore(dir, "entities");
@@ -191,7 +191,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     });
   });
 
-  it("Data is accepted when deletions were expired while an earlier one is open", async () => {
+  it("succeeds if deletions have expired while an earlier one is open", async () => {
     let [open, requestId] = ["", ""];
     await use(async (service) => {
       await collect(service, { _uid: "a" }, { _uid: "b" });
@@ -209,7 +209,7 @@ describe("data and a ledger that do not belong to the same time", function () {
     }, API_ONLY);
   });
 
-  it("New and empty data is accepted with a ledger that has expired deletions", async () => {
+  it("succeeds with new, empty data and a ledger whose deletions have expired", async () => {
     let requestId = "";
     await use(async (service) => {
       await collect(service, { _uid: "a" });

@@ -5,7 +5,7 @@ import { storesOnServers } from "../support/servers.js";
 import { type OpenStores, openTemporaryStores, storesOf } from "../support/stores.js";
 import { openProcess, type Process, virtualClock } from "./erasure-world.js";
 
-describe("a message that merges two profiles, and a concurrent DELETE of one of them", function () {
+describe("a DELETE of a profile that a concurrent message merges with another", function () {
   this.timeout(60_000);
   const time = virtualClock();
   let open: OpenStores;
@@ -60,7 +60,7 @@ describe("a message that merges two profiles, and a concurrent DELETE of one of 
     { which: "that stays", older: "email:t", younger: "user_id:x" },
     { which: "that is merged into the other", older: "user_id:x", younger: "email:t" },
   ]) {
-    it(`A merge between the read of the profile ${which} and the acceptance of its DELETE leaves nothing`, async () => {
+    it(`leaves nothing of the profile ${which}, which is merged before the DELETE is accepted`, async () => {
       const calls = new HeldCalls();
       const eraser = process(open.stores, calls);
       const writer = process(second);
@@ -74,7 +74,7 @@ describe("a message that merges two profiles, and a concurrent DELETE of one of 
       await expectNothingLeft();
     });
 
-    it(`A merge that is committed after the DELETE of the profile ${which} is accepted leaves nothing`, async () => {
+    it(`leaves nothing of the profile ${which}, whose merge is committed after the DELETE is accepted`, async () => {
       const calls = new HeldCalls();
       await twoProfiles(process(second), older, younger);
       const reached = calls.hold(0, "commit");
@@ -89,7 +89,7 @@ describe("a message that merges two profiles, and a concurrent DELETE of one of 
     });
   }
 
-  it("24 people whose profiles are merged during a DELETE leave nothing once both identities are deleted", async () => {
+  it("leaves nothing of 24 concurrent ones once both identities of each are deleted", async () => {
     const [writer, eraser] = [process(second), process(open.stores)];
     const people = Array.from({ length: 24 }, (_, index) => [`email:t-${index}`, `user_id:x-${index}`] as const);
     await Promise.all(

@@ -89,7 +89,7 @@ describe("P31: the notification of a completed deletion", () => {
     "closes the connection in the middle of the answer",
   ];
 
-  it("The failures of a receiver are all tested", () => {
+  it("is tested with every failure of a receiver", () => {
     expect(Object.keys(failures)).to.have.members([...Object.keys(problems), ...received]);
   });
 
@@ -125,7 +125,7 @@ describe("P31: the notification of a completed deletion", () => {
   }
 
   for (const [failure, problem] of Object.entries(problems)) {
-    it(`A receiver that ${failure} for an hour delays no completion, and gets the notification then`, async function () {
+    it(`is delivered to a receiver that ${failure} for an hour, and delays no completion`, async function () {
       this.timeout(30_000);
       await open();
       receiver.failure = failure;
@@ -136,13 +136,13 @@ describe("P31: the notification of a completed deletion", () => {
     });
   }
 
-  it("A receiver that refuses connections for an hour gets the notification then", async () => {
+  it("is delivered to a receiver that refuses connections for an hour", async () => {
     await open();
     await receiver.close();
     await expectDeliveredAfter("webhook is unreachable", receiver.open);
   });
 
-  it("A receiver whose certificate is not trusted gets nothing", async () => {
+  it("is not sent to a receiver whose certificate is not trusted", async () => {
     const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
     const { certificate, key } = makeCertificates(dir);
     const files = { cert: readFileSync(certificate), key: readFileSync(key) };
@@ -160,7 +160,7 @@ describe("P31: the notification of a completed deletion", () => {
   });
 
   for (const failure of received) {
-    it(`A receiver that ${failure} has received the notification`, async () => {
+    it(`is delivered to a receiver that ${failure}`, async () => {
       const { deletions } = await open();
       receiver.failure = failure;
       await deletions.run(await deletions.accept("user", ann));
@@ -168,7 +168,7 @@ describe("P31: the notification of a completed deletion", () => {
     });
   }
 
-  it("A delivery wakes the other notifications that wait for the receiver", async () => {
+  it("makes the other notifications that wait for the receiver due when it is delivered", async () => {
     const { deletions } = await open();
     receiver.failure = "answers 500";
     const ids: string[] = [];
@@ -183,7 +183,7 @@ describe("P31: the notification of a completed deletion", () => {
     expect(await pending()).to.equal(0);
   });
 
-  it("A receiver that hangs delays no other deletion, and gets at most 8 notifications at once", async function () {
+  it("to a receiver that hangs delays no deletion, and is one of at most 8 concurrent ones", async function () {
     this.timeout(30_000);
     let calls = 0;
     let answer = () => {};
@@ -210,7 +210,7 @@ describe("P31: the notification of a completed deletion", () => {
     expect(calls).to.equal(40);
   });
 
-  it("A receiver that refuses everything is called at most 8 times for each poll, so that it delays no deletion", async function () {
+  it("to a receiver that refuses everything delays no deletion, and is one of at most 8 for each poll", async function () {
     this.timeout(30_000);
     let calls = 0;
     const refusing: Webhook = {
@@ -229,7 +229,7 @@ describe("P31: the notification of a completed deletion", () => {
     expect(calls - before).to.be.within(8, 8 * 8);
   });
 
-  it("A request is notified after its remote targets have erased it, and not before", async () => {
+  it("is sent only after the remote targets have erased the person", async () => {
     const crm = place("crm");
     crm.isUnreachable = true;
     const { deletions } = await open({ more: [crm.target] });
@@ -241,7 +241,7 @@ describe("P31: the notification of a completed deletion", () => {
     expect(receiver.received.map(({ body }) => body.request_id)).to.deep.equal([requestId]);
   });
 
-  it("A request that was accepted without a webhook is not notified", async () => {
+  it("is not sent for a request that was accepted without a webhook", async () => {
     await open({ webhook: undefined });
     const requestId = await stage.deletions.accept("user", ann);
     expect(await found(requestId)).to.include({ notify: false });
@@ -249,7 +249,7 @@ describe("P31: the notification of a completed deletion", () => {
     expect(await pending()).to.equal(0);
   });
 
-  it("A notification whose sender dies is sent again by another process when the lease has ended", async () => {
+  it("is sent again by another process if its sender dies, when the lease has ended", async () => {
     let isDying = true;
     const dying: Webhook = {
       async notify(deletion) {
@@ -269,7 +269,7 @@ describe("P31: the notification of a completed deletion", () => {
     expect(await pending()).to.equal(0);
   });
 
-  it("A run that fails after another process has completed the request does not change the notification", async () => {
+  it("is not changed by a run that fails after another process has completed the request", async () => {
     let failErase = () => {};
     let erasures = 0;
     const crm: DownstreamTarget = {
@@ -312,7 +312,7 @@ describe("P31: the notification of a completed deletion", () => {
     expect(await pending()).to.equal(0);
   });
 
-  it("Failures and deliveries are logged and counted without an identity", async () => {
+  it("is logged and counted without an identity, whether it fails or is delivered", async () => {
     const lines: object[] = [];
     const note = (fields: object, text: string) => void lines.push({ ...fields, text });
     const failed: string[] = [];
@@ -333,7 +333,7 @@ describe("P31: the notification of a completed deletion", () => {
     expect(failed).to.deep.equal([NOTIFICATION]);
   });
 
-  it("A call in progress ends when the service stops", async () => {
+  it("ends if the service stops while it is being sent", async () => {
     const stopping = new AbortController();
     receiver.failure = "hangs without an answer";
     await open({ webhook: webhookAt({ url: receiver.url, token: "secret" }, { sign }, { stopping: stopping.signal }) });
@@ -352,7 +352,7 @@ describe("P31: the notification of a completed deletion", () => {
     ["https://user:word@example.org/hook", false],
   ];
   for (const [url, allowed] of addresses) {
-    it(`The webhook ${allowed ? "may" : "may not"} be at ${url}`, async () => {
+    it(`${allowed ? "may" : "may not"} be sent to ${url}`, async () => {
       await open();
       if (allowed) expect(webhook(url).notify).to.be.a("function");
       else expect(() => webhook(url)).to.throw(StartError, /^deletions\.webhook is wrong: it /);

@@ -16,7 +16,7 @@ describe("P5, P35: an erased profile is not brought back", () => {
   });
   after(() => open.close());
 
-  it(`by late, replayed, future-dated or merged data, nor by a writer that was held or died, in ${STEPS} steps`, async function () {
+  it(`by late, replayed, future-dated or merged data, nor by a writer that was paused or died, in ${STEPS} steps`, async function () {
     this.timeout(600_000);
     const { property, steps } = erasedStayErased(open.stores);
     for (let seed = 1; steps() < STEPS; seed += 1) {

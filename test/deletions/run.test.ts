@@ -3,7 +3,6 @@ import { LEASE_MS } from "../../src/deletions/deletion.js";
 import type { DownstreamTarget } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
-import { noScope } from "../contracts/ledger.contract.js";
 import { HeldCalls, portThrough } from "../support/held-calls.js";
 import { until } from "../support/until.js";
 import { type ErasureStage, erasureStage, noObserver, type StageOptions } from "./erasure-stage.js";
@@ -12,7 +11,7 @@ import { place } from "./place.js";
 const ann: Identity = { field: "email", value: "ann@example.org" };
 const annsId: Identity = { field: "user_id", value: "ann-1" };
 
-describe("running a deletion", () => {
+describe("the run of a deletion", () => {
   let stage: ErasureStage | undefined;
   let time = 1_800_000_000_000;
 
@@ -37,7 +36,7 @@ describe("running a deletion", () => {
     expect(await entityKeys.read(ids)).to.have.property("size", 0);
   }
 
-  it("is counted once when two runs complete it at once", async () => {
+  it("is counted once if two runs complete the request at the same time", async () => {
     const calls = new HeldCalls();
     let completed = 0;
     const at = await open({
@@ -57,18 +56,7 @@ describe("running a deletion", () => {
     expect(completed).to.equal(1);
   });
 
-  it("leaves nothing of an identity that led to no profile", async () => {
-    const at = await open();
-    const id = await at.deletions.accept("user", ann);
-    await at.run(id);
-    const { completedAt, entities } = await kept(at, id);
-    expect(completedAt).to.equal(time);
-    expect(entities).to.deep.equal([]);
-    await expectGone(at, [id]);
-    expect((await at.stores.entities.find([at.hashIdentity("user", ann)])).owners).to.deep.equal(new Map());
-  });
-
-  it("leaves nothing of the entity in any store, nor its key, nor the list of identities", async () => {
+  it("leaves neither data of the entity in any store, nor its key, nor the list of its identities", async () => {
     const at = await open({ more: [place("crm").target] });
     const entity = await at.profile([ann, annsId]);
     const id = await at.deletions.accept("user", ann);
@@ -82,7 +70,7 @@ describe("running a deletion", () => {
     expect((await at.stores.entities.load([entity])).profiles).to.deep.equal(new Map());
   });
 
-  it("sends a remote target every identity as written", async () => {
+  it("sends every identity as it was written to a remote target", async () => {
     const crm = place("crm");
     const at = await open({ more: [crm.target] });
     await at.profile([ann, annsId]);
@@ -93,7 +81,7 @@ describe("running a deletion", () => {
     expect(crm.erased[0]?.identities).to.have.deep.members([ann, annsId]);
   });
 
-  it("does nothing for a request that is complete, unknown, or run by another", async () => {
+  it("erases nothing for a request that is completed, unknown, or leased by another process", async () => {
     const crm = place("crm");
     const at = await open({ more: [crm.target] });
     await at.run("unknown-1");
@@ -107,7 +95,7 @@ describe("running a deletion", () => {
     expect(crm.erased).to.have.length(1);
   });
 
-  it("keeps its request for itself for as long as a target takes, whatever another process tries", async () => {
+  it("renews its lease for as long as a target takes, so that no other process runs the request", async () => {
     let answer = () => {};
     let calls = 0;
     let renewals = 0;
@@ -149,7 +137,7 @@ describe("running a deletion", () => {
     expect((await kept(at, id)).completedAt).to.equal(time);
   });
 
-  it("is begun soon when the clock is set back while another process has the request, or while it waits", async () => {
+  it("begins soon after the clock was set back during a lease or a wait", async () => {
     const crm = place("crm");
     crm.isUnreachable = true;
     const at = await open({ more: [crm.target] });
@@ -165,7 +153,7 @@ describe("running a deletion", () => {
     expect(await at.stores.ledger.count("open")).to.equal(0);
   });
 
-  it("notes what failed and tries later and later, a remote target at most 15 min apart, our own at most 30 s", async () => {
+  it("is retried with growing pauses, of at most 15 min for a remote target and 30 s for our own", async () => {
     for (const [remote, longest] of [
       [true, 900_000],
       [false, 30_000],
@@ -193,7 +181,7 @@ describe("running a deletion", () => {
     }
   });
 
-  it("is not complete while a place is not clean, and erases it again", async () => {
+  it("erases at a target again while the target cannot verify it, and completes the request only then", async () => {
     const crm = place("crm");
     crm.isClean = false;
     const at = await open({ more: [crm.target] });
@@ -206,23 +194,7 @@ describe("running a deletion", () => {
     expect((await kept(at, id)).completedAt).to.equal(time);
   });
 
-  it("tries later and later while a place erases, and holds the person again when all are verified once more", async () => {
-    const crm = place("crm");
-    let looks = 0;
-    const verify = async () => {
-      looks += 1;
-      return looks % 2 === 1;
-    };
-    const at = await open({ more: [{ ...crm.target, verify }] });
-    const id = await at.deletions.accept("user", ann);
-    for (let attempt = 1; attempt <= 3; attempt += 1) {
-      await at.run(id);
-      expect(await kept(at, id)).to.deep.include({ attempts: attempt, problem: "crm is no longer clean" });
-    }
-    expect(crm.erased).to.have.length(3);
-  });
-
-  it("A remote target before another one that is never clean for long gets stuck and is retried later and later", async () => {
+  it("is retried with growing pauses and gets stuck if a target verifies only at first", async () => {
     const [crm, erp] = [place("crm"), place("erp")];
     let looks = 0;
     const verify = async () => {
@@ -242,7 +214,7 @@ describe("running a deletion", () => {
     expect(await at.stores.ledger.count("stuck")).to.equal(1);
   });
 
-  it("Every remote target is verified again after another one was erased again", async () => {
+  it("verifies every remote target again after it erased at another one again", async () => {
     const [crm, erp] = [place("crm"), place("erp")];
     let looks = 0;
     const verify = async () => {
@@ -259,7 +231,7 @@ describe("running a deletion", () => {
     expect(crm.verified).to.have.length(3);
   });
 
-  it("A run that dies after it destroyed the identities leaves the time at which a remote target was verified", async () => {
+  it("that dies after it destroyed the identities leaves the time of the verification of a remote target", async () => {
     const calls = new HeldCalls();
     const crm = place("crm");
     let looks = 0;
@@ -287,7 +259,7 @@ describe("running a deletion", () => {
     expect(looks).to.equal(2);
   });
 
-  it("lets the others that wait for a place run when it works again", async () => {
+  it("makes the requests due that wait for a remote target, once the target works again", async () => {
     const crm = place("crm");
     const at = await open({ more: [crm.target] });
     crm.isUnreachable = true;
@@ -302,16 +274,6 @@ describe("running a deletion", () => {
     await at.run(ids[3] as string);
     await at.runDue();
     expect(await at.stores.ledger.count("open")).to.equal(0);
-  });
-
-  it("keeps a request for a target that is not configured any more open", async () => {
-    const at = await open();
-    const id = await at.deletions.accept("user", ann);
-    const requestId = `x${id.slice(1)}`;
-    await at.stores.ledger.accept({ ...(await kept(at, id)), requestId, targets: ["gone"] }, noScope);
-    await at.stores.ledger.complete(id, time, {});
-    await at.run(requestId);
-    expect(await kept(at, requestId)).to.deep.include({ attempts: 1, completedAt: undefined });
   });
 
   it("completes requests over the same identities in order of acceptance, each with its own cut-off for remote targets", async () => {
@@ -369,7 +331,7 @@ describe("running a deletion", () => {
     await expectGone(at, [back]);
   });
 
-  it("accepts a DELETE between the last verification of another and its completion as a request of its own", async () => {
+  it("does not include a DELETE that is accepted between its last verification and its completion", async () => {
     let again: (() => Promise<void>) | undefined;
     const crm = place("crm");
     const at = await open({
@@ -402,7 +364,7 @@ describe("running a deletion", () => {
   });
 
   const doubles = 200;
-  it(`P8: run twice at once, ${doubles} times, it ends as one run does`, async () => {
+  it(`has the same result as one run if two of them are concurrent, ${doubles} times (P8)`, async () => {
     let taken = 0;
     let onTaken = () => {};
     let onBothTaken = () => {};

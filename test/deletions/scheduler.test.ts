@@ -1,7 +1,5 @@
 import { expect } from "chai";
-import { LEASE_MS } from "../../src/deletions/deletion.js";
 import type { DownstreamTarget } from "../../src/deletions/ports.js";
-import { advanceWatermark } from "../../src/deletions/replay.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import type { Log } from "../../src/log.js";
 import { noScope } from "../contracts/ledger.contract.js";
@@ -23,7 +21,7 @@ describe("the scheduler of deletions", function () {
     (await stage.stores.ledger.find(requestId))?.completedAt !== undefined;
   const completed = (requestId: string) => until("it is complete", () => isComplete(requestId), 30_000);
 
-  it("runs every due request in one poll after another, without a notification and without a pause", async () => {
+  it("runs every due request in consecutive polls, without a notification or a pause", async () => {
     stage = await erasureStage({ pollMs: NEVER_MS });
     for (let index = 0; index < 250; index += 1) await accept(index);
     stage.deletions.start();
@@ -38,20 +36,7 @@ describe("the scheduler of deletions", function () {
     for (const requestId of [notified, lost]) await completed(requestId);
   });
 
-  it("A retry that is due comes before requests that were accepted since", async () => {
-    let time = 1_800_000_000_000;
-    stage = await erasureStage({ clock: () => time });
-    const { ledger } = stage.stores;
-    const failed = await accept(1);
-    await ledger.lease(failed, "one", time, time + 1);
-    const progress = { done: [], times: {}, attempts: 1, problem: "profile failed", nextTarget: undefined };
-    await ledger.release(failed, "one", { ...progress, notBefore: time + 500 });
-    time += LEASE_MS + 1_000;
-    const later = await accept(2);
-    expect(await ledger.due(time, undefined, 10)).to.deep.equal([failed, later]);
-  });
-
-  it("logs the error, with the request id, when a run cannot even begin, and runs the request later", async () => {
+  it("logs the error of a run that cannot begin with the request id, and runs the request later", async () => {
     const warned: { err?: unknown; request?: string }[] = [];
     const note = (fields: object) => void warned.push(fields);
     let isReadOnly = true;
@@ -77,17 +62,7 @@ describe("the scheduler of deletions", function () {
     await completed(requestId);
   });
 
-  it("tries a request again until a target that fails has erased it", async () => {
-    const crm = remotePlace("crm");
-    crm.failures = 2;
-    stage = await erasureStage({ more: [crm.target], pollMs: 100 });
-    const requestId = await accept(1);
-    stage.deletions.start();
-    await completed(requestId);
-    expect(crm.calls).to.deep.equal([requestId, requestId, requestId]);
-  });
-
-  it("A request that waited for a remote target reports that the target is no longer configured", async () => {
+  it("stores the problem that the remote target of a request is no longer configured", async () => {
     stage = await erasureStage({ pollMs: 100 });
     const { ledger } = stage.stores;
     const deletion = await ledger.find(await accept(1));
@@ -133,7 +108,7 @@ describe("the scheduler of deletions", function () {
     expect((await stage.stores.ledger.find(requestId))?.attempts).to.equal(12);
   });
 
-  it("runs requests over the same identity one soon after the other, in order of acceptance", async () => {
+  it("runs requests over the same identity one soon after another, in the order of acceptance", async () => {
     stage = await erasureStage({ pollMs: 1_000 });
     const ids: string[] = [];
     for (let index = 0; index < 20; index += 1) ids.push(await accept(1));
@@ -142,18 +117,6 @@ describe("the scheduler of deletions", function () {
     for (const id of ids) await completed(id);
     const times = await Promise.all(ids.map(async (id) => (await stage.stores.ledger.find(id))?.completedAt ?? 0));
     expect(times).to.deep.equal([...times].sort((a, b) => a - b));
-  });
-
-  it("lets the watermark of the data end before the first open request", async () => {
-    stage = await erasureStage();
-    const { ledger, watermark } = stage.stores;
-    const ids = [await accept(0), await accept(1), await accept(2)];
-    for (const index of [0, 2]) await stage.run(ids[index] as string);
-    await advanceWatermark({ ledger, watermark });
-    expect(await watermark.read()).to.equal(1);
-    await stage.run(ids[1] as string);
-    await advanceWatermark({ ledger, watermark });
-    expect(await watermark.read()).to.equal(3);
   });
 
   describe("while a remote target accepts calls and never answers them", () => {
@@ -169,8 +132,8 @@ describe("the scheduler of deletions", function () {
     });
 
     for (const { words, targets } of [
-      { words: "this target has no part in", targets: ["membership-index", "history-archive"] },
-      { words: "another remote target has a part in", targets: ["membership-index", "history-archive", "erp"] },
+      { words: "does not use this target", targets: ["membership-index", "history-archive"] },
+      { words: "uses another remote target", targets: ["membership-index", "history-archive", "erp"] },
     ]) {
       it(`completes a request that ${words}`, async () => {
         crm.hang();

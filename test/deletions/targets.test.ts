@@ -78,12 +78,12 @@ describe("a remote target", () => {
 
   const troubles: [Trouble, string][] = [
     ["status", "answers 503"],
-    ["redirect", "sends us elsewhere"],
+    ["redirect", "redirects"],
     ["flood", "answers without end"],
     ["reset", "drops the connection"],
   ];
   for (const [trouble, words] of troubles) {
-    it(`has not erased anything for certain when it ${words}`, async () => {
+    it(`fails without an identity in the error if it ${words}`, async () => {
       system.trouble = trouble;
       for (const call of [target().erase(subject), target().verify(subject)]) {
         const failure = await call.then(
@@ -96,7 +96,7 @@ describe("a remote target", () => {
     });
   }
 
-  it("does not hold up a stop when it accepts and never answers", async () => {
+  it("does not delay a stop if it never responds", async () => {
     system.trouble = "silence";
     const stopping = new AbortController();
     const call = remoteTarget({ name: "crm", url: system.url, token: "secret" }, noFailpoint, stopping.signal)
@@ -107,7 +107,7 @@ describe("a remote target", () => {
     expect(await call).to.equal("rejected");
   });
 
-  it("A call that is never answered is given up after its time, also when garbage is collected", async () => {
+  it("fails after its time limit if it never responds, also if garbage is collected", async () => {
     system.trouble = "silence";
     const { signal } = new AbortController();
     let failure: unknown;
@@ -123,7 +123,7 @@ describe("a remote target", () => {
     expect(failure).to.have.property("message", "crm timed out after 0.2 s");
   });
 
-  it("A target whose response is no JSON is not clean", async () => {
+  it("fails to verify if its response is no JSON", async () => {
     system.trouble = "no-json";
     const answer = await target()
       .verify(subject)

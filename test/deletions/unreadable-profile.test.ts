@@ -27,7 +27,7 @@ describe("a live profile without a key", () => {
     return (await stage.stores.entities.find([hash])).owners.get(hash) ?? "";
   }
 
-  it("is erased by the first message that names it when its key was overwritten, and a profile of its own comes of the message", async () => {
+  it("is erased by the first message about it if its key was overwritten, and a new profile has the message", async () => {
     const old = await open();
     const { entities, memberships, history, entityKeys } = stage.stores;
     await entityKeys.destroy([old]);
@@ -45,7 +45,7 @@ describe("a live profile without a key", () => {
     expect(await memberships.sizes(["vip"])).to.deep.equal([0]);
   });
 
-  it("stays as it is when its key was never in this ledger, and refuses what names it without trying again and again", async () => {
+  it("is not changed if its key was never in this ledger, and messages about it are refused without retries", async () => {
     let missing = "";
     const old = await open(({ entityKeys }) => ({
       entityKeys: {
