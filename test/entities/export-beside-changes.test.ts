@@ -29,7 +29,7 @@ describe("an export, and the reasons of segments, during messages, merges and er
   });
   after(() => service?.stop());
 
-  it("hold only data of the profile, and all that was acknowledged before; nothing comes after its deletion", async () => {
+  it("contain only and all acknowledged data of the profile, and nothing after its deletion", async () => {
     const seen: Seen = { whole: 0, ended: 0, kept: 0 };
     const property = fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
       const world = new ExportWorld(service, () => (now += 1_000), seen);

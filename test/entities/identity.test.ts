@@ -9,13 +9,13 @@ const canonical = (field: string, raw: unknown) =>
 
 describe("identities", () => {
   for (const [what, field, one, other] of [
-    ["NFC and NFD", "user_id", "caf\u00e9", "cafe\u0301"],
-    ["blanks around it", "user_id", " \t42\u00a0", "42"],
+    ["NFC and NFD forms", "user_id", "caf\u00e9", "cafe\u0301"],
+    ["surrounding blanks", "user_id", " \t42\u00a0", "42"],
     ["a number and its text", "user_id", 42, "42"],
     ["a negative number and its text", "_uid", -7, "-7"],
-    ["the case of an e-mail address", "email", "Ann@Example.ORG ", "ann@example.org"],
+    ["the case of e-mail addresses", "email", "Ann@Example.ORG ", "ann@example.org"],
   ] as const) {
-    it(`are the same whatever ${what}`, () => {
+    it(`are equal despite ${what}`, () => {
       expect(canonical(field, one)).to.equal(canonical(field, other));
     });
   }
@@ -29,7 +29,7 @@ describe("identities", () => {
     });
   }
 
-  it("stay what they are once they are in normal form", () => {
+  it("do not change once they are in normal form", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 30 }), fc.constantFrom("_uid", "email"), (raw, field) => {
         let once: string;
@@ -70,13 +70,13 @@ describe("identities", () => {
     expect(canonical("_uid", "\u00e9".repeat(512))).to.have.length(512);
   });
 
-  it("have no other field than those of the table", () => {
+  it("have only the fields of the table", () => {
     for (const name of ["name", "", "__proto__", "constructor", "EMAIL", "email.$ne", "$where", "segments"]) {
       expect(identityField(userTable, name), name).to.equal(undefined);
     }
   });
 
-  it("have a hash of their own for each pepper, table, field and value", () => {
+  it("have a different hash for each pepper, table, field and value", () => {
     const peppers = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
     const hashes = peppers.flatMap((pepper) =>
       ["t", "tf"].flatMap((table) =>

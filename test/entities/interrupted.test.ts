@@ -46,12 +46,12 @@ describe("a writer that dies", () => {
     return calls.count - earlier;
   }
 
-  it("is not there: everything is applied and counted", async () => {
+  it("would apply and count a whole batch without its death", async () => {
     expect(await callsOfBatch()).to.be.below(40);
     expect(await seen()).to.deep.equal(whole);
   });
 
-  it("leaves nothing half done, wherever it died, and all of it is done once its messages are sent again", async () => {
+  it("stores nothing of its batch, at whichever call it dies, and the repeated batch is applied once", async () => {
     const length = await callsOfBatch();
     for (let at = 0; at < length; at += amount(1, 4)) {
       await stage.close();

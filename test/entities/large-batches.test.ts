@@ -68,7 +68,7 @@ describe("a batch about large profiles", () => {
     return values;
   }
 
-  it("opens a few of them at a time, and applies every message once, in order", async function () {
+  it("decrypts a few of them at a time, and applies every message once, in order", async function () {
     this.timeout(60_000);
     const values = await fill(24, 900_000);
     const batch = values.flatMap((_uid) => [
@@ -81,7 +81,7 @@ describe("a batch about large profiles", () => {
     for (const value of values) expect(await stage.read("_uid", value)).to.include({ x: 2 });
   });
 
-  it("rejects a message that would merge more than can be opened at once, and opens none of it", async function () {
+  it("rejects a message that merges more data than may be decrypted at once, and decrypts none of it", async function () {
     this.timeout(60_000);
     const values = await fill(10, 900_000);
     expect(
@@ -164,7 +164,7 @@ describe("a batch about large profiles", () => {
     for (const at of [0, 6, 19]) expect(await stage.read("email", `u${at} email 99`)).to.have.property("_uid");
   });
 
-  it("shares a commit with others only while they name few identities together", async () => {
+  it("shares a commit with other requests only if they name few identities together", async () => {
     await Promise.all(Array.from({ length: 20 }, (_, at) => stage.collect([manyNamed(`u${at}`)])));
     expect(Math.max(...lookedUp)).to.be.at.most(2_000);
     expect(await stage.counted()).to.equal(20);

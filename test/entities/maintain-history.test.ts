@@ -9,7 +9,7 @@ import { until } from "../support/until.js";
 
 const DAY_MS = 24 * 3_600_000;
 
-describe("history maintenance", () => {
+describe("the maintenance of the history", () => {
   let open: OpenStores;
   beforeEach(async () => {
     open = await openTemporaryStores();
@@ -44,7 +44,7 @@ describe("history maintenance", () => {
     expect(requests()).to.deep.equal(["later"]);
   });
 
-  it("removes old messages part by part, and stops between two parts", async () => {
+  it("removes old messages in parts, and stops between two parts", async () => {
     const { history, idempotency, catalogue, entities } = open.stores;
     const entity = newEntityId();
     const messages = Array.from({ length: 2_500 }, (_, position) => messageFor(entity, { arrival: 1_000, position }));
@@ -65,7 +65,7 @@ describe("history maintenance", () => {
     await maintenance.stop();
   });
 
-  it("does the rest when messages cannot be removed", async () => {
+  it("removes old requests and void memberships also if messages cannot be removed", async () => {
     const { idempotency } = open.stores;
     await idempotency.begin({ id: "old", arrival: 1_000, digest: "", tally: "" });
     let ended = 0;

@@ -33,8 +33,8 @@ function shown({ attributes, ...rest }: EntityDocument): string {
   return JSON.stringify([[...attributes].sort(([a], [b]) => (a < b ? -1 : 1)), rest]);
 }
 
-describe("merging documents", () => {
-  it("ends the same in every order, however often one is merged, and however they are grouped", () => {
+describe("a merge of documents", () => {
+  it("has the same result in every order and grouping, also if a document is merged twice", () => {
     fc.assert(
       fc.property(fc.array(document, { minLength: 1, maxLength: 5 }), fc.nat(), (documents, cut) => {
         const all = merged(documents);
@@ -47,7 +47,7 @@ describe("merging documents", () => {
     );
   });
 
-  it("knows its size, and what another document would make of it", () => {
+  it("returns its size in bytes, and the size with another document", () => {
     fc.assert(
       fc.property(fc.array(document, { minLength: 1, maxLength: 5 }), (documents) => {
         const draft = new AttributesDraft();

@@ -21,7 +21,7 @@ describe("messages about entities", () => {
   const own = (value: string) => `${value}-${serial}`;
   const name = (value: string) => ({ _uid: own(value) });
 
-  it("make an entity with attributes, identities and segments", async () => {
+  it("create an entity with attributes, identities and segments", async () => {
     await stage.collect([
       { ...name("a"), email: ` ${own("A")}@X.org `, age: 7, tags: ["x", null, { y: 1 }], segments: ["s", "r"] },
     ]);
@@ -62,7 +62,7 @@ describe("messages about entities", () => {
     expect(await since()).to.deep.equal([LONG_AGO + 5]);
   });
 
-  it("end the same in one batch as one by one", async () => {
+  it("have the same result in one batch as one by one", async () => {
     const update = fc.record({
       who: fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"), { minLength: 1, maxLength: 2 }),
       at: fc.integer({ min: 1, max: 4 }),
@@ -97,7 +97,7 @@ describe("messages about entities", () => {
     );
   });
 
-  it("let the newest event win, in whichever order they come and however often", async () => {
+  it("result in the values of the newest event, in any order and also if they are repeated", async () => {
     const messages = [
       { at: LONG_AGO + 1, x: 1, y: 1, segments: ["a", "b"] },
       { at: LONG_AGO + 2, x: 2, segments: { remove: ["a"] } },
@@ -123,7 +123,7 @@ describe("messages about entities", () => {
     { what: "a leave", segments: { remove: ["s"] } },
     { what: "a full list", segments: [] },
   ]) {
-    it(`that come after their entity was merged count as if they had come before: ${what}`, async () => {
+    it(`have the same result after a merge of their entity as before: ${what}`, async () => {
       for (const isLate of [false, true]) {
         serial += 1;
         const old = [{ ...name("a"), at: LONG_AGO + 2, segments }];
@@ -137,7 +137,7 @@ describe("messages about entities", () => {
     });
   }
 
-  it("give a tie to the later arrival, and in one request to the later position", async () => {
+  it("with equal event times result in the value of the later arrival, or position in one request", async () => {
     await stage.collect([
       { ...name("a"), at: LONG_AGO, x: 1 },
       { ...name("a"), at: LONG_AGO, x: 2 },
@@ -147,7 +147,7 @@ describe("messages about entities", () => {
     expect(await stage.read("_uid", own("a"))).to.have.property("x", 3);
   });
 
-  it("are refused when an entity would hold too many values of a field", async () => {
+  it("are refused if an entity would have too many values of a field", async () => {
     const values = (from: number, count: number) => Array.from({ length: count }, (_, i) => own(`v${from + i}`));
     expect(await stage.collect([{ _uid: values(0, 99) }, { _uid: values(200, 100) }])).to.deep.equal([]);
     expect(
@@ -165,7 +165,7 @@ describe("messages about entities", () => {
     expect(await stage.read("_uid", own("v200"))).to.not.have.property("x");
   });
 
-  it("are refused when an entity would grow too large, but may make a full one smaller", async () => {
+  it("are refused if an entity would become too large, but may make a full one smaller", async () => {
     const half = "x".repeat(400_000);
     expect(await stage.collect([{ ...name("a"), one: half, two: half }])).to.deep.equal([]);
     expect(await stage.collect([{ ...name("a"), three: half }])).to.deep.equal(["entity_too_large"]);
@@ -180,7 +180,7 @@ describe("messages about entities", () => {
     expect(await stage.read("_uid", own("a"))).to.have.keys("_uid", "two", "three", "segments");
   });
 
-  it("are refused when their late attributes would not fit into an entity", async () => {
+  it("are refused if their late attributes would not fit into an entity", async () => {
     const late = { ...name("a"), at: LONG_AGO, one: "x".repeat(600_000), two: "x".repeat(600_000) };
     await stage.collect([{ ...name("a"), at: LONG_AGO + 1, one: 1, two: 2 }]);
     expect(await stage.collect([late])).to.deep.equal(["entity_too_large"]);
@@ -188,7 +188,7 @@ describe("messages about entities", () => {
     expect(await stage.read("_uid", own("a"))).to.include({ one: 1, two: 2 });
   });
 
-  it("are refused when the ids of the segments would take more than a store may keep with an entity", async () => {
+  it("are refused if the ids of the segments of an entity would exceed their limit in bytes", async () => {
     const segments = (part: number) => Array.from({ length: 1_000 }, (_, at) => `${part} ${at} `.padEnd(1_000, "x"));
     const add = (part: number) => ({ ...name("a"), at: LONG_AGO, segments: { add: segments(part) } });
     for (let part = 0; part < 6; part += 1) expect(await stage.collect([add(part)])).to.deep.equal([]);
@@ -197,7 +197,7 @@ describe("messages about entities", () => {
     expect(await stage.read("_uid", own("a"))).to.deep.include({ segments: [] });
   });
 
-  it("may name attributes as objects name their own things", async () => {
+  it("may name attributes like the properties of every object", async () => {
     const hazards = JSON.parse('{"constructor":{"prototype":1},"toString":"x","hasOwnProperty":null,"valueOf":2}');
     await stage.collect([{ ...name("a"), ...hazards }]);
     const read = await stage.read("_uid", own("a"));
@@ -206,7 +206,7 @@ describe("messages about entities", () => {
     );
   });
 
-  it("hide no entity from a read while they merge it into another", async () => {
+  it("do not hide an entity from a read while they merge it into another", async () => {
     await stage.collect([{ _uid: own("older"), x: 1 }]);
     await stage.collect([{ email: `${own("younger")}@x.org`, y: 1 }]);
     const { entities, catalogue, entityKeys } = stage.stores;

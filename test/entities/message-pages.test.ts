@@ -40,7 +40,7 @@ describe("pages of messages", () => {
     return { pages, most };
   }
 
-  it("have all messages of several ids, once, in the order of arrival", async () => {
+  it("contain all messages of several ids once, in the order of arrival", async () => {
     const { pages } = await read(await kept(150, 10, 3));
     expect(pages.flat().map(({ arrival }) => arrival)).to.deep.equal(Array.from({ length: 450 }, (_, index) => index));
     expect(pages.map(({ length }) => length)).to.deep.equal([200, 200, 50]);

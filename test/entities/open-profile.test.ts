@@ -7,7 +7,7 @@ import { ServiceError } from "../../src/errors.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { freshEntity } from "../support/commits.js";
 
-describe("opening a profile", () => {
+describe("the decryption of a profile", () => {
   const budget = new MemoryBudget(2 ** 30);
   const large = freshEntity([], {});
   const keys = newKeys([large.id]);
@@ -21,7 +21,7 @@ describe("opening a profile", () => {
       end = then;
     });
 
-  it("decrypts large ones one after another, each with its memory reserved, and releases it", async () => {
+  it("runs for one large profile after another, each with its memory reserved", async () => {
     let open = 0;
     let most = 0;
     const work = async (bytes: Uint8Array, pause: () => Promise<void> | undefined) => {
@@ -40,7 +40,7 @@ describe("opening a profile", () => {
     expect(budget.reserved).to.equal(0);
   });
 
-  it("does not decrypt one whose request ends while it waits for its turn", async () => {
+  it("does not begin if its request ends while it waits", async () => {
     let isOpened = false;
     const opened = openProfile(opening, keys, profile, reservation(), () => {
       isOpened = true;
@@ -51,7 +51,7 @@ describe("opening a profile", () => {
     expect([isOpened, budget.reserved]).to.deep.equal([false, 0]);
   });
 
-  it("releases the memory of a damaged one, and opens none whose key is gone", async () => {
+  it("releases the memory of a damaged profile, and returns nothing without a key", async () => {
     const damaged = {
       ...profile,
       sealed: Uint8Array.from(profile.sealed, (byte, at) => (at === 99 ? byte ^ 1 : byte)),

@@ -13,7 +13,7 @@ function nested(depth: number): unknown {
 }
 
 describe("a message", () => {
-  it("is identities, attributes, segments and a time", () => {
+  it("has identities, attributes, segments and a time", () => {
     const body = { _uid: [1, "1", "b"], email: "A@x.org", name: null, deep: { a: [1] }, at: LONG_AGO };
     expect(parse(body)).to.deep.equal({
       body,
@@ -44,7 +44,7 @@ describe("a message", () => {
     });
   }
 
-  it("may have any names and depths within the limits", () => {
+  it("may have any attribute names and depths within the limits", () => {
     const message = { _uid: "a", ["x".repeat(256)]: 1, ["\u{1f600}".repeat(256)]: 2, deep: nested(15), " ": 3 };
     expect(parse(message).attributes).to.have.length(4);
   });
@@ -54,7 +54,7 @@ describe("a message", () => {
     expect(parse({ _uid: "a", at: null }).time).to.equal(undefined);
   });
 
-  it("may be 10 minutes ahead", () => {
+  it("may have an event time 10 minutes ahead", () => {
     expect(parse({ _uid: "a", at: NOW + 600_000 }).time).to.equal(NOW + 600_000);
   });
 

@@ -2,14 +2,14 @@ import { expect } from "chai";
 import { retryOnConflict } from "../../src/entities/requests/retry-on-conflict.js";
 
 describe("work on profiles that other writers change concurrently", () => {
-  it("is repeated until nothing has changed in between, and no further", async () => {
+  it("is repeated until nothing has changed in between", async () => {
     const outcomes = [undefined, undefined, "done", "too often"];
     let attempts = 0;
     expect(await retryOnConflict(async () => outcomes[attempts++])).to.equal("done");
     expect(attempts).to.equal(3);
   });
 
-  it("is given up as unavailable, to be tried later, when other writers never stop", async () => {
+  it("is rejected as unavailable, with a time to retry, after 30 attempts", async () => {
     let attempts = 0;
     const error = await retryOnConflict(async () => {
       attempts += 1;
@@ -19,7 +19,7 @@ describe("work on profiles that other writers change concurrently", () => {
     expect(attempts).to.equal(30);
   });
 
-  it("is not repeated when it fails", async () => {
+  it("is not repeated if it fails", async () => {
     let attempts = 0;
     const failed = new Error("the store is gone");
     const error = await retryOnConflict(async () => {

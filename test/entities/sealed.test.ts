@@ -8,7 +8,7 @@ import { temporaryStores } from "../support/stores.js";
 const [ann, bob] = ["a".repeat(32), "b".repeat(32)] as const;
 const plain = Buffer.from("ann@example.org");
 
-describe("sealed bytes", () => {
+describe("encrypted bytes", () => {
   const keys = newKeys([ann, bob]);
   let stores: Stores;
 
@@ -27,7 +27,7 @@ describe("sealed bytes", () => {
       (error: Error) => error.message,
     );
 
-  it("open again to what they were", async () => {
+  it("are decrypted to the same bytes", async () => {
     const sealed = seal(keys, [
       { entity: ann, plain },
       { entity: bob, plain: Buffer.alloc(0) },
@@ -38,25 +38,25 @@ describe("sealed bytes", () => {
     expect(opened.map((bytes) => Buffer.from(bytes as Uint8Array).toString())).to.deep.equal(["ann@example.org", ""]);
   });
 
-  it("show nothing, and never look the same twice", () => {
+  it("contain nothing readable, and differ each time", () => {
     const [once, twice] = [sealForAnn(), sealForAnn()];
     expect(Buffer.from(once).includes("ann")).to.equal(false);
     expect(Buffer.from(once).equals(twice)).to.equal(false);
   });
 
-  it("open for no other entity", async () => {
+  it("cannot be decrypted for another entity", async () => {
     expect(await failure(openWith(bob, sealForAnn()))).to.not.equal("nothing");
   });
 
   for (const at of [0, 1, 13, -1]) {
-    it(`do not open when the byte at ${at} was changed`, async () => {
+    it(`cannot be decrypted if the byte at ${at} was changed`, async () => {
       const sealed = Buffer.from(sealForAnn());
       sealed[at < 0 ? sealed.length + at : at] = (sealed.at(at) as number) ^ 1;
       expect(await failure(openWith(ann, sealed))).to.not.equal("nothing");
     });
   }
 
-  it("cannot be opened once the key is destroyed, nor made without a key", async () => {
+  it("can be neither decrypted after the key is destroyed, nor created without a key", async () => {
     const gone = "c".repeat(32);
     const own = newKeys([gone]);
     await stores.entities.commit(commitOf([], { keys: own }));
@@ -67,8 +67,8 @@ describe("sealed bytes", () => {
   });
 });
 
-describe("an entity's document", () => {
-  it("comes back from its bytes as it was", () => {
+describe("the document of an entity", () => {
+  it("is decoded as it was encoded", () => {
     const version = { time: 1.5, arrival: 2.25, position: 3 };
     const document: EntityDocument = {
       attributes: new Map([

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { type EntityStage, entityStage } from "../support/entity-stage.js";
 
-describe("messages of requests that come at once", () => {
+describe("messages of concurrent requests", () => {
   let stage: EntityStage;
   let commits: string[][];
   let hold: Promise<void>;
@@ -26,7 +26,7 @@ describe("messages of requests that come at once", () => {
 
   const newId = () => randomBytes(16).toString("hex");
 
-  it("are kept once when two of them are the same message", async () => {
+  it("are stored once if several of them have the same id", async () => {
     await open();
     // The first four commits hold back the rest, which become one group.
     const others = Array.from({ length: 4 }, (_, n) => stage.collect([{ _uid: `other ${n}` }]));
@@ -38,7 +38,7 @@ describe("messages of requests that come at once", () => {
     expect(await stage.read("_uid", "ann")).to.deep.include({ plan: "gold" });
   });
 
-  it("are counted as taken once, however often they come, and not when they are refused", async () => {
+  it("are counted as taken once, also if they are repeated, and not if they are refused", async () => {
     let taken = 0;
     stage = await entityStage(() => ({
       countTaken(messages) {
@@ -53,7 +53,7 @@ describe("messages of requests that come at once", () => {
     expect(taken).to.equal(3);
   });
 
-  it("are kept by several commits when they are large", async () => {
+  it("are stored in several commits if they are large", async () => {
     await open();
     const bytes = 400_000;
     await Promise.all(Array.from({ length: 12 }, (_, n) => stage.collect([{ _uid: `u${n}` }], { bytes })));
@@ -61,7 +61,7 @@ describe("messages of requests that come at once", () => {
     expect(await stage.counted()).to.equal(12);
   });
 
-  it("are kept when the profile of one of them was altered in the store, which fails", async () => {
+  it("are stored also if one of them fails, as its profile is damaged", async () => {
     stage = await entityStage(({ entities }) => ({
       entities: {
         ...entities,
@@ -82,7 +82,7 @@ describe("messages of requests that come at once", () => {
     expect(await stage.counted()).to.equal(6);
   });
 
-  it("are never kept when their request is given up before their commit begins", async () => {
+  it("are never stored if their request ends before their commit begins", async () => {
     await open();
     let release = () => {};
     hold = new Promise((resolve) => {

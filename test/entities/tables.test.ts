@@ -3,7 +3,7 @@ import { tableNamed, tablesOf } from "../../src/entities/profile/entity-tables.j
 import { shippedTables } from "../support/entity-stage.js";
 
 describe("tables", () => {
-  it("are the shipped ones", () => {
+  it("have the shipped names and identities", () => {
     expect([...shippedTables.keys()]).to.deep.equal(["user", "account", "company", "content", "product", "url"]);
     const user = tableNamed(shippedTables, "user");
     expect(user.defaultIdentity).to.equal("_uid");
@@ -15,7 +15,7 @@ describe("tables", () => {
     ]);
   });
 
-  it("have the properties of their file, and a default for the rest", () => {
+  it("have the properties of their file, and defaults for the others", () => {
     const [device] = tablesOf([
       {
         name: "device",
@@ -55,7 +55,7 @@ describe("tables", () => {
     ["no room for values", [{ ...good, max_values: 0 }]],
     ["nobody as a word", [{ ...good, nobody: "x" }]],
   ] as const) {
-    it(`refuse ${what}, and name the place`, () => {
+    it(`are refused with ${what}, with the place in the message`, () => {
       expect(() => tablesOf(json)).to.throw(/^tables/);
     });
   }
