@@ -5,19 +5,19 @@ import { aggregate, ratio, smooth } from "../../src/metrics/query/aggregate.js";
 const MOST = Number.MAX_VALUE;
 
 /** Values within the usual range are compared with an oracle: see oracle.test.ts. */
-describe("values at the end of the range of a double", () => {
-  it("The sum of a bucket stays finite", () => {
+describe("of the largest doubles,", () => {
+  it("the sum of a bucket stays finite", () => {
     const sum = (...values: number[]) => [
       ...aggregate(Float64Array.from(values), 0, HOUR, { start: 0, step: 3 * HOUR, count: 1 }, "sum"),
     ];
     expect([sum(MOST, MOST, 1), sum(-MOST, -MOST, 1)]).to.deep.equal([[MOST], [-MOST]]);
   });
 
-  it("A ratio stays finite, and is absent for a denominator of 0", () => {
+  it("a ratio stays finite, and is absent for a denominator of 0", () => {
     expect([...ratio(Float64Array.of(MOST, 3), Float64Array.of(0.5, 0))]).to.deep.equal([MOST, Number.NaN]);
   });
 
-  it("A moving average stays finite", () => {
+  it("a moving average stays finite", () => {
     for (const [values, mean] of [
       [[MOST], MOST],
       [[MOST, MOST], MOST],

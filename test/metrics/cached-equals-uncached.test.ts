@@ -12,15 +12,15 @@ const begin = Date.parse("2024-03-01T00:00:00Z");
 
 const STEPS = 1_250;
 
-describe("what is cached", function () {
+describe("the caches of series", function () {
   this.timeout(60_000);
 
   for (const { what, ...options } of cacheSizes) {
-    it(`a response from memory equals one from the stores over ${STEPS} steps of a random history with ${what} (P18)`, () =>
+    it(`result in the responses of the stores over ${STEPS} steps of a random history with ${what} (P18)`, () =>
       compareHistory(options, STEPS));
   }
 
-  it("never is older than a write that was acknowledged before the query, with queries and writes all at once (P18)", async () => {
+  it("never contain data older than a write that was acknowledged before a query, under concurrent load (P18)", async () => {
     const random = fc.sample(fc.nat(1_000_000), { numRuns: 20_000, seed: 5 });
     let drawn = 0;
     const draw = (limit: number) => (random[drawn++ % random.length] as number) % limit;

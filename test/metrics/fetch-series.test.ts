@@ -12,7 +12,7 @@ const now = Date.parse("2024-02-29T10:30:00Z");
 const views = { dimension: stream, id: "views", type: "size" };
 const asked: RequestedSeries = { dimension: "stream", id: "views", type: "size", interval: "1h", range: "3h" };
 
-describe("fetching series", () => {
+describe("a query of series", () => {
   const open: MetricReader[] = [];
   const openReader = async (options?: ReaderOptions) => {
     const reader = await openMetricReader(options);
@@ -47,7 +47,7 @@ describe("fetching series", () => {
     expect(answers.map(({ isCached }) => isCached)).to.deep.equal([true, false, false, true]);
   });
 
-  it("makes other buckets of slots in memory without a read", async () => {
+  it("with other buckets of cached slots reads no store", async () => {
     const reader = await openReader();
     await reader.fetch([asked], now);
     const [answer] = await reader.fetch([{ ...asked, interval: "2h", smooth: true, aggregation: "min" }], now);
@@ -77,7 +77,7 @@ describe("fetching series", () => {
     expect(answer && valuesOf(answer).map(({ value }) => value)).to.deep.equal([7, 5]);
   });
 
-  it("reports an empty window as cached, as no store is read", async () => {
+  it("of an empty window is reported as cached, as no store is read", async () => {
     const reader = await openReader();
     const [answer] = await reader.fetch([{ ...asked, range: undefined, start: "now", end: "now" }], now);
     expect(answer?.isCached).to.equal(true);
@@ -92,11 +92,11 @@ describe("fetching series", () => {
         throw new Error("away");
       },
     },
-    { what: "hands out a column that is too short", fail: async () => [new Float64Array(3)] },
-    { what: "hands out no column", fail: async () => [] },
-    { what: "never answers", fail: () => new Promise<Float64Array[]>(() => {}) },
+    { what: "returns a column that is too short", fail: async () => [new Float64Array(3)] },
+    { what: "returns no column", fail: async () => [] },
+    { what: "never responds", fail: () => new Promise<Float64Array[]>(() => {}) },
   ]) {
-    it(`is unavailable when the store ${what}, for all callers that wait, and right again afterwards (P19)`, async () => {
+    it(`is rejected as unavailable for all its callers if the store ${what}, and correct again afterwards (P19)`, async () => {
       let broken = true;
       const between = (store: SeriesStore): SeriesStore => ({
         ...store,
@@ -114,7 +114,7 @@ describe("fetching series", () => {
     });
   }
 
-  it("hears of every read that fails, also after another one has failed: an error that is not handled ends the process", async () => {
+  it("handles the errors of all of its reads, also after one has failed, so that none ends the process", async () => {
     const fail: ((error: Error) => void)[] = [];
     const between = (store: SeriesStore): SeriesStore => ({
       ...store,
@@ -134,7 +134,7 @@ describe("fetching series", () => {
     expect([await first, await both]).to.deep.equal(["unavailable", "unavailable"]);
   });
 
-  it("caches nothing that was read during a write of the series beyond the end of the write", async () => {
+  it("caches data that was read during a write only until the write ends", async () => {
     const writes = new HeldCalls();
     const reader = await openReader({
       between: (store) => ({ ...store, write: (...all) => writes.around(() => store.write(...all), "write") }),

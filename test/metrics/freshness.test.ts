@@ -7,7 +7,7 @@ import { type RequestedSeries, seriesRequest } from "../../src/metrics/query/req
 const ten = Date.parse("2024-02-29T10:00:00Z");
 const SECOND = 1000;
 
-describe("how long values are fresh", () => {
+describe("the freshness of values:", () => {
   for (const { what, dimension, at, saved, window = { range: "6h" }, completeUntil, nextSaveAt, freshUntil } of [
     {
       what: "a count is complete when its slot is saved",
@@ -19,7 +19,7 @@ describe("how long values are fresh", () => {
       freshUntil: HOUR,
     },
     {
-      what: "a count that is due and not saved is asked for again soon",
+      what: "a count that is due and not saved is requested again soon",
       dimension: "stream",
       at: 30 * SECOND,
       saved: [],
@@ -28,7 +28,7 @@ describe("how long values are fresh", () => {
       freshUntil: 30 * SECOND,
     },
     {
-      what: "a count that did not come within a minute is not waited for",
+      what: "a count that is not saved within a minute is not waited for",
       dimension: "stream",
       at: 60 * SECOND,
       saved: [],
@@ -37,7 +37,7 @@ describe("how long values are fresh", () => {
       freshUntil: HOUR,
     },
     {
-      what: "a count of the slot under way says nothing",
+      what: "a count of the current slot completes no earlier slot",
       dimension: "stream",
       at: 60 * SECOND - 1,
       saved: [0],
@@ -46,7 +46,7 @@ describe("how long values are fresh", () => {
       freshUntil: 60 * SECOND - 1,
     },
     {
-      what: "a size is complete for its slot once it is taken",
+      what: "a size is complete for its slot once it is sampled",
       dimension: "segment",
       at: 30 * SECOND,
       saved: [0],
@@ -55,7 +55,7 @@ describe("how long values are fresh", () => {
       freshUntil: 2 * HOUR,
     },
     {
-      what: "a size that is due and not taken is asked for again soon",
+      what: "a size that is due and not sampled is requested again soon",
       dimension: "segment",
       at: 0,
       saved: [-2 * HOUR],
@@ -64,7 +64,7 @@ describe("how long values are fresh", () => {
       freshUntil: 0,
     },
     {
-      what: "a size not taken for long can still come",
+      what: "a size that is not sampled for long may still be sampled",
       dimension: "segsize",
       at: 30 * 60 * SECOND,
       saved: [],
@@ -73,7 +73,7 @@ describe("how long values are fresh", () => {
       freshUntil: 2 * HOUR,
     },
     {
-      what: "a window of the past shows nothing new before the next slot",
+      what: "a window of the past does not change before the next slot",
       dimension: "stream",
       at: SECOND,
       saved: [],

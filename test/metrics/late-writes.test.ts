@@ -33,7 +33,7 @@ describe("a write that the store completes after it was rejected", () => {
     return data[0].values.map(({ value }: { value: number }) => value);
   }
 
-  it("is read after 10 s, if the process does not own the store exclusively", async () => {
+  it("is in responses after 10 s, if other processes use the store", async () => {
     expect((await service.post("/api/metric/points", [{ ...series, value: 7, ts: NOW }])).status).to.equal(503);
     expect(await values()).to.deep.equal([]);
     await late.complete();

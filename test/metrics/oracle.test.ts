@@ -144,7 +144,7 @@ interface Series {
   errors?: { code: string }[];
 }
 
-describe("metric answers and the oracle", function () {
+describe("metric responses and a second implementation", function () {
   this.timeout(120_000);
 
   const variants = [

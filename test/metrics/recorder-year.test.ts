@@ -31,14 +31,14 @@ for (const { days, zone, start, seed } of storesOnServers ? shortOnes : simulati
       await stores.close();
     });
 
-    it("sees deaths and jumps", () => {
+    it("include deaths and jumps", () => {
       // A short one may be spared one kind of trouble.
       const [fewest, most] = [simulation.deaths, simulation.jumps].sort((a, b) => a - b) as [number, number];
       expect(most).to.be.greaterThan(days / 20);
       if (days > 1) expect(fewest).to.be.greaterThan(days / 20);
     });
 
-    it("misses no count", async () => {
+    it("miss no count", async () => {
       const first = start - 30 * HOUR;
       for (const [stream, slots] of simulation.received) {
         const saved = await savedHours(stores, seriesOf("stream", stream), first, (simulation.end - first) / HOUR);
@@ -48,16 +48,16 @@ for (const { days, zone, start, seed } of storesOnServers ? shortOnes : simulati
       expect(await stores.counts.unsaved(simulation.end, 1)).to.deep.equal([]);
     });
 
-    it("writes no size twice with different values", () => {
+    it("write no size twice with different values", () => {
       const different = [...simulation.sizesWritten].filter(([, values]) => values.size > 1);
       expect(different.map(([key, values]) => `${key}: ${[...values]}`)).to.deep.equal([]);
     });
 
-    it("fills no gap with the sample of another time", () => {
+    it("fill no gap with the sample of another time", () => {
       expect(simulation.misplaced).to.deep.equal([]);
     });
 
-    it("leaves no gap in an hour without a fault", async () => {
+    it("leave no gap in an hour without a fault", async () => {
       expect(simulation.quietHours.length).to.be.greaterThan(days * 12);
       for (const series of sizeSeries) {
         const saved = await savedHours(stores, series, start, (simulation.end - start) / HOUR);

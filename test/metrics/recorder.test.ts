@@ -42,13 +42,13 @@ describe("the recorder", () => {
     { dimension: "experiencegroup", id: "spring", type: "potentialreach", value: 6 },
     { dimension: "experiencegroup", id: "spring", type: "actualreach", value: 4 },
   ]) {
-    it(`takes ${type} of a ${dimension} for the slot that holds now, also after a start in mid-slot`, async () => {
+    it(`samples ${type} of a ${dimension} (${id}) for the current slot, also if it starts within the slot`, async () => {
       await tickAll(recorder);
       expect(await hours(dimension, id, type)).to.deep.equal({ 0: value });
     });
   }
 
-  it("takes a size once in a slot, and again in the next", async () => {
+  it("samples a size once in each slot", async () => {
     await tickAll(recorder);
     await join(stores, "visitors", ["x"]);
     await tickAt(1, 59 * 60 * SECOND);
@@ -59,7 +59,7 @@ describe("the recorder", () => {
     expect(await hours("experience", "mail", "potentialreach")).to.deep.equal({ 0: 3, 1: 4, 2: 4, 3: 4 });
   });
 
-  it("takes the size of a segment that is new in mid-slot within 5 s", async () => {
+  it("samples the size of a new segment within 5 s", async () => {
     await tickAll(recorder);
     await stores.catalogue.putSegment({ id: "new", name: "new", table: "user" });
     await join(stores, "new", ["a"]);
@@ -68,13 +68,13 @@ describe("the recorder", () => {
     expect(await hours("segment", "new")).to.deep.equal({ 0: 1 });
   });
 
-  it("leaves a gap where no sample was taken in the slot", async () => {
+  it("leaves a gap in a slot without a sample", async () => {
     await tickAll(recorder);
     await tickAt(7);
     expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3, 6: 3 });
   });
 
-  it("drops a sample that was not ready before its slot ended", async () => {
+  it("drops a sample that ends after its slot", async () => {
     const audiences = audienceCounts(stores.catalogue, stores.memberships);
     const slow = recorderOver(stores, () => now, "slow", {
       audiences: {
@@ -91,7 +91,7 @@ describe("the recorder", () => {
     expect(await hours("segment", "visitors")).to.deep.equal({ 2: 3 });
   });
 
-  it("tells of slots that passed without a sample while it was there, and of no other", async () => {
+  it("reports the slots that it missed, but not the slot of its start", async () => {
     const missed: Record<string, number> = {};
     let away = false;
     const audiences = audienceCounts(stores.catalogue, stores.memberships);
@@ -122,7 +122,7 @@ describe("the recorder", () => {
     expect(missed).to.deep.equal({ segment: 3, experience: 5, experiencegroup: 5 });
   });
 
-  it("tells of no slot that another recorder takes", async () => {
+  it("reports no slot as missed that another recorder samples", async () => {
     let missed = 0;
     const second = recorderOver(stores, () => now, "two", {
       missed(_, slots) {
@@ -136,7 +136,7 @@ describe("the recorder", () => {
     expect(missed).to.equal(0);
   });
 
-  it("saves a count under the slot that ended, and not before it has ended", async () => {
+  it("saves the count of a slot only after the slot has ended", async () => {
     await receive(stores, "views", START + 5 * SECOND, 7);
     await tickAt(0, HOUR - 1);
     expect(await hours("stream", "views")).to.deep.equal({});
@@ -144,7 +144,7 @@ describe("the recorder", () => {
     expect(await hours("stream", "views")).to.deep.equal({ 0: 7 });
   });
 
-  it("saves a count again that late messages have raised", async () => {
+  it("saves a count again that late messages have increased", async () => {
     await receive(stores, "views", START, 7);
     await tickAt(1);
     await receive(stores, "views", START + HOUR - 1, 2);
@@ -152,14 +152,14 @@ describe("the recorder", () => {
     expect(await hours("stream", "views")).to.deep.equal({ 0: 9 });
   });
 
-  it("saves more counts than go into one batch", async () => {
+  it("saves more counts than fit into one batch", async () => {
     const old = START - 1_500 * HOUR;
     for (let hour = 0; hour < 1_200; hour += 1) await receive(stores, "views", old + hour * HOUR);
     await tickAll(recorder);
     expect(Object.keys(await savedHours(stores, seriesOf("stream", "views"), old, 1_500))).to.have.length(1_200);
   });
 
-  it("raises a count that is a hundred days old", async () => {
+  it("increases a count that is a hundred days old", async () => {
     await receive(stores, "views", START, 7);
     await tickAt(1);
     await tickAt(24 * 100);
@@ -169,8 +169,8 @@ describe("the recorder", () => {
   });
 
   // In InfluxDB the retention of the bucket does this, by the clock of the server.
-  describe("with a limit to how long slots are kept", () => {
-    it("forgets slots that are older than is kept", async () => {
+  describe("with a retention", () => {
+    it("expires older slots", async () => {
       const keeping = recorderOver(stores, () => now, "one", { retention: 30 * 24 * HOUR });
       await receive(stores, "views", START, 7);
       now = START + HOUR;
@@ -200,7 +200,7 @@ describe("the recorder", () => {
       await join(stores, "visitors", ["x"]);
     });
 
-    it("keeps samples, and writes them later for the slot and with the value that they were taken with", async () => {
+    it("keeps its samples, and writes them later to their own slots", async () => {
       now = START + 3 * HOUR;
       await limping.tick().catch(() => {});
       await join(stores, "visitors", ["y"]);
@@ -211,7 +211,7 @@ describe("the recorder", () => {
       expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({ 0: 5 });
     });
 
-    it("leaves a slot unchanged that another recorder has sampled since", async () => {
+    it("does not change a slot that another recorder has sampled since", async () => {
       now += 10 * SECOND;
       await tickAll(recorder);
       isAway = false;
@@ -220,7 +220,7 @@ describe("the recorder", () => {
       expect(await hours("segment", "visitors")).to.deep.equal({ 0: 4 });
     });
 
-    it("leaves what it has not written to another recorder, when it dies: a count, and a size while its slot lasts", async () => {
+    it("leaves unwritten counts, and sizes of the current slot, to another recorder if it dies", async () => {
       await tickAt(1);
       expect(await hours("segment", "visitors")).to.deep.equal({ 0: 4 });
       expect(await hours("experience", "mail", "potentialreach")).to.deep.equal({ 1: 4 });
@@ -228,7 +228,7 @@ describe("the recorder", () => {
     });
   });
 
-  it("saves counts also while sizes cannot be taken", async () => {
+  it("saves counts also while sizes cannot be sampled", async () => {
     const audiences = audienceCounts(stores.catalogue, stores.memberships);
     const half = recorderOver(stores, () => now, "half", {
       audiences: {
@@ -243,7 +243,7 @@ describe("the recorder", () => {
     expect(await hours("experience", "mail", "actualreach")).to.deep.equal({ 0: 2 });
   });
 
-  it("leaves the work to the active recorder, and takes over 5 s after its death", async () => {
+  it("does nothing while another recorder is active, and replaces it 5 s after its death", async () => {
     await tickAll(recorder);
     await receive(stores, "views", START - HOUR, 5);
     const other = recorderOver(stores, () => now, "two");
@@ -254,7 +254,7 @@ describe("the recorder", () => {
     expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({ 0: 5 });
   });
 
-  it("never writes a size again when the clock jumps", async () => {
+  it("never writes a size twice if the clock jumps", async () => {
     const written: number[] = [];
     recorder = recorderOver(stores, () => now, "one", {
       write: async (columns) => {

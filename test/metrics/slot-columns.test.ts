@@ -9,7 +9,7 @@ const buyers: Series = { dimension: segment, id: "buyers", type: "size" };
 const START = Date.UTC(2024, 0, 1);
 
 describe("points folded into slot columns", () => {
-  it("make one dense column of slots without a wide gap, with NaN between them", () => {
+  it("form one dense column with NaN between them if their gaps are small", () => {
     const fold = new PointFold();
     for (const slot of [0, 1, 3]) fold.add(orders, START + slot * HOUR, slot);
     expect(fold.columns()).to.deep.equal([
@@ -17,14 +17,14 @@ describe("points folded into slot columns", () => {
     ]);
   });
 
-  it("do not fill years between two points with a column", () => {
+  it("form two columns if years are between them", () => {
     const fold = new PointFold();
     fold.add(orders, START, 1);
     fold.add(orders, START + 10 * 365 * 24 * HOUR, 2);
     expect(fold.columns().map(({ values }) => values.length)).to.deep.equal([1, 1]);
   });
 
-  it("have in each slot the value of its last point, in any order and spread", () => {
+  it("have the value of the last point in each slot, in any order and spread", () => {
     const point = fc.record({ series: fc.constantFrom(orders, buyers), slot: fc.nat(400), value: fc.integer() });
     fc.assert(
       fc.property(fc.array(point, { maxLength: 200 }), (points) => {

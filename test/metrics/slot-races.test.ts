@@ -30,7 +30,7 @@ describe("a slot of several recorders in other processes", function () {
     expect(orders).to.equal(amount(10, ON_SERVERS));
   });
 
-  it("keeps its size when a recorder continues after its lease, wherever it was held", async () => {
+  it("has one size also if a recorder is paused at any call until after its lease", async () => {
     const orders = await inOrders(async (choose) => {
       const all = race({ sleepy: true }).size(5, { promptWrite: true }).size(6, { promptWrite: true });
       const order = await all.run(choose);
@@ -42,7 +42,7 @@ describe("a slot of several recorders in other processes", function () {
     expect(orders).to.be.greaterThan(amount(50, 0));
   });
 
-  it("has the full count, also when a recorder writes after its lease, in every order of calls", async () => {
+  it("has the full count in every order of calls, also if a recorder writes after its lease", async () => {
     const orders = await inOrders(async (choose) => {
       const all = race({ sleepy: true });
       await all.receive(3);

@@ -29,7 +29,7 @@ describe("a time window", () => {
     [{ start: "2030-01-01", end: "2030-01-02" }, "2h", "2030-01-01T00:00:00.000Z", "2030-01-02T00:00:00.000Z", "1d"],
   ];
   for (const [asked, interval, from, to, range] of cases) {
-    it(`${JSON.stringify(asked)} in buckets of ${interval} is ${from} to ${to}, ${range}`, () => {
+    it(`${JSON.stringify(asked)} in buckets of ${interval} is from ${from} to ${to} (${range})`, () => {
       const window = timeWindow(asked, gridOf(interval), now);
       expect([new Date(window.from).toISOString(), new Date(window.to).toISOString(), window.range]).to.deep.equal([
         from,
