@@ -68,7 +68,7 @@ onServers(["bullmq"], "while Redis is unreachable", () => {
     await start();
   });
 
-  it(`${DELETIONS} open deletions complete after it was killed and restarted empty`, async function () {
+  it(`${DELETIONS} open deletions complete after it was killed and restarted empty (P6, P9)`, async function () {
     this.timeout(90_000);
     const targets = [{ name: "newsletter", url: remote.url, token: "a-token-of-the-newsletter" }];
     await start({ deletions: { targets } });
