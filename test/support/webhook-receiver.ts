@@ -11,7 +11,7 @@ export interface Received {
 }
 
 /** Answers in place of a short 200. */
-export const failures: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>> = {
+const failures: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>> = {
   "hangs without an answer": () => {},
   "answers 500": (_, response) => void response.writeHead(500).end("{}"),
   "answers 404": (_, response) => void response.writeHead(404).end(),
