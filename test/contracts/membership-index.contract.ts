@@ -150,7 +150,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
           }
         });
 
-        it("is not added to by a commit that was planned before its deletion", async () => {
+        it("gets no member from a commit that was planned before its deletion", async () => {
           const segment = newSegment();
           const { entities } = opened.stores;
           const { deletions } = await entities.find([], 0, [segment]);
