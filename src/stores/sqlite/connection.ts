@@ -12,8 +12,6 @@ export type Database = InstanceType<Driver["DatabaseSync"]>;
 /** A file of the embedded engine. */
 export interface FileLayout {
   readonly name: string;
-  /** Page size of a new file, bytes; SQLite's default (4 KiB) if absent. */
-  readonly pageBytes?: number;
   /** Repeatable DDL. */
   readonly schema: readonly string[];
 }
@@ -40,7 +38,6 @@ export function openDatabase(dir: string, layout: FileLayout): Database {
   try {
     const opened = new DatabaseSync(path);
     db = opened;
-    if (layout.pageBytes !== undefined) opened.exec(`PRAGMA page_size = ${layout.pageBytes}`);
     opened.exec(
       `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
        PRAGMA journal_size_limit = ${WAL_BYTES};`,

@@ -11,7 +11,6 @@ import { entitySchema } from "./profiles/entity-store.js";
 import { historySchema } from "./profiles/history.js";
 import { idempotencySchema } from "./profiles/idempotency.js";
 import { membershipSchema } from "./profiles/membership-index.js";
-import { CHUNK_PAGE_BYTES } from "./series/chunks.js";
 import { seriesSchema } from "./series/series-store.js";
 import { slotCountSchema } from "./series/slot-counts.js";
 
@@ -40,6 +39,5 @@ export const entitiesFile: FileLayout = {
 /** Series of both value sources. */
 export const metricsFile: FileLayout = {
   name: "metrics.db",
-  pageBytes: CHUNK_PAGE_BYTES,
   schema: [...seriesSchema, factSchema],
 };

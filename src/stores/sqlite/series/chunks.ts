@@ -1,13 +1,14 @@
 import { type ValueSource, valueSources } from "../../../metrics/ports.js";
 import { CHECKSUM, checksumOf, signed } from "../checksum.js";
 import type { Database } from "../connection.js";
+import { decodeSlots, encodeSlots } from "./slot-codec.js";
 
 /** Slots per chunk: a week of hourly slots. Chunks of a series are aligned to multiples of it. */
 export const CHUNK_SLOTS = 168;
 
 /**
  * A row of `chunk` holds slots of one source and one chunk, from the first saved slot to the last: `first` is the
- * position of the first slot in the chunk, `slots` are little-endian doubles, NaN where nothing is saved. Its id is
+ * position of the first slot in the chunk, `slots` are the values in the form of `encodeSlots`. Its id is
  * (the series' id × CHUNKS + the number of the chunk, counted from 1970) × SOURCES + the number of the source; `sum` is
  * the checksum of the row. The index on the id keeps the chunks of a series, and both sources of a chunk, next to each
  * other. The rows themselves are stored in the order of their first write. Values written at one time are therefore
@@ -16,9 +17,6 @@ export const CHUNK_SLOTS = 168;
 export const chunkSchema = `CREATE TABLE IF NOT EXISTS chunk (
     id INTEGER NOT NULL UNIQUE, first INTEGER NOT NULL, slots BLOB NOT NULL, sum INTEGER NOT NULL
   )`;
-
-/** Eleven rows of a whole chunk take 92 % of a page of this size. A page of 8 KiB has room for five: 83 %. */
-export const CHUNK_PAGE_BYTES = 16_384;
 
 /** Maximum chunks per series: at least a thousand years. */
 export const CHUNKS = 2 ** 20;
@@ -78,17 +76,20 @@ export class DamagedRow extends Error {
   }
 }
 
-/** Returns the row with its doubles, a copy if the blob is not aligned to 8 bytes. Throws `DamagedRow`. */
+/**
+ * Returns the slots of a row. They are in memory that the next call reuses. Throws `DamagedRow`.
+ */
 export function slotsOf({ row, first, slots, sum }: SlotRow): RowSlots {
   if (typeof first !== "number" || !(slots instanceof Uint8Array) || checksumOf(row, first, slots) !== sum)
     throw new DamagedRow(row);
-  const end = first + slots.byteLength / 8;
-  if (!Number.isInteger(end) || end > CHUNK_SLOTS) throw new DamagedRow(row);
-  const { buffer, byteOffset, byteLength } = slots.byteOffset % 8 === 0 ? slots : new Uint8Array(slots);
-  const values = new Float64Array(buffer, byteOffset, byteLength / 8);
+  const length = decodeSlots(slots, decoded);
+  if (length === undefined || first + length > CHUNK_SLOTS) throw new DamagedRow(row);
+  const values = decoded.subarray(0, length);
   if (hasInfinity(values)) throw new DamagedRow(row);
   return { row, first, slots: values };
 }
+
+const decoded = new Float64Array(CHUNK_SLOTS);
 
 /** Returns whether a value is infinite. NaN is a slot without a value. */
 export function hasInfinity(values: Float64Array): boolean {
@@ -125,7 +126,7 @@ export function chunkWriter(db: Database): (row: number, values: Float64Array, a
   return (row, values, at) => {
     const content = overlaid(() => kept(row), values, at);
     if (content === undefined) return;
-    const bytes = new Uint8Array(content.slots.buffer);
+    const bytes = encodeSlots(content.slots);
     writeChunk.run(row, content.first, bytes, signed(checksumOf(row, content.first, bytes)));
   };
 }

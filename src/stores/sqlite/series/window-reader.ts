@@ -29,6 +29,9 @@ interface Target {
   readonly last: number;
 }
 
+/** Slots of one row: of `chunk`, decoded when they are written into the column, or of the journal. */
+type Layer = SlotRow | RowSlots;
+
 /** Reads the rows of many windows with one statement: one for each window would cost more than its rows. */
 export function windowReader(db: Database, ids: SeriesIds, journal: Journal): ReadWindows {
   const readChunks = db.prepare(`SELECT start.key AS at, ${SLOT_ROW} FROM json_each(?1) AS start
@@ -44,16 +47,34 @@ export function windowReader(db: Database, ids: SeriesIds, journal: Journal): Re
   }
 
   /** Returns the layers of targets of `rows` rows each. Later layers take precedence over earlier ones. */
-  function layersOf(targets: readonly Target[], rows: number): RowSlots[][] {
-    const layers = targets.map((): RowSlots[] => []);
+  function layersOf(targets: readonly Target[], rows: number): Layer[][] {
+    const layers = targets.map((): Layer[] => []);
     const starts = JSON.stringify(targets.map(({ first }) => first));
     const stored = readChunks.all(starts, rows - 1) as unknown as (SlotRow & { readonly at: number })[];
-    for (const row of stored) layers[row.at]?.push(readable(row));
+    for (const row of stored) layers[row.at]?.push(row);
     for (const [at, { id, first, last }] of targets.entries()) {
       const newer = journal.rows(id).filter(({ row }) => row >= first && row <= last);
       if (newer.length > 0) layers[at] = [...(layers[at] ?? []), ...newer].sort((a, b) => a.row - b.row);
     }
     return layers;
+  }
+
+  /** Writes the layers of one source, or of both, into a column. */
+  function fill({ window, column, id }: Target, layers: readonly Layer[], source: ValueSource | undefined): void {
+    const begin = window.from / window.series.dimension.slotMs;
+    let lastChunk = -1;
+    for (const layer of layers) {
+      if (source !== undefined && layer.row % SOURCES !== sourceNumber[source]) continue;
+      const { row, first, slots } = "sum" in layer ? readable(layer) : layer;
+      const chunk = chunkOf(row, id);
+      const start = chunk * CHUNK_SLOTS + first - begin;
+      const skip = Math.max(0, -start);
+      if (skip >= slots.length || start >= column.length) continue;
+      const part = slots.subarray(skip, column.length - start);
+      if (chunk === lastChunk) overlay(part, column, start + skip);
+      else column.set(part, start + skip);
+      lastChunk = chunk;
+    }
   }
 
   return (windows, source) => {
@@ -75,23 +96,6 @@ export function windowReader(db: Database, ids: SeriesIds, journal: Journal): Re
       for (const [at, layers] of layersOf(targets, rows).entries()) fill(targets[at] as Target, layers, source);
     return columns;
   };
-}
-
-/** Writes the layers of one source, or of both, into a column. */
-function fill({ window, column, id }: Target, layers: readonly RowSlots[], source: ValueSource | undefined): void {
-  const begin = window.from / window.series.dimension.slotMs;
-  let lastChunk = -1;
-  for (const { row, first, slots } of layers) {
-    if (source !== undefined && row % SOURCES !== sourceNumber[source]) continue;
-    const chunk = chunkOf(row, id);
-    const start = chunk * CHUNK_SLOTS + first - begin;
-    const skip = Math.max(0, -start);
-    if (skip >= slots.length || start >= column.length) continue;
-    const part = slots.subarray(skip, column.length - start);
-    if (chunk === lastChunk) overlay(part, column, start + skip);
-    else column.set(part, start + skip);
-    lastChunk = chunk;
-  }
 }
 
 /** Returns the numbers of the first and the last chunk that may overlap the window. */

@@ -1,0 +1,154 @@
+/** Maximum leading zero bits that a block states, so that their number takes 5 bits. */
+const MOST_LEADING = 31;
+
+/** Both halves of a double. */
+const halves = new DataView(new ArrayBuffer(8));
+
+/**
+ * Writes `count` doubles, from `at` on, to bytes that are zero there: a stream of bits, the highest of each byte first
+ * (Pelkonen et al., "Gorilla", VLDB 2015, section 4.1.2). The first double has 64 bits, the highest first. Every other
+ * one is XORed with the one before it: one bit 0 if they are equal. Otherwise a bit 1; a bit 0 if the block stated last
+ * contains all set bits of the result, or else a bit 1 and a new block, which is its number of leading zero bits (5
+ * bits) and its length − 1 (6 bits); then the bits of the result inside the block. Returns the end of the bytes.
+ */
+export function encodeXor(doubles: Float64Array, count: number, bytes: DataView, at: number): number {
+  const out = new BitWriter(bytes, at);
+  let [high, low] = [0, 0];
+  let [leading, length] = [0, 0];
+  for (let i = 0; i < count; i += 1) {
+    halves.setFloat64(0, doubles[i] as number);
+    const nextHigh = halves.getUint32(0);
+    const nextLow = halves.getUint32(4);
+    const xorHigh = (high ^ nextHigh) >>> 0;
+    const xorLow = (low ^ nextLow) >>> 0;
+    [high, low] = [nextHigh, nextLow];
+    if (i === 0) {
+      out.write(high, 32);
+      out.write(low, 32);
+      continue;
+    }
+    if (xorHigh === 0 && xorLow === 0) {
+      out.write(0, 1);
+      continue;
+    }
+    const zeros = Math.min(MOST_LEADING, xorHigh === 0 ? 32 + Math.clz32(xorLow) : Math.clz32(xorHigh));
+    const trailing = xorLow === 0 ? 32 + trailingZeros(xorHigh) : trailingZeros(xorLow);
+    if (length > 0 && zeros >= leading && trailing >= 64 - leading - length) {
+      out.write(0b10, 2);
+    } else {
+      leading = zeros;
+      length = 64 - leading - trailing;
+      out.write(0b11, 2);
+      out.write(leading, 5);
+      out.write(length - 1, 6);
+    }
+    const end = leading + length;
+    // Bits [leading, end) of the 64, of which the high half has the first 32.
+    if (leading < 32) {
+      const inHigh = Math.min(32, end) - leading;
+      out.write(xorHigh >>> (32 - Math.min(32, end)), inHigh);
+    }
+    if (end > 32) {
+      const inLow = end - Math.max(32, leading);
+      out.write(xorLow >>> (64 - end), inLow);
+    }
+  }
+  return out.end;
+}
+
+/**
+ * Reads `count` doubles of `encodeXor` from the bytes [at, end), which three others follow, into the start of `target`.
+ * Returns false if the bytes are not exactly such a stream.
+ */
+export function decodeXor(bytes: DataView, at: number, end: number, count: number, target: Float64Array): boolean {
+  const input = new BitReader(bytes, at, end);
+  let high = input.read(32);
+  let low = input.read(32);
+  let [leading, length] = [0, 0];
+  for (let i = 0; i < count; i += 1) {
+    if (i > 0 && input.read(1) === 1) {
+      if (input.read(1) === 1) {
+        leading = input.read(5);
+        length = input.read(6) + 1;
+      }
+      const last = leading + length;
+      if (length === 0 || last > 64) return false;
+      if (leading < 32) high = (high ^ (input.read(Math.min(32, last) - leading) << (32 - Math.min(32, last)))) >>> 0;
+      if (last > 32) low = (low ^ (input.read(last - Math.max(32, leading)) << (64 - last))) >>> 0;
+    }
+    halves.setUint32(0, high);
+    halves.setUint32(4, low);
+    target[i] = halves.getFloat64(0);
+  }
+  return input.isAtEnd();
+}
+
+function trailingZeros(word: number): number {
+  return 31 - Math.clz32(word & -word);
+}
+
+/** Returns the lowest `count` bits, 1 to 32, of a word. */
+function bitsBelow(word: number, count: number): number {
+  return count === 32 ? word >>> 0 : word & (2 ** count - 1);
+}
+
+/** Bits written or read at once: four bytes contain 25 bits from any bit of the first byte on. */
+const AT_ONCE = 24;
+
+/** Writes bits, the highest of each byte first, to bytes that are zero. */
+class BitWriter {
+  readonly #bytes: DataView;
+  #bit: number;
+
+  constructor(bytes: DataView, at: number) {
+    this.#bytes = bytes;
+    this.#bit = at * 8;
+  }
+
+  /** Index after the last byte that has a bit. */
+  get end(): number {
+    return (this.#bit + 7) >>> 3;
+  }
+
+  /** Writes the lowest `count` bits, 1 to 32, of a word. */
+  write(word: number, count: number): void {
+    if (count > AT_ONCE) {
+      this.write(word >>> 16, count - 16);
+      this.write(word & 0xffff, 16);
+      return;
+    }
+    const byte = this.#bit >>> 3;
+    const shift = 32 - (this.#bit & 7) - count;
+    this.#bytes.setUint32(byte, this.#bytes.getUint32(byte) | (bitsBelow(word, count) << shift));
+    this.#bit += count;
+  }
+}
+
+/** Reads bits, the highest of each byte first. */
+class BitReader {
+  readonly #bytes: DataView;
+  readonly #end: number;
+  #bit: number;
+
+  /** The bytes [at, end) are followed by three others. */
+  constructor(bytes: DataView, at: number, end: number) {
+    this.#bytes = bytes;
+    this.#bit = at * 8;
+    this.#end = end * 8;
+  }
+
+  /** Returns the next `count` bits, 1 to 32, as an unsigned integer. Returns zeros at and after the end. */
+  read(count: number): number {
+    if (count > AT_ONCE) return (this.read(count - 16) * 2 ** 16 + this.read(16)) >>> 0;
+    const word = this.#bit < this.#end ? this.#bytes.getUint32(this.#bit >>> 3) : 0;
+    const shift = 32 - (this.#bit & 7) - count;
+    this.#bit += count;
+    return bitsBelow(word >>> shift, count);
+  }
+
+  /** Returns whether the last byte was read, no other one, and the bits left in it are zero. */
+  isAtEnd(): boolean {
+    const left = this.#end - this.#bit;
+    return left >= 0 && left < 8 && (left === 0 || this.read(left) === 0);
+  }
+}
