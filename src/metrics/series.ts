@@ -34,9 +34,17 @@ export class KnownSeries implements Series {
   }
 }
 
+/** Sums by dimension and type. */
+const sums = new Map<string, KnownSeries>();
+
 /** Returns the series that sums up all series of this dimension and type; undefined if the dimension has none. */
 export function sumOver({ dimension, type }: Series): Series | undefined {
-  return dimension.sumId === undefined ? undefined : { dimension, id: dimension.sumId, type };
+  const { name, sumId } = dimension;
+  if (sumId === undefined) return undefined;
+  const key = `${name}\0${type}`;
+  const known = sums.get(key) ?? new KnownSeries(dimension, sumId, type);
+  sums.set(key, known);
+  return known;
 }
 
 /** Returns whether a series is the sum over all series of its dimension and type. */

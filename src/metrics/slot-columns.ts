@@ -22,83 +22,107 @@ export function keptColumns(
   return retention === undefined ? columns : columns.map((column) => columnSince(column, now - retention));
 }
 
-/** Points of one series: slots counted from 1970, in order of arrival. */
-class SeriesPoints {
-  readonly slots: number[] = [];
-  readonly values: number[] = [];
-  /** Whether the slots arrived in order. */
-  isAscending = true;
-  #last = Number.NEGATIVE_INFINITY;
-
-  add(slot: number, value: number): void {
-    if (slot < this.#last) this.isAscending = false;
-    this.#last = slot;
-    this.slots.push(slot);
-    this.values.push(value);
-  }
-}
-
 /** Collects points of many series and folds them into columns at the end. The later of two in a slot wins. */
 export class PointFold {
-  readonly #points = new Map<Series, SeriesPoints>();
+  /** Series in the order of their first points, with the number of points of each. */
+  readonly #series: Series[] = [];
+  readonly #counts: number[] = [];
+  readonly #indexes = new Map<Series, number>();
+  /** Index of the series of each point, its slot counted from 1970, and its value, in order of arrival. */
+  readonly #of: number[] = [];
+  readonly #slots: number[] = [];
+  readonly #values: number[] = [];
 
   add(series: Series, ms: number, value: number): void {
-    this.#of(series).add(Math.floor(ms / series.dimension.slotMs), value);
+    this.#push(this.#indexOf(series), Math.floor(ms / series.dimension.slotMs), value);
   }
 
   /** Adds a value or null for each of these times. */
   addRow(series: Series, times: readonly number[], row: readonly (number | null)[]): void {
     const { slotMs } = series.dimension;
-    const points = this.#of(series);
+    const index = this.#indexOf(series);
     for (let i = 0; i < row.length; i += 1) {
       const value = row[i] as number | null;
-      if (value !== null) points.add(Math.floor((times[i] as number) / slotMs), value);
+      if (value !== null) this.#push(index, Math.floor((times[i] as number) / slotMs), value);
     }
   }
 
-  #of(series: Series): SeriesPoints {
-    const known = this.#points.get(series);
+  #push(index: number, slot: number, value: number): void {
+    this.#of.push(index);
+    this.#slots.push(slot);
+    this.#values.push(value);
+    this.#counts[index] = (this.#counts[index] as number) + 1;
+  }
+
+  #indexOf(series: Series): number {
+    const known = this.#indexes.get(series);
     if (known !== undefined) return known;
-    const points = new SeriesPoints();
-    this.#points.set(series, points);
-    return points;
+    const index = this.#series.length;
+    this.#series.push(series);
+    this.#counts.push(0);
+    this.#indexes.set(series, index);
+    return index;
   }
 
   columns(): SlotColumn[] {
+    const { slots, values } = this.#bySeries();
     const columns: SlotColumn[] = [];
-    for (const [series, points] of this.#points) {
-      const { slots, values } = points.isAscending ? points : inOrder(points);
-      for (let at = 0; at < slots.length; ) {
-        const end = endOfRun(slots, at);
-        columns.push(columnOf(series, slots, values, at, end));
-        at = end;
+    let start = 0;
+    for (const [index, series] of this.#series.entries()) {
+      const end = start + (this.#counts[index] as number);
+      sortBySlot(slots, values, start, end);
+      while (start < end) {
+        const endOfColumn = endOfRun(slots, start, end);
+        columns.push(columnOf(series, slots, values, start, endOfColumn));
+        start = endOfColumn;
       }
     }
     return columns;
   }
+
+  /** Returns slots and values, series by series; the points of a series stay in order of arrival. */
+  #bySeries(): { readonly slots: Float64Array; readonly values: Float64Array } {
+    const slots = new Float64Array(this.#slots.length);
+    const values = new Float64Array(this.#slots.length);
+    const next: number[] = [];
+    let start = 0;
+    for (const count of this.#counts) {
+      next.push(start);
+      start += count;
+    }
+    for (let i = 0; i < this.#of.length; i += 1) {
+      const index = this.#of[i] as number;
+      const at = next[index] as number;
+      next[index] = at + 1;
+      slots[at] = this.#slots[i] as number;
+      values[at] = this.#values[i] as number;
+    }
+    return { slots, values };
+  }
 }
 
-/** Sorts points by slot; points of one slot stay in order of arrival. */
-function inOrder({ slots, values }: Pick<SeriesPoints, "slots" | "values">): Pick<SeriesPoints, "slots" | "values"> {
-  const order = Array.from(slots.keys()).sort((a, b) => (slots[a] as number) - (slots[b] as number));
-  return { slots: order.map((i) => slots[i] as number), values: order.map((i) => values[i] as number) };
+/** Sorts the points [start, end) by slot; points of one slot keep their order. */
+function sortBySlot(slots: Float64Array, values: Float64Array, start: number, end: number): void {
+  let at = start + 1;
+  while (at < end && (slots[at - 1] as number) <= (slots[at] as number)) at += 1;
+  if (at >= end) return;
+  const points = Array.from(slots.subarray(start, end), (slot, i) => ({ slot, value: values[start + i] as number }));
+  points.sort((a, b) => a.slot - b.slot);
+  for (const [i, { slot, value }] of points.entries()) {
+    slots[start + i] = slot;
+    values[start + i] = value;
+  }
 }
 
-/** Returns the index after the last slot of a run, which begins at `start` and has no wide gap. */
-function endOfRun(slots: readonly number[], start: number): number {
-  let end = start + 1;
-  while (end < slots.length && (slots[end] as number) - (slots[end - 1] as number) <= WIDEST_GAP) end += 1;
-  return end;
+/** Returns the index after the last slot before `end` of a run, which begins at `start` and has no wide gap. */
+function endOfRun(slots: Float64Array, start: number, end: number): number {
+  let at = start + 1;
+  while (at < end && (slots[at] as number) - (slots[at - 1] as number) <= WIDEST_GAP) at += 1;
+  return at;
 }
 
-/** Returns the column of the points from `start` to before `end`. */
-function columnOf(
-  series: Series,
-  slots: readonly number[],
-  values: readonly number[],
-  start: number,
-  end: number,
-): SlotColumn {
+/** Returns the column of the points [start, end). */
+function columnOf(series: Series, slots: Float64Array, values: Float64Array, start: number, end: number): SlotColumn {
   const first = slots[start] as number;
   const column = new Float64Array((slots[end - 1] as number) - first + 1).fill(Number.NaN);
   for (let i = start; i < end; i += 1) column[(slots[i] as number) - first] = values[i] as number;

@@ -50,17 +50,10 @@ export function expirePoints({ store, generations }: ExpirePointsDependencies): 
   };
 }
 
-/** Returns the windows of consecutive slots that have a value. */
+/** Returns the windows of the columns that have slots. */
 function writtenWindows(columns: readonly SlotColumn[]): SeriesWindow[] {
   const windows: SeriesWindow[] = [];
-  for (const { series, from, values } of columns) {
-    const { slotMs } = series.dimension;
-    for (let slot = 0; slot < values.length; slot += 1) {
-      if (Number.isNaN(values[slot])) continue;
-      const first = slot;
-      while (slot < values.length && !Number.isNaN(values[slot])) slot += 1;
-      windows.push({ series, from: from + first * slotMs, to: from + slot * slotMs });
-    }
-  }
+  for (const { series, from, values } of columns)
+    if (values.length > 0) windows.push({ series, from, to: from + values.length * series.dimension.slotMs });
   return windows;
 }

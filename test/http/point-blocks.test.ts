@@ -14,8 +14,8 @@ const FROM = Date.UTC(2020, 0, 1);
 const { limits } = settingsFor("unused");
 
 /** A request with this body. */
-function requestOf(body: object): ApiContext {
-  const bytes = Readable.from([Buffer.from(JSON.stringify(body))]);
+function requestOf(body: object | string): ApiContext {
+  const bytes = Readable.from([Buffer.from(typeof body === "string" ? body : JSON.stringify(body))]);
   const req = Object.assign(bytes, { headers: { "content-type": "application/json" } });
   const { memory, turns } = newBudgets();
   const state = { deadline: { pause() {}, resume() {} }, memory: memory.open(() => {}), turns };
@@ -75,6 +75,44 @@ describe("a block of few values for many times", () => {
       }),
     );
   });
+});
+
+describe("a block that begins with the same series as one before", () => {
+  const readers = pointReaders(limits);
+  const window = { from: FROM, to: Number.MAX_SAFE_INTEGER };
+  const list = (...ids: readonly string[]) => JSON.stringify(["a", "b", "c", ...ids].map(seriesNamed));
+  const rows = (count: number, value: string) => `[${Array.from({ length: count }, () => `[${value}]`)}]`;
+
+  /** What reading a body results in: columns or an error. */
+  async function outcome(body: string, reader: ReturnType<typeof readers>): Promise<unknown> {
+    try {
+      const { columns } = await readJsonPoints(requestOf(body), reader, limits, newBudgets());
+      return columns.map(({ series: { id }, from, values }) => ({ id, from, values: [...values] }));
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      return { message: error.message, issues: error.issues };
+    }
+  }
+
+  const first = `{"series":${list("d")},"ts":[${FROM}],"values":${rows(4, "1")}}`;
+  const bodies = {
+    "other values": first.replaceAll("[1]", "[2]"),
+    "another series at the end": first.replace('"d"', '"e"'),
+    "a longer list": `{"series":${list("d", "e")},"ts":[${FROM}],"values":${rows(5, "1")}}`,
+    "a second list": first.replace(/}$/, `,"series":${list("e")}}`),
+    "a second list under an escaped name": first.replace(/}$/, `,"s\\u0065ries":${list("e")}}`),
+    "invalid values": first.replaceAll("[1]", '["1"]'),
+    "too few rows": first.replace("[1],", ""),
+    "no JSON after the list": first.replace('"ts":', '"ts";'),
+    "an unknown field": first.replace('"ts"', '"tss"'),
+    "nothing after the list": first.slice(0, first.indexOf(',"ts"')),
+  };
+  for (const [what, body] of Object.entries(bodies)) {
+    it(`is read as if it were the first one: ${what}`, async () => {
+      await outcome(first, readers(window));
+      expect(await outcome(body, readers(window))).to.deep.equal(await outcome(body, newReader()));
+    });
+  }
 });
 
 describe("a block with only invalid points", () => {

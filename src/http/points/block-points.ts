@@ -1,10 +1,13 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { invalid, ServiceError } from "../../errors.js";
 import type { JsonSize } from "../../formats/json-size.js";
+import type { Reservation } from "../../memory-budget.js";
 import type { Series } from "../../metrics/series.js";
 import { isSeries, type WritableSeries } from "../../metrics/writable-points.js";
+import { parseJson, reserveParsed } from "../core/json-body.js";
 import { compile, type Issues, unknownFields } from "../core/validation.js";
 import { NOTHING_WRITTEN, type PointReader, type PointsRead, readInstant, type WriteLimits } from "./point-reader.js";
+import type { SeriesList } from "./series-lists.js";
 
 /** The block without the items of its lists: these are validated while reading, 100 times as fast. */
 const PointBlock = Type.Object(
@@ -25,25 +28,57 @@ const BLOCK_NODES = 7;
 const SERIES_NODES = 5;
 
 /** Throws when a body would be parsed to more series than a write may have points. */
-export function refuseManySeries({ nodes }: JsonSize, { batch_points }: Pick<WriteLimits, "batch_points">): void {
+function refuseManySeries({ nodes }: JsonSize, { batch_points }: Pick<WriteLimits, "batch_points">): void {
   if (nodes <= BLOCK_NODES + SERIES_NODES * batch_points) return;
   throw new ServiceError("too-large", `More than ${batch_points} series in one write`);
 }
 
 const isBlock = compile(PointBlock);
 
+/** Begins the text of a block from which the list was cut. */
+const CUT_LIST = '{"series":[null]';
+
 /** Reads a block `{ series, ts, values }`. */
-export function readBlock(body: unknown, reader: PointReader): PointsRead {
-  const { issues, window } = reader;
+export function readBlock(bytes: Buffer, memory: Reservation, reader: PointReader, limits: WriteLimits): PointsRead {
+  const known = reader.lists.find(bytes);
+  reserveParsed(bytes.subarray(known?.end), memory, (size) => refuseManySeries(size, limits));
+  const { series: list, ts, values } = blockOf(parseBlock(bytes, known), reader);
+  const series = known?.series ?? readSeries(list, reader);
+  readValues(series, ts, values, reader);
+  const read = reader.finish();
+  if (known === undefined) reader.lists.remember(bytes, series as readonly Series[]);
+  return read;
+}
+
+/** Parses a block, without its list of series if that is known. Throws when it is not JSON. */
+function parseBlock(bytes: Buffer, known: SeriesList | undefined): unknown {
+  if (known === undefined) return parseJson(bytes.toString());
+  try {
+    return JSON.parse(CUT_LIST + bytes.toString("utf8", known.end));
+  } catch {
+    // The error has the position in the whole body.
+    return parseJson(bytes.toString());
+  }
+}
+
+/** Returns a parsed body as a block. Throws unless it is one; its items may still be invalid. */
+function blockOf(body: unknown, { issues }: PointReader): Static<typeof PointBlock> {
   // A point also has a ts.
   if (typeof body === "object" && body !== null && (Object.hasOwn(body, "series") || Object.hasOwn(body, "values"))) {
     unknownFields(body, BLOCK_FIELDS, "", issues);
     issues.throwIfAny(NOTHING_WRITTEN);
   }
-  if (!isBlock(body))
-    throw invalid("not_points", "", "The body must be an array of points, or a block of series, ts and values");
-  const { ts, values } = body;
-  const series = readSeries(body.series, reader);
+  if (isBlock(body)) return body;
+  throw invalid("not_points", "", "The body must be an array of points, or a block of series, ts and values");
+}
+
+function readValues(
+  series: readonly (Series | undefined)[],
+  ts: readonly unknown[],
+  values: readonly unknown[],
+  reader: PointReader,
+): void {
+  const { issues, window } = reader;
   const slotMs = Math.max(1, ...new Set(series.map((one) => one?.dimension.slotMs ?? 1)));
   const times: number[] = [];
   for (let i = 0; i < ts.length && !issues.full; i += 1) {
@@ -53,7 +88,6 @@ export function readBlock(body: unknown, reader: PointReader): PointsRead {
     for (let i = 0; i < values.length && !issues.full; i += 1)
       readRow(values[i], i, { series: series[i], times }, reader);
   } else issues.add("invalid_length", "values", "values must have one list for each series");
-  return reader.finish();
 }
 
 /** Returns the series of a list, up to the last one whose issue can be reported. */

@@ -5,11 +5,11 @@ import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
 import { isJsonLines, readBody } from "../core/body.js";
-import { notJson, parseJson, reserveParsed } from "../core/json-body.js";
+import { notJson } from "../core/json-body.js";
 import { oneOf } from "../core/responses.js";
 import type { ApiContext } from "../core/route.js";
 import { type Issues, unknownFields } from "../core/validation.js";
-import { readBlock, refuseManySeries } from "./block-points.js";
+import { readBlock } from "./block-points.js";
 import {
   PARSE_MS,
   type PointReader,
@@ -72,8 +72,7 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
     await readArray(array, reader, limits, turns);
     return reader.finish();
   }
-  reserveParsed(bytes, memory, (size) => refuseManySeries(size, limits));
-  return readBlock(parseJson(bytes.toString()), reader);
+  return readBlock(bytes, memory, reader, limits);
 }
 
 /** Bytes parsed at once: a few ms of work. */

@@ -8,6 +8,7 @@ import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../.
 import { readBytes } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
 import { Issues } from "../core/validation.js";
+import { SeriesLists } from "./series-lists.js";
 
 export type WriteLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "batch_points" | "inflation">;
 
@@ -16,17 +17,25 @@ export interface PointsRead {
   readonly columns: SlotColumn[];
 }
 
+/** Series that earlier writes named. */
+interface KnownSeries {
+  readonly series: WritableSeries;
+  readonly lists: SeriesLists;
+}
+
 /** Collects the points of one write and their issues. */
 export class PointReader {
   readonly series: WritableSeries;
+  readonly lists: SeriesLists;
   readonly fold = new PointFold();
   readonly issues = new Issues();
   readonly window: WriteWindow;
   readonly #most: number;
   #count = 0;
 
-  constructor(series: WritableSeries, window: WriteWindow, limits: WriteLimits) {
+  constructor({ series, lists }: KnownSeries, window: WriteWindow, limits: WriteLimits) {
     this.series = series;
+    this.lists = lists;
     this.window = window;
     this.#most = limits.batch_points;
   }
@@ -55,10 +64,11 @@ const KNOWN_SERIES = 250_000;
 
 /** Creates the factory of readers. Within a request each series is one object, even if the cache is replaced. */
 export function pointReaders(limits: WriteLimits): (window: WriteWindow) => PointReader {
-  let known = new WritableSeries();
+  const lists = new SeriesLists();
+  let series = new WritableSeries();
   return (window) => {
-    if (known.size >= KNOWN_SERIES) known = new WritableSeries();
-    return new PointReader(known, window, limits);
+    if (series.size >= KNOWN_SERIES) series = new WritableSeries();
+    return new PointReader({ series, lists }, window, limits);
   };
 }
 

@@ -71,16 +71,22 @@ interface JournalRow {
   readonly sum: unknown;
 }
 
-/** Slots of one source of a series (its id), from `slot`, counted from 1970. NaN is a slot without a value. */
-export interface PlacedSlots {
+/** Slots of one source of a series (its id), the first one counted from 1970. */
+export interface SlotPlace {
   readonly series: number;
   readonly source: number;
   readonly slot: number;
+}
+
+/** The slots of values [start, end). NaN is a slot without a value. */
+export interface PlacedSlots extends SlotPlace {
   readonly values: Float64Array;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Receives values [start, end) of a record. */
-export type TakeSlots = (place: Omit<PlacedSlots, "values">, values: Float64Array, start: number, end: number) => void;
+export type TakeSlots = (place: SlotPlace, values: Float64Array, start: number, end: number) => void;
 
 /** Numbers per column of a record, without its values. */
 const HEAD = 2;
@@ -104,17 +110,16 @@ export class PointRecord {
   /** Returns the record of these slots, in their order; undefined if there are none. */
   static of(columns: readonly PlacedSlots[]): PointRecord | undefined {
     if (columns.length === 0) return undefined;
-    const slots = columns.reduce((sum, { values }) => sum + values.length, 0);
+    const slots = columns.reduce((sum, { start, end }) => sum + end - start, 0);
     let head = 1;
     let at = 1 + columns.length * HEAD;
     const doubles = new Float64Array(at + slots);
     doubles[0] = columns.length;
-    for (const { series, source, slot, values } of columns) {
+    for (const { series, source, slot, values, start, end } of columns) {
       doubles[head] = placeOf(series, slot);
-      doubles[head + 1] = values.length * SOURCES + source;
-      doubles.set(values, at);
+      doubles[head + 1] = (end - start) * SOURCES + source;
       head += HEAD;
-      at += values.length;
+      for (let i = start; i < end; i += 1, at += 1) doubles[at] = values[i] as number;
     }
     return new PointRecord(doubles);
   }

@@ -226,7 +226,7 @@ export class Journal {
     for (const newer of this.#open.slots.rows(place.series)) {
       if (newer.row === row) overlay(newer.slots, values, newer.first);
     }
-    return { ...place, values };
+    return { ...place, values, start: 0, end: values.length };
   }
 
   /** Lets other requests run. Rejects if the store was closed in between, which ends the fold. */

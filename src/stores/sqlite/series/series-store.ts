@@ -47,10 +47,10 @@ export interface SqliteSeriesStore extends SeriesStore {
   close(): Promise<void>;
 }
 
-/** A column with the source to write it to. */
-interface SourceColumn {
+/** The columns of one write, with the source to write them to. */
+interface SourceColumns {
   readonly source: ValueSource;
-  readonly column: SlotColumn;
+  readonly columns: readonly SlotColumn[];
 }
 
 /** Reads the journal into memory. Throws a `StartError` if it, or the list of series, is damaged. */
@@ -68,25 +68,31 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     "DELETE FROM series WHERE id = ? AND NOT EXISTS (SELECT 1 FROM chunk WHERE id >= ? AND id < ?)",
   );
 
-  const append = groupedCalls<SourceColumn, void>(
-    async (columns) => {
+  const append = groupedCalls<SourceColumns, void>(
+    async (writes) => {
       await journal.waitForRoom();
-      forgettingIds(() => journal.append(() => PointRecord.of(columns.flatMap(placed))));
+      forgettingIds(() => journal.append(() => PointRecord.of(placedSlots(writes))));
     },
     {
       most: COMMIT_SLOTS,
-      weightOf: ({ column }) => column.values.length + COLUMN_COST,
+      weightOf: ({ columns }) => slotsOf(columns) + COLUMN_COST * columns.length,
       atOnce: 1,
       afterRound: true,
     },
   );
 
-  /** Returns a column's slots under its series' number, which a new series gets here. */
-  function placed({ source, column: { series, from, values } }: SourceColumn): PlacedSlots[] {
-    const { start, end } = savedRange(values);
-    if (start === end) return [];
-    const slot = from / series.dimension.slotMs + start;
-    return [{ series: ids.findOrAdd(series), source: sourceNumber[source], slot, values: values.subarray(start, end) }];
+  /** Returns the slots of columns under the numbers of their series, which new series get here. */
+  function placedSlots(writes: readonly SourceColumns[]): PlacedSlots[] {
+    const placed: PlacedSlots[] = [];
+    for (const { source, columns } of writes) {
+      for (const { series, from, values } of columns) {
+        const { start, end } = savedRange(values);
+        if (start === end) continue;
+        const slot = from / series.dimension.slotMs + start;
+        placed.push({ series: ids.findOrAdd(series), source: sourceNumber[source], slot, values, start, end });
+      }
+    }
+    return placed;
   }
 
   /** Forgets the numbers of series added by a transaction that fails. */
@@ -101,8 +107,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
 
   /** Returns whether columns may bypass the journal: none of their series has slots there, which would hide them. */
   function areForChunks(columns: readonly SlotColumn[]): boolean {
-    const slots = columns.reduce((sum, { values }) => sum + values.length, 0);
-    if (slots < LONG_COLUMN * columns.length) return false;
+    if (slotsOf(columns) < LONG_COLUMN * columns.length) return false;
     return !columns.some(({ series }) => {
       const id = ids.find(series);
       return id !== undefined && journal.has(id);
@@ -140,8 +145,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     chunkSlots: CHUNK_SLOTS,
 
     async write(source, columns) {
-      if (!areForChunks(columns) || !writeChunks(source, columns))
-        await append(columns.map((column) => ({ source, column })));
+      if (!areForChunks(columns) || !writeChunks(source, columns)) await append([{ source, columns }]);
     },
 
     async read(windows, source) {
@@ -179,6 +183,10 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
 
     close: () => journal.close(),
   };
+}
+
+function slotsOf(columns: readonly SlotColumn[]): number {
+  return columns.reduce((sum, { values }) => sum + values.length, 0);
 }
 
 /**
