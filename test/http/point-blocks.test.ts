@@ -83,10 +83,10 @@ describe("a block that begins with the same series as one before", () => {
   const list = (...ids: readonly string[]) => JSON.stringify(["a", "b", "c", ...ids].map(seriesNamed));
   const rows = (count: number, value: string) => `[${Array.from({ length: count }, () => `[${value}]`)}]`;
 
-  /** What reading a body results in: columns or an error. */
+  /** Returns the columns of a body, or its error. */
   async function outcome(body: string, reader: ReturnType<typeof readers>): Promise<unknown> {
     try {
-      const { columns } = await readJsonPoints(requestOf(body), reader, limits, newBudgets());
+      const { columns } = await readJsonPoints(requestOf(body), reader, limits);
       return columns.map(({ series: { id }, from, values }) => ({ id, from, values: [...values] }));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;

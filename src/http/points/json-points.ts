@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import type { YieldBudget } from "../../async/yielding.js";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
-import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
+import { lineNotJson } from "../../formats/json-error.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
 import { isJsonLines, readBody } from "../core/body.js";
-import { notJson } from "../core/json-body.js";
+import { notJson, parsePart } from "../core/json-body.js";
 import { oneOf } from "../core/responses.js";
 import type { ApiContext } from "../core/route.js";
 import { type Issues, unknownFields } from "../core/validation.js";
@@ -19,6 +19,7 @@ import {
   reservePoints,
   type WriteLimits,
 } from "./point-reader.js";
+import { readUsualPoint } from "./usual-point.js";
 
 const series = {
   dimension: oneOf(dimensionNames, { title: "Dimension" }),
@@ -75,49 +76,37 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
   return readBlock(bytes, memory, reader, limits);
 }
 
-/** Bytes parsed at once: a few ms of work. */
-const RUN_BYTES = 262_144;
+/** Points read before other requests may run. */
+const POINTS_AT_ONCE = 500;
 
-/** Reads the points of an array in runs, which bounds memory to one run and lets other requests run in between. */
+/** Reads the points of an array one by one: those of the usual form from their bytes, others as parsed JSON. */
 async function readArray(
   array: JsonArray,
   reader: PointReader,
   { line_bytes }: WriteLimits,
   turns: YieldBudget,
 ): Promise<void> {
-  const { ends, brokenAt } = array;
+  const { bytes, ends, brokenAt } = array;
+  const { issues, window, fold, series } = reader;
   const pause = turns.pauses(PARSE_MS);
-  for (let from = 0; from < ends.length && !reader.issues.full; ) {
-    await pause();
-    let to = from;
-    const start = startOf(array, from);
-    while (to + 1 < ends.length && (ends[to + 1] as number) - start <= RUN_BYTES) to += 1;
-    if (to === from && (ends[to] as number) - start > line_bytes) {
-      reader.issues.add("too_long", `[${from}]`, "The point is too long");
-    } else {
-      const points = parseRun(array, from, to);
-      for (let i = 0; i < points.length && !reader.issues.full; i += 1) {
-        readPoint(points[i], () => `[${from + i}]`, reader);
-      }
-    }
-    from = to + 1;
+  for (let i = 0; i < ends.length && !issues.full; i += 1) {
+    if (i % POINTS_AT_ONCE === 0) await pause();
+    const [start, end] = [startOf(array, i), ends[i] as number];
+    const point = readUsualPoint(bytes, start, end, series);
+    if (point !== undefined && isInWindow(point.ts, point.series.dimension.slotMs, window))
+      fold.add(point.series, point.ts, point.value);
+    else if (end - start > line_bytes) issues.add("too_long", `[${i}]`, "The point is too long");
+    else readPoint(parseElement(array, i), () => `[${i}]`, reader);
   }
-  if (brokenAt !== undefined && !reader.issues.full) throw notJson(array.bytes.toString("utf8", 0, brokenAt));
+  if (brokenAt !== undefined && !issues.full) throw notJson(bytes.toString("utf8", 0, brokenAt));
 }
 
-/** Parses the elements `from` to `to` of an array. */
-function parseRun(array: JsonArray, from: number, to: number): readonly unknown[] {
-  const start = startOf(array, from);
-  const text = `[${array.bytes.toString("utf8", start, array.ends[to])}]`;
-  try {
-    const points: unknown[] = JSON.parse(text);
-    // A blank element is detected only by its absence.
-    if (points.length > to - from) return points;
-  } catch {
-    // The position is determined below.
-  }
-  const before = text.slice(1, Math.min(jsonErrorAt(text), text.length - 1));
-  throw notJson(array.bytes.toString("utf8", 0, start) + before);
+/** Parses one element of an array. Throws when it is not JSON. */
+function parseElement(array: JsonArray, index: number): unknown {
+  const start = startOf(array, index);
+  return parsePart(array.bytes.toString("utf8", start, array.ends[index]), () =>
+    array.bytes.toString("utf8", 0, start),
+  );
 }
 
 function readJsonLine(text: string, number: number, reader: PointReader): void {

@@ -64,12 +64,15 @@ const KNOWN_SERIES = 250_000;
 
 /** Creates the factory of readers. Within a request each series is one object, even if the cache is replaced. */
 export function pointReaders(limits: WriteLimits): (window: WriteWindow) => PointReader {
-  const lists = new SeriesLists();
-  let series = new WritableSeries();
+  let known = newKnownSeries();
   return (window) => {
-    if (series.size >= KNOWN_SERIES) series = new WritableSeries();
-    return new PointReader({ series, lists }, window, limits);
+    if (known.series.size >= KNOWN_SERIES) known = newKnownSeries();
+    return new PointReader(known, window, limits);
   };
+}
+
+function newKnownSeries(): KnownSeries {
+  return { series: new WritableSeries(), lists: new SeriesLists() };
 }
 
 export const NOTHING_WRITTEN = "Nothing was written: the points are not all valid";
