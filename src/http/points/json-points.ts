@@ -79,7 +79,7 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
 /** Points read before other requests may run. */
 const POINTS_AT_ONCE = 500;
 
-/** Reads the points of an array one by one: those of the usual form from their bytes, others as parsed JSON. */
+/** Reads the points of an array one by one: from their bytes if they have the usual form, otherwise as parsed JSON. */
 async function readArray(
   array: JsonArray,
   reader: PointReader,

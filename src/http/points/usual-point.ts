@@ -29,8 +29,8 @@ const CLOSING = 125;
 let at = 0;
 
 /**
- * Reads a JSON point in the bytes [start, end) whose last two fields are `ts` and `value`, in either order, as numbers of
- * at most 15 digits without an exponent. Returns undefined for any other point, and for an invalid one.
+ * Reads a JSON point in the bytes [start, end) whose last two fields are `ts` and `value`, in either order, as numbers
+ * of at most 15 digits without an exponent. Returns undefined for any other point, and for an invalid one.
  */
 export function readUsualPoint(
   bytes: Buffer,
