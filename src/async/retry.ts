@@ -28,8 +28,8 @@ export interface Background {
 }
 
 /**
- * Runs the work now, and again after each pause (ms) that it resolves with, until stopped. It must not reject. A pause does
- * not keep the process alive.
+ * Runs the work now, and again after each pause (ms) that it resolves with, until stopped. The work must not reject. A
+ * pause does not keep the process alive.
  */
 export function inBackground(work: () => Promise<number>): Background {
   const stopping = new AbortController();

@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import type { YieldBudget } from "../../async/yielding.js";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
-import { lineNotJson } from "../../formats/json-error.js";
+import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
 import { isJsonLines, readBody } from "../core/body.js";
-import { notJson, parsePart } from "../core/json-body.js";
+import { notJson } from "../core/json-body.js";
 import { oneOf } from "../core/responses.js";
 import type { ApiContext } from "../core/route.js";
 import { type Issues, unknownFields } from "../core/validation.js";
@@ -19,7 +19,7 @@ import {
   reservePoints,
   type WriteLimits,
 } from "./point-reader.js";
-import { readUsualPoint } from "./usual-point.js";
+import { readUsualPoints } from "./usual-points.js";
 
 const series = {
   dimension: oneOf(dimensionNames, { title: "Dimension" }),
@@ -66,6 +66,11 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
     return reader.finish();
   }
   const bytes = await readBody(ctx, limits.write_body_bytes, limits);
+  const usual = await readUsualPoints(bytes, reader, limits.batch_points, turns.pauses(PARSE_MS));
+  if (usual !== undefined) {
+    reservePoints(usual.count, memory);
+    return usual;
+  }
   const array = splitArray(bytes, limits.batch_points);
   if (array !== undefined) {
     reader.count(array.ends.length);
@@ -76,37 +81,49 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
   return readBlock(bytes, memory, reader, limits);
 }
 
-/** Points read before other requests may run. */
-const POINTS_AT_ONCE = 500;
+/** Bytes parsed at once: a few ms of work. */
+const RUN_BYTES = 262_144;
 
-/** Reads the points of an array one by one: from their bytes if they have the usual form, otherwise as parsed JSON. */
+/** Reads the points of an array in runs, which bounds memory to one run and lets other requests run in between. */
 async function readArray(
   array: JsonArray,
   reader: PointReader,
   { line_bytes }: WriteLimits,
   turns: YieldBudget,
 ): Promise<void> {
-  const { bytes, ends, brokenAt } = array;
-  const { issues, window, fold, series } = reader;
+  const { ends, brokenAt } = array;
   const pause = turns.pauses(PARSE_MS);
-  for (let i = 0; i < ends.length && !issues.full; i += 1) {
-    if (i % POINTS_AT_ONCE === 0) await pause();
-    const [start, end] = [startOf(array, i), ends[i] as number];
-    const point = readUsualPoint(bytes, start, end, series);
-    if (point !== undefined && isInWindow(point.ts, point.series.dimension.slotMs, window))
-      fold.add(point.series, point.ts, point.value);
-    else if (end - start > line_bytes) issues.add("too_long", `[${i}]`, "The point is too long");
-    else readPoint(parseElement(array, i), () => `[${i}]`, reader);
+  for (let from = 0; from < ends.length && !reader.issues.full; ) {
+    await pause();
+    let to = from;
+    const start = startOf(array, from);
+    while (to + 1 < ends.length && (ends[to + 1] as number) - start <= RUN_BYTES) to += 1;
+    if (to === from && (ends[to] as number) - start > line_bytes) {
+      reader.issues.add("too_long", `[${from}]`, "The point is too long");
+    } else {
+      const points = parseRun(array, from, to);
+      for (let i = 0; i < points.length && !reader.issues.full; i += 1) {
+        readPoint(points[i], () => `[${from + i}]`, reader);
+      }
+    }
+    from = to + 1;
   }
-  if (brokenAt !== undefined && !issues.full) throw notJson(bytes.toString("utf8", 0, brokenAt));
+  if (brokenAt !== undefined && !reader.issues.full) throw notJson(array.bytes.toString("utf8", 0, brokenAt));
 }
 
-/** Parses one element of an array. Throws when it is not JSON. */
-function parseElement(array: JsonArray, index: number): unknown {
-  const start = startOf(array, index);
-  return parsePart(array.bytes.toString("utf8", start, array.ends[index]), () =>
-    array.bytes.toString("utf8", 0, start),
-  );
+/** Parses the elements `from` to `to` of an array. */
+function parseRun(array: JsonArray, from: number, to: number): readonly unknown[] {
+  const start = startOf(array, from);
+  const text = `[${array.bytes.toString("utf8", start, array.ends[to])}]`;
+  try {
+    const points: unknown[] = JSON.parse(text);
+    // A blank element is detected only by its absence.
+    if (points.length > to - from) return points;
+  } catch {
+    // The position is determined below.
+  }
+  const before = text.slice(1, Math.min(jsonErrorAt(text), text.length - 1));
+  throw notJson(array.bytes.toString("utf8", 0, start) + before);
 }
 
 function readJsonLine(text: string, number: number, reader: PointReader): void {

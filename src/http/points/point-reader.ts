@@ -8,6 +8,7 @@ import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../.
 import { readBytes } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
 import { Issues } from "../core/validation.js";
+import { SeriesHeads } from "./series-heads.js";
 import { SeriesLists } from "./series-lists.js";
 
 export type WriteLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "batch_points" | "inflation">;
@@ -18,24 +19,27 @@ export interface PointsRead {
 }
 
 /** Series that earlier writes named. */
-interface KnownSeries {
+export interface KnownSeries {
   readonly series: WritableSeries;
   readonly lists: SeriesLists;
+  readonly heads: SeriesHeads;
 }
 
 /** Collects the points of one write and their issues. */
 export class PointReader {
   readonly series: WritableSeries;
   readonly lists: SeriesLists;
+  readonly heads: SeriesHeads;
   readonly fold = new PointFold();
   readonly issues = new Issues();
   readonly window: WriteWindow;
   readonly #most: number;
   #count = 0;
 
-  constructor({ series, lists }: KnownSeries, window: WriteWindow, limits: WriteLimits) {
+  constructor({ series, lists, heads }: KnownSeries, window: WriteWindow, limits: WriteLimits) {
     this.series = series;
     this.lists = lists;
+    this.heads = heads;
     this.window = window;
     this.#most = limits.batch_points;
   }
@@ -72,7 +76,7 @@ export function pointReaders(limits: WriteLimits): (window: WriteWindow) => Poin
 }
 
 function newKnownSeries(): KnownSeries {
-  return { series: new WritableSeries(), lists: new SeriesLists() };
+  return { series: new WritableSeries(), lists: new SeriesLists(), heads: new SeriesHeads() };
 }
 
 export const NOTHING_WRITTEN = "Nothing was written: the points are not all valid";

@@ -1,0 +1,89 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { pointReaders } from "../../src/http/points/point-reader.js";
+import { readUsualPoints } from "../../src/http/points/usual-points.js";
+import { stream } from "../../src/metrics/dimensions.js";
+import { settingsFor } from "../support/service.js";
+
+const readers = pointReaders(settingsFor("unused").limits);
+
+/** Returns the point between two others of an array; undefined if they are left to JSON. */
+async function read(text: string, before = "[", after = "]") {
+  const other = (value: number) =>
+    `{"dimension":"stream","dimension_id":"other","dimension_type":"size","ts":${value},"value":1}`;
+  const bytes = Buffer.from(`${before}${other(1)},${text},${other(2)}${after}`);
+  const window = { from: -Number.MAX_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER };
+  const points = await readUsualPoints(bytes, readers(window), 3, () => undefined);
+  const [column] = points?.columns.filter(({ series }) => series.id !== "other") ?? [];
+  return column && { id: column.series.id, from: column.from, value: column.values[0] };
+}
+
+const names = '"dimension":"stream","dimension_id":"orders","dimension_type":"size"';
+
+describe("a point read from its bytes", () => {
+  it("has the names and the numbers that JSON has, or is left to it", async () => {
+    const number = fc.oneof(
+      fc.integer().map(String),
+      fc.tuple(fc.integer(), fc.nat(999_999)).map(([whole, decimals]) => `${whole}.${decimals}`),
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+      fc.constantFrom("-0", "0.10", "01", "1.", ".5", "-", "1e3", "null", '"1"', "123456789012345", "1234567890123456"),
+    );
+    const blank = fc.constantFrom("", "", " ", "\n");
+    const id = fc
+      .oneof(fc.string({ minLength: 1 }), fc.constantFrom("orders", 'a"b', "a,b", "ü", "a\\b"))
+      .map((text) => JSON.stringify(text));
+    const point = fc.tuple(id, number, number, blank, fc.boolean()).map(([id, value, ts, blank, isTsFirst]) => {
+      const numbers = [`"ts":${blank}${ts}`, `"value":${value}`];
+      if (!isTsFirst) numbers.reverse();
+      return `{"dimension":"stream",${blank}"dimension_id":${id},"dimension_type":"size",${blank}${numbers.join(",")}${blank}}`;
+    });
+    let usual = 0;
+    await fc.assert(
+      fc.asyncProperty(point, async (text) => {
+        const found = await read(text);
+        if (found === undefined) return;
+        usual += 1;
+        const { dimension_id, value, ts } = JSON.parse(text);
+        const from = Math.floor(ts / stream.slotMs) * stream.slotMs;
+        expect(found).to.deep.equal({ id: dimension_id, from, value });
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(usual).to.be.above(200);
+  });
+
+  for (const text of [
+    `{${names},"ts":1.5,"value":1}`,
+    `{${names},"ts":1,"ts":2}`,
+    `{${names},"ts":1,"value":2,"ts":1,"value":2}`,
+    `{${names},"unit":"x","ts":1,"value":2}`,
+    `{${names.replace("stream", "nothing")},"ts":1,"value":2}`,
+    `{${names},"ts":1,"value":2}}`,
+    `{{${names},"ts":1,"value":2}`,
+    `{"ts":1,"value":2}`,
+    `[${names},"ts":1,"value":2}`,
+    "7",
+    "",
+  ]) {
+    it(`is left to JSON: ${text}`, async () => {
+      expect(await read(text)).to.equal(undefined);
+      expect(await read(text)).to.equal(undefined);
+    });
+  }
+
+  it("is one of an array of no more points than allowed, with nothing before or after it but blanks", async () => {
+    const point = `{${names},"ts":1,"value":2}`;
+    expect(await read(point, " \n[ ", " ]\t ")).to.deep.equal({ id: "orders", from: 0, value: 2 });
+    for (const [before, after] of [
+      ["[", "],"],
+      ["[", "]]"],
+      ["[", ""],
+      ["[", ",]"],
+      ["", "]"],
+      ["[[", "]"],
+      ["{", "}"],
+    ])
+      expect(await read(point, before, after), `${before} ${after}`).to.equal(undefined);
+    expect(await read(`${point},${point}`)).to.equal(undefined);
+  });
+});
