@@ -23,13 +23,9 @@ const COMMA = 44;
 const MINUS = 45;
 const POINT = 46;
 const ZERO = 48;
-const NINE = 57;
 const OPENING = 91;
 const CLOSING = 93;
 const BRACE = 125;
-
-/** Offset of the next byte to read. No two bodies are read at once: nothing here waits in the middle of a point. */
-let at = 0;
 
 /**
  * Reads an array of JSON points straight from its bytes. Returns undefined unless every point is valid and of the usual
@@ -59,22 +55,29 @@ export async function readUsualPoints(
 
 /** Adds the point in the bytes [start, end), which a brace follows; false if it is invalid or not of the usual form. */
 function addPoint(bytes: Buffer, start: number, end: number, reader: PointReader, fold: PointFold): boolean {
-  const headEnd = bytes.lastIndexOf(COMMA, bytes.lastIndexOf(COMMA, end) - 1);
-  const headStart = afterBlanks(bytes, start);
-  if (headEnd <= headStart) return false;
-  at = headEnd + 1;
-  const isTsFirst = skip(bytes, TS);
-  if (!isTsFirst && !skip(bytes, VALUE)) return false;
-  const first = readNumber(bytes);
-  if (!skipByte(bytes, COMMA) || !skip(bytes, isTsFirst ? VALUE : TS)) return false;
-  const second = readNumber(bytes);
-  if (afterBlanks(bytes, at) !== end) return false;
-  const [ts, value] = isTsFirst ? [first, second] : [second, first];
+  const comma = commaBefore(bytes, end, start);
+  const headEnd = commaBefore(bytes, comma, start);
+  if (headEnd <= start) return false;
+  const first = afterBlanks(bytes, headEnd + 1);
+  const isTsFirst = isAt(bytes, first, TS);
+  if (!isTsFirst && !isAt(bytes, first, VALUE)) return false;
+  const second = afterBlanks(bytes, comma + 1);
+  if (!isAt(bytes, second, isTsFirst ? VALUE : TS)) return false;
+  const ts = isTsFirst ? numberIn(bytes, first + TS.length, comma) : numberIn(bytes, second + TS.length, end);
+  const value = isTsFirst ? numberIn(bytes, second + VALUE.length, end) : numberIn(bytes, first + VALUE.length, comma);
   if (!Number.isInteger(ts) || Number.isNaN(value)) return false;
-  const series = reader.heads.find(bytes, headStart, headEnd) ?? newSeries(bytes, headStart, headEnd, reader);
+  const head = afterBlanks(bytes, start);
+  const series = reader.heads.find(bytes, head, headEnd) ?? newSeries(bytes, head, headEnd, reader);
   if (series === undefined || !isInWindow(ts, series.dimension.slotMs, reader.window)) return false;
   fold.add(series, ts, value);
   return true;
+}
+
+/** Returns the offset of the last comma in the bytes [start, end); less than `start` if there is none. */
+function commaBefore(bytes: Buffer, end: number, start: number): number {
+  let at = end - 1;
+  while (at >= start && bytes[at] !== COMMA) at -= 1;
+  return at;
 }
 
 /** Finds the series of a head by parsing it, and stores it; undefined if the head does not name exactly one. */
@@ -95,56 +98,40 @@ function newSeries(bytes: Buffer, start: number, end: number, known: KnownSeries
 
 /** Returns the offset of the first byte from `from` on that is no blank. */
 function afterBlanks(bytes: Buffer, from: number): number {
-  let next = from;
-  for (; ; next += 1) {
-    const byte = bytes[next];
-    if (byte !== SPACE && byte !== NEWLINE && byte !== RETURN && byte !== TAB) return next;
-  }
+  let at = from;
+  while (isBlank(bytes[at])) at += 1;
+  return at;
 }
 
-/** Passes blanks and this byte, if it comes next. */
-function skipByte(bytes: Buffer, byte: number): boolean {
-  at = afterBlanks(bytes, at);
-  if (bytes[at] !== byte) return false;
-  at += 1;
+function isBlank(byte: number | undefined): boolean {
+  return byte === SPACE || byte === NEWLINE || byte === RETURN || byte === TAB;
+}
+
+/** Returns whether a text is at an offset. */
+function isAt(bytes: Buffer, offset: number, text: Buffer): boolean {
+  for (let i = 0; i < text.length; i += 1) if (bytes[offset + i] !== text[i]) return false;
   return true;
 }
 
-/** Passes blanks and this text, if it comes next. */
-function skip(bytes: Buffer, text: Buffer): boolean {
-  at = afterBlanks(bytes, at);
-  for (let i = 0; i < text.length; i += 1) if (bytes[at + i] !== text[i]) return false;
-  at += text.length;
-  return true;
-}
-
-/** Passes a number and returns it; NaN if it is not of the usual form. */
-function readNumber(bytes: Buffer): number {
-  at = afterBlanks(bytes, at);
+/** Returns the number in the bytes [start, end), which may begin and end with blanks; NaN if it has another form. */
+function numberIn(bytes: Buffer, start: number, end: number): number {
+  let at = afterBlanks(bytes, start);
   const isNegative = bytes[at] === MINUS;
   if (isNegative) at += 1;
-  const start = at;
-  let number = readDigits(bytes, 0);
-  const whole = at - start;
-  if (whole === 0 || whole > MOST_DIGITS || (whole > 1 && bytes[start] === ZERO)) return Number.NaN;
-  if (bytes[at] === POINT) {
-    at += 1;
-    const from = at;
-    number = readDigits(bytes, number);
-    const decimals = at - from;
-    if (decimals === 0 || whole + decimals > MOST_DIGITS) return Number.NaN;
-    // Both are exact, so the quotient is the double nearest to the decimal (Clinger, PLDI 1990).
-    number /= 10 ** decimals;
-  }
-  return isNegative ? -number : number;
-}
-
-/** Passes digits, which continue a number. */
-function readDigits(bytes: Buffer, before: number): number {
-  let number = before;
-  for (; ; at += 1) {
+  const first = at;
+  let number = 0;
+  let point = -1;
+  for (; at < end; at += 1) {
     const digit = (bytes[at] as number) - ZERO;
-    if (!(digit >= 0 && digit <= NINE - ZERO)) return number;
-    number = number * 10 + digit;
+    if (digit >= 0 && digit <= 9) number = number * 10 + digit;
+    else if (digit === POINT - ZERO && point < 0) point = at;
+    else break;
   }
+  const whole = (point < 0 ? at : point) - first;
+  const decimals = point < 0 ? 0 : at - point - 1;
+  const isForm = whole > 0 && (whole === 1 || bytes[first] !== ZERO) && (point < 0 || decimals > 0);
+  if (!isForm || whole + decimals > MOST_DIGITS || afterBlanks(bytes, at) < end) return Number.NaN;
+  // Both numbers are exact, so the quotient is the double nearest to the decimal (Clinger, PLDI 1990).
+  if (decimals > 0) number /= 10 ** decimals;
+  return isNegative ? -number : number;
 }
