@@ -1,7 +1,7 @@
 import type { Series } from "../../metrics/series.js";
 
 /** Maximum heads, and bytes of one. */
-const MOST = 250_000;
+const MOST = 100_000;
 const LONGEST = 512;
 
 /** Initial value and factor of FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
