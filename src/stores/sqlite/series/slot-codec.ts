@@ -1,24 +1,27 @@
 import { decodeXor, encodeXor } from "./xor-codec.js";
 
 /**
- * Compact bytes of the values of consecutive slots; NaN is a slot without a value. Decoding returns the same doubles,
- * bit for bit, except that every NaN is the same.
+ * Compact bytes of the values of 1 to 255 consecutive slots; NaN is a slot without a value. Decoding returns the same
+ * doubles, bit for bit, except that every NaN is the same.
  *
- * Byte 0 is the number of the encoding, plus 128 if a slot has no value. Byte 1 is the number of slots. With the 128, a
- * bitmap comes next: the bit i % 8 of its byte ⌊i / 8⌋ (bit 0 is the lowest) is set if the slot i has a value. All
- * numbers are little-endian. What follows contains the values of the slots that have one, in their order:
+ * Byte 0 is the number of the encoding, plus 128 if a bitmap follows. Byte 1 is the number of slots. The bitmap has
+ * ⌈slots / 8⌉ bytes and is there if some slots have a value and some have none, except in `RAW`: bit i % 8 of its byte
+ * ⌊i / 8⌋ is set if the slot i has a value (bit 0 is the lowest). The rest has the values in the order of their slots,
+ * and nothing follows it. Numbers are little-endian, except in `XOR`. Unused bits are 0.
  *
- * - `RAW` (0): a double for each slot, NaN if it has no value. There is no bitmap.
- * - `PACKED` (1): decimals, value = n / 10 ** e. A byte e, a byte w, the smallest n as a double; then n − smallest n of
- *   each value, as integers of w bits (frame of reference: Goldstein, Ramakrishnan, Shaft, "Compressing relations and
- *   indexes", ICDE 1998; decimals: Afroozeh, Kuffó, Boncz, "ALP", SIGMOD 2023).
- * - `PACKED_DELTAS` (2): decimals by the differences of neighbours. A byte e, a byte w, the first n and the smallest
- *   difference as doubles; then difference − smallest difference of each value after the first, as integers of w bits.
+ * - `RAW` (0): a double for each slot, NaN if it has no value.
+ * - `PACKED` (1): decimals, value = n / 10 ** e, with integers n of a magnitude below 2 ** 53. A byte e (0 to 22), a byte
+ *   w (0 to 53), the smallest n as a double; then n − smallest n of each value, as integers of w bits (frame of
+ *   reference: Goldstein, Ramakrishnan, Shaft, "Compressing relations and indexes", ICDE 1998; decimals: Afroozeh, Kuffó,
+ *   Boncz, "ALP", SIGMOD 2023). The quotient of both doubles is the value; −0 is no such decimal.
+ * - `PACKED_DELTAS` (2): the same decimals. A byte e, a byte w, the first n and the smallest difference as doubles; then
+ *   difference − smallest difference of each value after the first, as integers of w bits. A difference is n minus the n
+ *   of the value before.
  * - `XOR` (3): see `encodeXor`.
  *
- * Integers of w bits are in planes: the lowest 24 bits of every integer, then the next 24 bits, then the others. In a
- * plane with p bits of each integer, bit b of the integer i is bit (i × p + b) % 8 of byte ⌊(i × p + b) / 8⌋. Unused
- * bits of the last byte of a plane are 0.
+ * Integers of w bits are in up to three planes, each of which begins with a byte: bits 0 to 23 of every integer, then
+ * bits 24 to 47, then the bits above. A plane without bits has no bytes. In a plane with p bits of each integer, bit b of
+ * the integer i is bit (i × p + b) % 8 of byte ⌊(i × p + b) / 8⌋.
  */
 const RAW = 0;
 const PACKED = 1;

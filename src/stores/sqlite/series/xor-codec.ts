@@ -5,11 +5,17 @@ const MOST_LEADING = 31;
 const halves = new DataView(new ArrayBuffer(8));
 
 /**
- * Writes `count` doubles, from `at` on, to bytes that are zero there: a stream of bits, the highest of each byte first
- * (Pelkonen et al., "Gorilla", VLDB 2015, section 4.1.2). The first double has 64 bits, the highest first. Every other
- * one is XORed with the one before it: one bit 0 if they are equal. Otherwise a bit 1; a bit 0 if the block stated last
- * contains all set bits of the result, or else a bit 1 and a new block, which is its number of leading zero bits (5
- * bits) and its length − 1 (6 bits); then the bits of the result inside the block. Returns the end of the bytes.
+ * Writes `count` doubles, at least one, from `at` on, to bytes that are zero there. Returns the end of the bytes.
+ *
+ * They are a stream of bits, in which every number has its highest bit first (Pelkonen et al., "Gorilla", VLDB 2015,
+ * section 4.1.2). The first double has 64 bits. Each other one is XORed with the one before:
+ *
+ * - `0`: the result is zero.
+ * - `10`: the bits of the result inside the block follow. Those outside it are zero.
+ * - `11`: a new block follows, then the bits of the result inside it.
+ *
+ * A block is a range of the 64 bits: the number of bits above it, 0 to 31 (5 bits), and its length − 1 (6 bits). It
+ * remains until the next one. Unused bits of the last byte are zero.
  */
 export function encodeXor(doubles: Float64Array, count: number, bytes: DataView, at: number): number {
   const out = new BitWriter(bytes, at);
