@@ -5,23 +5,23 @@ import { decodeXor, encodeXor } from "./xor-codec.js";
  * doubles, bit for bit, except that every NaN is the same.
  *
  * Byte 0 is the number of the encoding, plus 128 if a bitmap follows. Byte 1 is the number of slots. The bitmap has
- * ⌈slots / 8⌉ bytes and is there if some slots have a value and some have none, except in `RAW`: bit i % 8 of its byte
- * ⌊i / 8⌋ is set if the slot i has a value (bit 0 is the lowest). The rest has the values in the order of their slots,
- * and nothing follows it. Numbers are little-endian, except in `XOR`. Unused bits are 0.
+ * ⌈slots / 8⌉ bytes and is there if some slots have a value and some have none, except in `RAW`: bit i % 8 of its
+ * byte ⌊i / 8⌋ is set if the slot i has a value (bit 0 is the lowest). The rest has the values in the order of their
+ * slots, and nothing follows it. Numbers are little-endian, except in `XOR`. Unused bits are 0.
  *
  * - `RAW` (0): a double for each slot, NaN if it has no value.
- * - `PACKED` (1): decimals, value = n / 10 ** e, with integers n of a magnitude below 2 ** 53. A byte e (0 to 22), a byte
- *   w (0 to 53), the smallest n as a double; then n − smallest n of each value, as integers of w bits (frame of
- *   reference: Goldstein, Ramakrishnan, Shaft, "Compressing relations and indexes", ICDE 1998; decimals: Afroozeh, Kuffó,
- *   Boncz, "ALP", SIGMOD 2023). The quotient of both doubles is the value; −0 is no such decimal.
- * - `PACKED_DELTAS` (2): the same decimals. A byte e, a byte w, the first n and the smallest difference as doubles; then
- *   difference − smallest difference of each value after the first, as integers of w bits. A difference is n minus the n
- *   of the value before.
+ * - `PACKED` (1): decimals, value = n / 10 ** e, with integers n of a magnitude below 2 ** 53. A byte e (0 to 22), a
+ *   byte w (0 to 53), the smallest n as a double; then n − smallest n of each value, as integers of w bits (frame of
+ *   reference: Goldstein, Ramakrishnan, Shaft, "Compressing relations and indexes", ICDE 1998; decimals: Afroozeh,
+ *   Kuffó, Boncz, "ALP", SIGMOD 2023). The quotient of both doubles is the value; −0 is no such decimal.
+ * - `PACKED_DELTAS` (2): the same decimals. A byte e, a byte w, the first n and the smallest difference as doubles;
+ *   then difference − smallest difference of each value after the first, as integers of w bits. A difference is n
+ *   minus the n of the value before.
  * - `XOR` (3): see `encodeXor`.
  *
  * Integers of w bits are in up to three planes, each of which begins with a byte: bits 0 to 23 of every integer, then
- * bits 24 to 47, then the bits above. A plane without bits has no bytes. In a plane with p bits of each integer, bit b of
- * the integer i is bit (i × p + b) % 8 of byte ⌊(i × p + b) / 8⌋.
+ * bits 24 to 47, then the bits above. A plane without bits has no bytes. In a plane with p bits of each integer, bit
+ * b of the integer i is bit (i × p + b) % 8 of byte ⌊(i × p + b) / 8⌋.
  */
 const RAW = 0;
 const PACKED = 1;
