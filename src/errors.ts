@@ -65,9 +65,9 @@ export function invalid(code: string, path: string, message: string): ServiceErr
 }
 
 /** Returns the error for something that does not exist, of this kind. */
-export function notFound(kind: string, code = "not_found", path = ""): ServiceError {
-  const message = `There is no such ${kind}`;
-  return new ServiceError("not-found", "Not Found", { issues: [{ code, path, message }] });
+export function notFound(kind: string): ServiceError {
+  const issues = [{ code: "not_found", path: "", message: `There is no such ${kind}` }];
+  return new ServiceError("not-found", "Not Found", { issues });
 }
 
 /** Returns the value; throws `notFound` if it is undefined. */

@@ -10,6 +10,9 @@ export const COLLECTIVE_IDS: readonly string[] = [EVERY_SEGMENT, EVERY_STREAM];
 /** Ids that segments cannot have: they have another meaning in the path of a segment, or where a segment is named. */
 export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", ...COLLECTIVE_IDS];
 
+/** The ids that segments cannot have, as text. */
+export const reservedSegmentIds = `sizes, ${COLLECTIVE_IDS.join(" or ")}`;
+
 /** Names that tables cannot have: they have another meaning in the path of a profile. */
 export const RESERVED_TABLES: readonly string[] = ["deletestatus", "export", "segments"];
 

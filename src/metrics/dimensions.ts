@@ -166,7 +166,7 @@ export const segment = {
 export const streamNamePattern = `^(?!(?:${COLLECTIVE_IDS.join("|")})$)[A-Za-z0-9_.-]{1,128}$`;
 
 /** The pattern as text. */
-export const streamNameRule = `A stream name is 1 to 128 of letters, digits, _ . -, and not ${COLLECTIVE_IDS.join(" or ")}`;
+export const streamNameRule = `A stream name must be 1 to 128 letters, digits, _ . or -, and not ${COLLECTIVE_IDS.join(" or ")}`;
 
 /** Messages received by each stream, counted by the hour. */
 export const stream = {

@@ -48,12 +48,13 @@ export class WritableSeries {
 
   #meet(dimensionName: unknown, id: unknown, type: unknown): Series | SeriesIssue {
     const dimension = typeof dimensionName === "string" ? dimensionNamed(dimensionName) : undefined;
-    if (dimension === undefined) return issueOf("dimension", dimensionName, "unknown_dimension", oneOf(dimensionNames));
+    if (dimension === undefined)
+      return issueOf("dimension", dimensionName, "unknown_dimension", `must be one of ${dimensionNames.join(", ")}`);
     if (typeof id !== "string" || !isDimensionId(id)) {
-      return issueOf("dimension_id", id, "invalid_dimension_id", `Must be ${dimensionIdRule}`);
+      return issueOf("dimension_id", id, "invalid_dimension_id", `must be ${dimensionIdRule}`);
     }
     if (dimension.reservedIds.includes(id)) {
-      return issueOf("dimension_id", id, "reserved_id", "This id is reserved for reads of all ids");
+      return issueOf("dimension_id", id, "reserved_id", "is reserved for reads of all ids");
     }
     const stored = dimension.storedTypes.find((one) => one === type);
     if (stored === undefined) return typeIssue(dimension, type);
@@ -78,19 +79,15 @@ export function isSeries(found: Series | SeriesIssue): found is Series {
 
 function typeIssue({ ratios, storedTypes }: Dimension, type: unknown): SeriesIssue {
   if (typeof type === "string" && Object.hasOwn(ratios, type)) {
-    return issueOf("dimension_type", type, "computed_type", "This type is computed from others, never written");
+    return issueOf("dimension_type", type, "computed_type", "is computed from other types and cannot be written");
   }
-  return issueOf("dimension_type", type, "unknown_type", oneOf(storedTypes));
-}
-
-function oneOf(names: readonly string[]): string {
-  return `Must be one of ${names.join(", ")}`;
+  return issueOf("dimension_type", type, "unknown_type", `must be one of ${storedTypes.join(", ")}`);
 }
 
 /** The issue is `required` if there is no value. */
-function issueOf(field: SeriesIssue["field"], value: unknown, code: string, message: string): SeriesIssue {
-  if (value === undefined || value === null) return { field, code: "required", message: "Required" };
-  return { field, code, message };
+function issueOf(field: SeriesIssue["field"], value: unknown, code: string, problem: string): SeriesIssue {
+  if (value === undefined || value === null) return { field, code: "required", message: `${field} is required` };
+  return { field, code, message: `${field} ${problem}` };
 }
 
 /** Maximum lead of a point over our clock, ms. */

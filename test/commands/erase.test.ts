@@ -139,7 +139,9 @@ describe("erase", function () {
     expect(acceptedIn(out).map(([line]) => line)).to.deep.equal([2, 26]);
     expect(err).to.match(/^2 deletions requested, 23 rejected$/m);
     expect(err.match(/bad\.csv:\d+: rejected: /g)).to.have.length(20);
-    expect(err).to.contain("bad.csv:4: rejected: field: Must be an identity field of the table: _uid, user_id, email");
+    expect(err).to.contain(
+      "bad.csv:4: rejected: field: field must be an identity field of the table: _uid, user_id, email",
+    );
     expect(err).to.contain(`more than 20 rejections; ${rejects} has all of them`);
     const named = rejectionsIn(rejects).map(({ line, code }) => [line, code]);
     expect(named).to.have.length(23);

@@ -65,6 +65,15 @@ describe("the catalogue", () => {
     { body: [], message: "The body must be a JSON object" },
     { body: { tabel: "user" }, message: "Unknown field; the nearest known one is table" },
     { body: { name: 1 }, message: "name must be string" },
+    {
+      body: { table: "nobody" },
+      message: "There is no such table; the tables are user, account, company, content, product, url",
+    },
+    {
+      path: "/api/segment/all_segments",
+      body: {},
+      message: "The id of a segment cannot be sizes, all_segments or all_streams",
+    },
     { path: "/api/experience/refused", body: {}, message: "audience is required" },
     {
       path: "/api/segment/members/members",

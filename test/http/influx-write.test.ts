@@ -90,7 +90,7 @@ describe("a write of line protocol", () => {
     const client = new InfluxDB({ url: service.url, token: service.key });
     const failure = await failureOf(client, new Point("planet").tag("dimension_id", "earth").floatField("value", 1));
     expect(failure).to.be.instanceOf(HttpError).that.includes({ statusCode: 400, code: "invalid" });
-    expect(failure).to.have.property("message").that.includes("line 1, measurement: Must be one of ");
+    expect(failure).to.have.property("message").that.includes("line 1, measurement: dimension must be one of ");
   });
 
   it("may follow a ping without a key, as clients of InfluxDB send it", async () => {
@@ -138,15 +138,21 @@ describe("a write of line protocol", () => {
       "planet,dimension_id=a value=1",
       "unknown_dimension",
       "line 2.dimension",
-      /^line 2, measurement: Must be one of .*stream/,
+      /^line 2, measurement: dimension must be one of .*stream/,
     ],
-    ["no id", "\n# none\nstream value=1", "required", "line 4.dimension_id", /^line 4, tag dimension_id: Required/],
+    [
+      "no id",
+      "\n# none\nstream value=1",
+      "required",
+      "line 4.dimension_id",
+      /^line 4, tag dimension_id: dimension_id is required/,
+    ],
     [
       "an unknown type",
       "stream,dimension_id=a,dimension_type=x value=1",
       "unknown_type",
       "line 2.dimension_type",
-      /^line 2, tag dimension_type: Must be one of size/,
+      /^line 2, tag dimension_type: dimension_type must be one of size/,
     ],
     [
       "ns as ms",

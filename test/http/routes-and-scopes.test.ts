@@ -125,7 +125,7 @@ describe("the routes", () => {
       const response = await service.fetch("/api/metric", { method });
       expect(response.status, method).to.equal(405);
       expect(response.headers.get("allow"), method).to.equal("GET, HEAD, POST, OPTIONS");
-      expect(await response.json()).to.include({ status: 405 });
+      expect(await response.json()).to.include({ status: 405, message: "This route allows GET, HEAD, POST, OPTIONS" });
     }
   });
 
@@ -160,7 +160,11 @@ describe("the routes", () => {
     ["GET", "/api/entity/user/_uid/zqcanaryqz/segments", "There is no such entity"],
     ["POST", "/api/entity/export", "There is no such entity", identity],
     ["POST", "/api/deletion/preview", "There is no such entity", identity],
-    ["GET", "/api/entity/zqcanaryqz/_uid/a", "There is no such table"],
+    [
+      "GET",
+      "/api/entity/zqcanaryqz/_uid/a",
+      "There is no such table; the tables are user, account, company, content, product, url",
+    ],
   ] as const) {
     it(`report what was not found: ${method} ${path} is "${what}"`, async () => {
       const response = await service.fetch(path, { method, ...(json === undefined ? {} : { json }) });

@@ -3,9 +3,9 @@ import { serviceOfSuite } from "../support/service.js";
 
 const size = { dimension: "segment", dimension_id: "a", dimension_type: "size" };
 const query = (fields: object) => `/api/metric?${new URLSearchParams(fields as Record<string, string>)}`;
-const notAField = "Must be an identity field of the table: _uid, user_id, email";
+const notAField = "fieldname must be an identity field of the table: _uid, user_id, email";
 const notATime =
-  "The event time must be an RFC 3339 time, a date as YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10), since 1970";
+  "The event time (the attribute that timestamp_field names) must be an RFC 3339 time, a date as YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10), since 1970";
 
 describe("the names in errors", () => {
   const service = serviceOfSuite();
@@ -22,6 +22,22 @@ describe("the names in errors", () => {
       "/collect/json/web?timestamp_field=at",
       { email: "a@b.de", at: "Tue" },
       { code: "invalid_time", path: "timestamp_field", message: notATime },
+    ],
+    [
+      "POST",
+      "/collect/json/web",
+      { email: null, _uid: "a" },
+      {
+        code: "invalid_identity",
+        path: "email",
+        message: "email must be a string or a number; null does not remove an identity",
+      },
+    ],
+    [
+      "POST",
+      "/api/metric/points",
+      [{ dimension: "stream", dimension_id: "a", dimension_type: "x", value: 1, ts: 1_717_200_000_000 }],
+      { code: "unknown_type", path: "[0].dimension_type", message: "dimension_type must be one of size" },
     ],
     ["GET", "/api/entity/user/name/Ann", undefined, { code: "not_an_identity", path: "fieldname", message: notAField }],
     [

@@ -103,6 +103,8 @@ function checkedName(name: string): string {
   return name;
 }
 
+const EVENT_TIME = "The event time (the attribute that timestamp_field names)";
+
 function eventTimeOf(json: object, { timestampField }: MessageRules): number | undefined {
   if (timestampField === undefined) return undefined;
   const written = ownValue(json, timestampField);
@@ -110,7 +112,7 @@ function eventTimeOf(json: object, { timestampField }: MessageRules): number | u
   // A time relative to now is refused, so that a repeat of the message has the same time.
   const instant = typeof written === "string" || typeof written === "number" ? parseInstant(written, 0) : undefined;
   if (instant === undefined || instant.relative || instant.at < 0) {
-    throw invalid("invalid_time", "timestampField", `The event time must be an ${instantForms}, since 1970`);
+    throw invalid("invalid_time", "timestampField", `${EVENT_TIME} must be an ${instantForms}, since 1970`);
   }
   return instant.at;
 }
@@ -118,7 +120,7 @@ function eventTimeOf(json: object, { timestampField }: MessageRules): number | u
 /** Returns an issue when the event time is too far ahead of `now` (Unix ms); otherwise undefined. */
 export function aheadIssue({ time }: ParsedMessage, now: number): ValidationIssue | undefined {
   if (time === undefined || time <= now + AHEAD_MS) return undefined;
-  return { code: "time_ahead", path: "timestampField", message: "The event time is more than 10 minutes ahead" };
+  return { code: "time_ahead", path: "timestampField", message: `${EVENT_TIME} is more than 10 minutes ahead` };
 }
 
 function ownValue(json: object, name: string): Json | undefined {

@@ -1,4 +1,4 @@
-import { notFound, StartError } from "../../errors.js";
+import { ServiceError, StartError } from "../../errors.js";
 import { RESERVED_IDENTITY_FIELDS, RESERVED_TABLES } from "../../reserved-names.js";
 
 /** Normalization of an identity field: `text` is NFC and trimmed; `email` is also lower-cased. */
@@ -48,7 +48,13 @@ export function tablesOf(json: unknown): Tables {
 export function tableNamed(tables: Tables, name: string): Table {
   const table = tables.get(name);
   if (table !== undefined) return table;
-  throw notFound("table", "unknown_table", "table");
+  const issues = [{ code: "unknown_table", path: "table", message: noSuchTable(tables) }];
+  throw new ServiceError("not-found", "Not Found", { issues });
+}
+
+/** Returns the message for a table that is not configured. */
+export function noSuchTable(tables: Tables): string {
+  return `There is no such table; the tables are ${[...tables.keys()].join(", ")}`;
 }
 
 /** Returns the message for an identity field with too many values. */

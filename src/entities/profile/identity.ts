@@ -38,22 +38,23 @@ export function identityField(table: Table, name: string): IdentityField | undef
  * text. Throws `invalid` for other types, empty values, and placeholders.
  */
 export function identityOf(table: Table, field: IdentityField, raw: unknown, maxBytes: number): Identity {
-  const refuse = (code: string, message: string) => invalid(code, field.name, message);
+  const refuse = (code: string, rule: string) => invalid(code, field.name, `${field.name} ${rule}`);
   if (typeof raw === "number" && !Number.isSafeInteger(raw)) {
-    throw refuse("invalid_identity", "A number that identifies must be a safe integer; send it as a string");
+    throw refuse("invalid_identity", "must be a safe integer if it is a number; send it as a string");
   }
   if (typeof raw !== "string" && typeof raw !== "number") {
-    throw refuse("invalid_identity", "An identity must be a string or a number");
+    const hint = raw === null ? "; null does not remove an identity" : "";
+    throw refuse("invalid_identity", `must be a string or a number${hint}`);
   }
   const value = normalForms[field.normalForm](String(raw));
-  if (value === "") throw refuse("empty_identity", "An identity must not be empty");
+  if (value === "") throw refuse("empty_identity", "must not be empty");
   if (Buffer.byteLength(value) > maxBytes) {
-    throw refuse("identity_too_long", `An identity must not be longer than ${maxBytes} bytes`);
+    throw refuse("identity_too_long", `must not be longer than ${maxBytes} bytes`);
   }
   if (UNREADABLE.test(value)) {
-    throw refuse("invalid_identity", "An identity must not contain control characters or lone surrogates");
+    throw refuse("invalid_identity", "must not contain control characters or lone surrogates");
   }
-  if (table.nobody.has(value.toLowerCase())) throw refuse("placeholder_identity", "This value identifies nobody");
+  if (table.nobody.has(value.toLowerCase())) throw refuse("placeholder_identity", "must not be a placeholder");
   return { field: field.name, value };
 }
 

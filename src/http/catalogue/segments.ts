@@ -4,10 +4,11 @@ import type { ListOrders } from "../../catalogue/list-orders.js";
 import type { Segment as CatalogueSegment, CatalogueStore, SegmentMembers } from "../../catalogue/ports.js";
 import { deleteSegment } from "../../catalogue/segments.js";
 import type { Clock } from "../../clock.js";
+import { noSuchTable, type Tables } from "../../entities/profile/entity-tables.js";
 import { found, invalid } from "../../errors.js";
 import { segment as segmentDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
-import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
+import { RESERVED_SEGMENT_IDS, reservedSegmentIds } from "../../reserved-names.js";
 import { compareBytes } from "../../text.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, fetchPage, PageMeta, pageQuery, success } from "../core/responses.js";
@@ -20,8 +21,7 @@ import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, Segme
 export interface SegmentRouteDependencies {
   readonly catalogue: CatalogueStore;
   readonly members: SegmentMembers;
-  /** Names of the configured tables. */
-  readonly tables: { has(name: string): boolean };
+  readonly tables: Tables;
   readonly orders: ListOrders;
   readonly newest: NewestValues;
   readonly clock: Clock;
@@ -48,7 +48,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
     return [...named.values()].sort((a, b) => compareBytes(a.id, b.id));
   };
   const refuseUnknownTable = (table: string) => {
-    if (!tables.has(table)) throw invalid("unknown_table", "table", "There is no such table");
+    if (!tables.has(table)) throw invalid("unknown_table", "table", noSuchTable(tables));
   };
 
   return [
@@ -152,7 +152,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
       responses: { 200: segmentAnswer },
       async handler({ params: { id }, body: { name = id, table = DEFAULT_TABLE } }) {
         if (RESERVED_SEGMENT_IDS.includes(id)) {
-          throw invalid("reserved_id", "id", `A segment cannot be called ${RESERVED_SEGMENT_IDS.join(" or ")}`);
+          throw invalid("reserved_id", "id", `The id of a segment cannot be ${reservedSegmentIds}`);
         }
         refuseUnknownTable(table);
         await catalogue.putSegment({ id, name, table });

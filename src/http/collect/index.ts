@@ -13,7 +13,7 @@ import { invalid, ServiceError } from "../../errors.js";
 import { instantForms } from "../../formats/instant.js";
 import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
-import { RESERVED_SEGMENT_IDS } from "../../reserved-names.js";
+import { RESERVED_SEGMENT_IDS, reservedSegmentIds } from "../../reserved-names.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -171,7 +171,7 @@ function rulesOf(
     nesting: limits.nesting,
     segmentId: {
       allows: (id) => isDimensionId(id) && !RESERVED_SEGMENT_IDS.includes(id),
-      inWords: `${dimensionIdRule}, not ${RESERVED_SEGMENT_IDS.join(" or ")}`,
+      inWords: `${dimensionIdRule}, not ${reservedSegmentIds}`,
     },
   };
 }

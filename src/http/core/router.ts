@@ -35,7 +35,7 @@ function answerAt(byMethod: ReadonlyMap<string, Answer>): Answer {
     const answer = byMethod.get(method === "HEAD" ? "GET" : method);
     if (answer !== undefined) return answer(ctx);
     ctx.set("Allow", allow);
-    if (method !== "OPTIONS") throw new ServiceError("method-not-allowed", "Method Not Allowed");
+    if (method !== "OPTIONS") throw new ServiceError("method-not-allowed", `This route allows ${allow}`);
     ctx.status = 204;
   };
 }

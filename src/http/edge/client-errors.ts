@@ -30,7 +30,7 @@ export function answerClientErrors(server: Server, connections: Connections, lim
   server.on("connect", (_req: unknown, socket: Duplex) => {
     // Node removes its own listener from the socket of a CONNECT; an error without a listener ends the process.
     socket.on("error", () => socket.destroy());
-    const answer = new ServiceError("method-not-allowed", "Method Not Allowed");
+    const answer = new ServiceError("method-not-allowed", "CONNECT is not allowed");
     answerNext(socket, connections, answer, { Allow: "GET, HEAD, OPTIONS" });
   });
 }

@@ -1,5 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { type IdentityField, type Table, type Tables, tableNamed } from "../../entities/profile/entity-tables.js";
+import {
+  type IdentityField,
+  noSuchTable,
+  type Table,
+  type Tables,
+  tableNamed,
+} from "../../entities/profile/entity-tables.js";
 import { type Identity, identityField, identityOf } from "../../entities/profile/identity.js";
 import { invalid } from "../../errors.js";
 import { exampleNames } from "../core/openapi.js";
@@ -38,7 +44,7 @@ function fieldOf(table: Table, name: string, path: string): IdentityField {
   const field = identityField(table, name);
   if (field !== undefined) return field;
   const known = table.identities.map((one) => one.name).join(", ");
-  throw invalid("not_an_identity", path, `Must be an identity field of the table: ${known}`);
+  throw invalid("not_an_identity", path, `${path} must be an identity field of the table: ${known}`);
 }
 
 /** An entity as identified by a body. */
@@ -66,6 +72,6 @@ export function identityInBody(
   identityBytes: number,
 ): { table: Table; identity: Identity } {
   const table = tables.get(tableName);
-  if (table === undefined) throw invalid("unknown_table", "table", "There is no such table");
+  if (table === undefined) throw invalid("unknown_table", "table", noSuchTable(tables));
   return { table, identity: identityOf(table, fieldOf(table, fieldName, "field"), value, identityBytes) };
 }

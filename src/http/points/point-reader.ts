@@ -140,7 +140,7 @@ export function readInstant(ts: unknown, { window, slotMs }: InstantRule, path: 
   const ms = typeof ts === "string" && DIGITS.test(ts) ? Number(ts) : ts;
   if (typeof ms !== "number" || !Number.isSafeInteger(ms)) {
     if (ts === undefined || ts === null) issues.add("required", path, "ts is required");
-    else issues.add("invalid_time", path, "ts must be a whole number of Unix milliseconds");
+    else issues.add("invalid_time", path, "ts must be a whole number of Unix milliseconds, such as 1767225600000");
     return Number.NaN;
   }
   if (isInWindow(ms, slotMs, window)) return ms;

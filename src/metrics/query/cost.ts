@@ -18,7 +18,7 @@ export function checkBuckets(plan: SeriesPlan, limits: AnswerLimits): void {
   throw invalid(
     "too_many_buckets",
     "interval",
-    `The window holds more than ${limits.buckets} buckets of this interval`,
+    `The window holds more than ${limits.buckets} buckets of this interval; use a longer interval or a shorter window`,
   );
 }
 
