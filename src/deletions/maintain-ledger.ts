@@ -27,7 +27,7 @@ export function maintainLedger(dependencies: MaintenanceDependencies): Backgroun
   const maintain = async () => {
     await ledger.clearOtherTargets([...remoteNames(targets), NOTIFICATION]);
     await advanceWatermark(dependencies);
-    // Without a webhook, a pending notification waits for its return no longer than its request is kept.
+    // If no webhook is configured, a pending notification is removed with its request.
     if (retentionMs !== undefined)
       await ledger.expire(clock() - retentionMs, webhook !== undefined, watermark.noteForgotten);
   };

@@ -56,7 +56,7 @@ export function ledgerMismatch({ ledger, data }: LedgerFacts, names: StoreNames)
 }
 
 /**
- * Newest profiles and messages whose keys the ledger must have. Exceeds the profiles created at one time: if an older
- * ledger lacks keys, it lacks the keys of the newest profiles, whatever the clocks of processes show.
+ * Number of newest profiles and messages whose keys are looked up. It exceeds the number created at one time: an older
+ * ledger lacks the newest keys, also if clocks differ.
  */
 export const NEWEST = 1000;

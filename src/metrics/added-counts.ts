@@ -37,8 +37,8 @@ export function commitCounts({ messages, profiles }: CountedCommit): AddedCount[
 }
 
 /**
- * Returns the number of people who joined and left each segment, in the slot of `at` (Unix ms). A segment's slot is
- * longer than a stream's, so its count has the last hour of it: it is saved when the slot has ended.
+ * Returns the number of people who joined and left each segment, in the slot of `at` (Unix ms). Counts are kept by the
+ * hour and a segment's slot has two, so its count is stored under the last hour and saved when the slot has ended.
  */
 export function moveCounts(moves: readonly SegmentMove[], at: number): AddedCount[] {
   const slot = slotStart(segmentDimension, at) + segmentDimension.slotMs - streamDimension.slotMs;

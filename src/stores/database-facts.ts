@@ -55,8 +55,8 @@ interface ComparedLedger {
 
 /**
  * Refuses data that does not belong to its ledger: see `ledgerMismatch`. Marks new data and returns the mark. Several
- * processes may do this concurrently, also with empty databases: the ledger is marked before the data is. As others may
- * write concurrently, the fact that is written last is read first.
+ * processes may do this concurrently, also with empty databases: the ledger is marked before the data is. Reads the
+ * facts in the opposite order of their writing, because other processes may be writing them.
  */
 export async function matchLedger(
   ledger: ComparedLedger,

@@ -128,8 +128,8 @@ async function withoutStored(
 }
 
 /**
- * Returns a message whose commit failed. A concurrent run of its request may have stored it. A deletion that was
- * accepted since the plan covers it as if it had been stored before.
+ * Returns the message marked as failed: a concurrent run may have stored it, so a deletion accepted since the plan
+ * covers it as if it had been stored before.
  */
 function afterConflict(message: BatchMessage, { cutOffs }: FoundProfiles): BatchMessage {
   if (message.possiblyStoredSince !== undefined) return message;

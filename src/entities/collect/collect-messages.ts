@@ -50,8 +50,8 @@ export function collectMessages(dependencies: CollectDependencies): CollectMessa
 }
 
 /**
- * Creates a check that resolves with the messages that collecting them now would refuse, and stores nothing. It ignores
- * the effect of earlier batches of the same request.
+ * Creates a dry run: it resolves with the messages that would be refused now, and stores nothing. It ignores the effect
+ * of earlier batches of the same request.
  */
 export function checkMessages(dependencies: CollectDependencies): CollectMessages {
   return grouped(dependencies, 0, (batch) => checkBatch(dependencies, batch));

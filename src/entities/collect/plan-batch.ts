@@ -137,8 +137,8 @@ const MAX_SEGMENT_ID_BYTES = 1_024;
 const TOO_LARGE = { code: "entity_too_large", message: `An entity has at most ${ENTITY_BYTES} bytes` };
 
 /**
- * Returns the check for limits: it returns the issue of a message for these profiles that would exceed one, or
- * undefined. It always allows a change that makes a profile smaller.
+ * Returns a check that returns an issue if a message would make these profiles exceed a limit. It always allows a
+ * change that makes a profile smaller.
  */
 function limitCheck(maxSegments: number) {
   // Cache of the last union: many messages in a row may need the same merge.

@@ -25,8 +25,9 @@ export interface AppDependencies extends RunDependencies {
 }
 
 /**
- * Returns whether the key of the request is bound to this origin, so that its pages may read the response. A request
- * without a valid key, such as a preflight, needs any key that is bound to it. False if the store does not respond.
+ * Returns whether the key of the request is bound to this origin, so that its pages may read the response. Without a
+ * valid key, as in a preflight, returns whether any valid key is bound to the origin. Returns false if the store does
+ * not respond.
  */
 export type AllowsOrigin = (
   ctx: Pick<ApiContext, "req" | "method" | "querystring">,
@@ -154,8 +155,8 @@ function describeError({ state: { requestId, route } }: ApiContext, error: unkno
 const METHODS = ["GET", "HEAD", "PUT", "POST", "DELETE"];
 
 /**
- * Lets a page read the responses if its origin is one of `origins` (`*` is any), or if the key of the request is bound
- * to its origin. Keys are sent in a header, so cookies are never needed.
+ * Sends CORS headers to pages of these origins (`*`: any origin) and of the origins in the bound of the request's key.
+ * Keys are sent in a header, so cookies are never needed.
  */
 function corsHeaders(
   origins: readonly string[],

@@ -85,8 +85,9 @@ export interface Route {
 }
 
 /**
- * Schemas by name. A value that violates its schema is refused with the schema's `issue`. A schema of a parameter
- * without one only documents; the handler validates. A field of a body without one has a message by type and bounds.
+ * Schemas by name. A value that violates its schema is refused with the schema's `issue`. A parameter's schema without
+ * an `issue` only documents: the handler validates. A body field without one gets a message derived from its type and
+ * bounds.
  */
 export type Schemas = Readonly<Record<string, TSchema>>;
 

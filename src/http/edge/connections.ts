@@ -53,8 +53,8 @@ export function followConnections(server: Server): Connections {
 }
 
 /**
- * Keeps a connection that the last response closes until the rest of its request has arrived, which is discarded. If a
- * connection were closed with unread bytes, the system would reset it, and a sender that reads late would lose the
+ * Keeps a connection open after its last response until the rest of the request has arrived, and discards that rest.
+ * If a connection were closed with unread bytes, the system would reset it, and a sender that reads late would lose the
  * response. `closeSlowSenders` bounds the time.
  */
 export function closeAfterRequest(server: Server, connections: Connections): void {
@@ -73,9 +73,9 @@ export function closeAfterRequest(server: Server, connections: Connections): voi
 const PROBE_MS = 100;
 
 /**
- * Responds to callers that close their side of the connection after a request. A fully closed connection looks the same
- * until something is written, so interim responses are sent while the caller waits: a closed connection is reset by the
- * first.
+ * Responds to callers that close their side of the connection after a request. Until something is written, a fully
+ * closed connection looks the same. So interim responses are sent while the caller waits: the first one resets a closed
+ * connection.
  */
 export function answerHalfClosed(server: Server, connections: Connections): void {
   // Missing in Node's types and documentation.

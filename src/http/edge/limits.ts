@@ -8,8 +8,8 @@ import { onResponseClosed } from "./connections.js";
 import { wholeErrorResponse } from "./errors.js";
 
 /**
- * Maximum concurrent requests; the others wait for their turn. So many can share commits, reads and round trips; more
- * would gain little and need memory. By default (`requests_per_key`) a key has at most 64 of them.
+ * Maximum concurrent requests; the others wait for their turn. Concurrent requests share commits, reads and round
+ * trips; more than this gain little and need memory. By default (`requests_per_key`) a key has at most 64 of them.
  */
 const CONCURRENT = 96;
 
@@ -94,8 +94,8 @@ export class RequestLimits {
   }
 
   /**
-   * Runs requests in order of arrival. `work` calls `runs` with false while it waits for its caller: a slow sender
-   * keeps no other request waiting. Rejects with `timed-out` when the caller disconnects first.
+   * Runs requests in order of arrival. `work` calls `runs(false)` while it waits for its caller, so that a slow sender
+   * occupies no turn. Rejects with `timed-out` when the caller disconnects first.
    */
   async run(res: ServerResponse, work: (runs: (isRunning: boolean) => void) => Promise<void>): Promise<void> {
     if (this.#running < CONCURRENT && this.#queue.length === 0) this.#running += 1;

@@ -78,7 +78,7 @@ export interface GenerationOptions {
  * The generation of each chunk: a counter that a write increments after it is stored and before it is answered. One
  * rule applies to every cached entry: it is valid while the generations of its chunks have not changed since its read
  * and, unless this process owns the store exclusively, for at most 10 s. Chunks share counters, by their position in
- * time (the phase) and their series; sharing costs a read.
+ * time (the phase) and their series: a write to one chunk also invalidates the others that share its counter.
  */
 export class Generations {
   readonly #chunkSlots: number;

@@ -22,8 +22,10 @@ const SEARCHED_MS = 28 * 86_400_000;
 /** Series read at once. */
 const IDS_PER_READ = 1_000;
 
-/** Memory for cached trends, for lists of them, and of each besides its key and its versions, bytes. */
+/** Maximum memory of the cache, bytes. */
 const CACHE_BYTES = 16 * 1024 * 1024;
+
+/** Memory of a cached trend, and of each trend of a cached list, besides keys and versions, bytes. */
 const TREND_BYTES = 80;
 const LISTED_BYTES = 150;
 

@@ -91,7 +91,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
     list: (dimension, page) => reported("read", () => names.list(dimension, page)),
     count: (dimension, among) => reported("read", () => names.count(dimension, among)),
     read: (windows, source) => reported("read", () => read(windows, source)),
-    /** Only a query could tell. */
+    /** Returns true: finding out would take a query. */
     mayHold: () => true,
     /** The bucket deletes points by its own retention. */
     expire: async () => {},
@@ -187,7 +187,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
       const count = Math.min(length, sums.length - first);
       const start = from + first * slotMs;
       const end = start + count * slotMs;
-      // InfluxDB stores times between two instants; a query outside of them is invalid.
+      // InfluxDB refuses queries outside the range of times that it can store.
       if (end <= FIRST || start >= LAST) continue;
       const targets = new Map<string, [SlotTarget]>();
       const targetsOf = (id: string) => {

@@ -32,9 +32,8 @@ export function byIds<D extends { readonly _id: string }>(ids: readonly string[]
 }
 
 /**
- * Returns a random revision after this one, of 16 million numbers. A revision that was read may be lost with its
- * primary. It must differ from the revision that another writer stores later; otherwise a commit planned with the lost
- * one would succeed.
+ * Returns a random one of 16 million revisions after this one. A revision that was read may be lost with its primary; a
+ * later writer must not store the same one, or a commit planned with the lost revision would succeed.
  */
 export function revisionAfter(revision: number): number {
   return revision + randomInt(1, 2 ** 24);

@@ -8,9 +8,9 @@ export interface ReadOptions {
 }
 
 /**
- * Returns documents that no change of primary takes back, and that include every write acknowledged before. A read of
- * the majority alone may be older: a new primary learns later than its clients what a majority has. So if the newest
- * documents of the primary differ, waits until a majority has them. `read` runs up to three times.
+ * Returns documents that survive a change of primary and include every write acknowledged before. A majority read may
+ * be older: a new primary learns only later which writes a majority has. So if the newest documents of the primary
+ * differ, waits until a majority has them. `read` runs up to three times.
  */
 export async function committedRead<T>(db: Db, read: (options: ReadOptions) => Promise<T>): Promise<T> {
   const [committed, newest] = await Promise.all([read({ readConcern: MAJORITY }), read({ readConcern: LOCAL })]);

@@ -11,8 +11,9 @@ const DUE = { nextTarget: "", problem: null } as const;
 export type QueuePlace = Pick<DeletionDocument, "behind" | "followed">;
 
 /**
- * Returns the place of each of these new requests, in order. A request waits for the newest open one of each of its
- * identities, which waits for the ones before. Writes these, so that a concurrent completion of one conflicts.
+ * Returns the place of each of these new requests, in order. A request waits for the newest open request over each of
+ * its identities, which itself waits for earlier ones. Writes these open requests, so that completing one concurrently
+ * conflicts.
  */
 export async function queue(
   ledger: Db,
@@ -85,7 +86,7 @@ export function copiedQueue(): (deletion: Deletion) => QueuePlace {
     if (completedAt !== undefined) return { behind: [], followed: 0 };
     const earlier = new Set(hashes.flatMap((hash) => newest.get(hash) ?? []));
     for (const hash of hashes) newest.set(hash, requestId);
-    // A later one may follow; otherwise the completion only looks for it.
+    // A later request may wait for this one; otherwise the completion only finds none.
     return { behind: problem === EARLIER_OPEN ? [...earlier] : [], followed: 1 };
   };
 }

@@ -50,8 +50,8 @@ const isEnding: Filter<RemovedSegment> = { lookUntil: { $gt: new Date(0) } };
 
 /**
  * Minimum duration of the search for void updates after a deletion, ms. A commit that read the generation before a
- * deletion and is stored after it conflicts with nothing: a document that every commit writes would be contended. The
- * server aborts a transaction after a minute (`transactionLifetimeLimitSeconds`).
+ * deletion and is stored after it does not conflict with it, so its updates must be found later. (A document written by
+ * every commit would be contended.) The server aborts a transaction after a minute (`transactionLifetimeLimitSeconds`).
  */
 const LOOK_MS = 300_000;
 

@@ -207,8 +207,8 @@ async function expectRevisions(
 
 /**
  * The writes of a transaction are ordered, one kind after the other. Without an order the driver continues after a
- * failure and reports the aborted transaction instead of its cause; that error is retried, though it would fail for
- * ever.
+ * failure and reports the aborted transaction instead of its cause. That error would be retried although it fails every
+ * time.
  */
 async function writeIdentities(
   { data }: StoreDependencies,

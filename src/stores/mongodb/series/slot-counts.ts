@@ -12,8 +12,8 @@ export const slotCountCollections: readonly CollectionPlan[] = [
 ];
 
 /**
- * Additions that the counts do not contain yet. Each transaction inserts its own, as concurrent ones would conflict
- * over the count.
+ * Messages, or people who joined or left a segment, that a commit added to a slot and its count does not include yet.
+ * Each transaction inserts its own document: updates of one count would conflict.
  */
 type AddedCountDocument = AddedCount & { readonly _id?: ObjectId };
 

@@ -10,12 +10,12 @@ const inState: Readonly<Record<ListedState, string>> = {
   all: "true",
 };
 
-/** Condition of the requests in a state, with a target those whose next run calls it. */
+/** Returns the condition for requests in a state and, if a target is given, whose next run calls it. */
 function listed(state: ListedState, target: string | undefined): string {
   return target === undefined ? inState[state] : `${inState[state]} AND next_target = :target`;
 }
 
-/** Lists the requests of `ledger.db`. The lists of completed ones have no index, as nearly all are completed. */
+/** Lists the requests of `ledger.db`. Lists of completed requests use no index: nearly all requests are completed. */
 export function deletionList(db: Database): Pick<Ledger, "list" | "count" | "countCompleted"> {
   const sequenceOf = db.prepare("SELECT sequence FROM deletion WHERE request_id = ?");
   const completed = db.prepare("SELECT count(*) AS count FROM deletion WHERE completed_at >= ? AND completed_at < ?");

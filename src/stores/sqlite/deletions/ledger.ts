@@ -18,10 +18,10 @@ import { ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statements.js";
 
 /**
  * `document` is the request as it was accepted, JSON. `not_before` is the time of the next retry, or the end of the
- * lease of `runner`. `next_target` is empty if the next run calls no remote target, and null if there is no next run:
- * the request is completed, and no notification is pending, or it waits for an earlier one. `open_identity` has the
- * identities of open requests that later ones wait for. `deletion_key` has rows of one size that are appended and
- * overwritten in place, for the same reason as `entity_key`; no row is removed.
+ * lease of `runner`. `next_target` is empty if the next run calls no remote target, and null if no run follows: the
+ * request is completed and no notification is pending, or it waits for an earlier one. `open_identity` contains the
+ * identities of open requests that later ones wait for. Rows of `deletion_key` have the same size; they are appended
+ * and overwritten in place, for the same reason as in `entity_key`, and never removed.
  */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (

@@ -109,7 +109,7 @@ function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> 
     sizes,
 
     overlap(a, b) {
-      // Begins with the segment that has fewer members, as far as one step counts them.
+      // Starts with the smaller segment; compares the counts of one step only.
       const [ofA, ofB] = [a, b].map((segment) => (members.get(segment, "") as unknown as CountStep).counted);
       const [fewer, more] = (ofA as number) < (ofB as number) ? [a, b] : [b, a];
       return sharedBy(fewer, more, ending(), pacer(PACE_MS));

@@ -46,7 +46,7 @@ export function windowReader(db: Database, ids: SeriesIds, journal: Journal): Re
     }
   }
 
-  /** Returns the layers of targets of `rows` rows each. Later layers take precedence over earlier ones. */
+  /** Returns for each target (`rows` rows from its first) its stored and journal rows; later ones take precedence. */
   function layersOf(targets: readonly Target[], rows: number): Layer[][] {
     const layers = targets.map((): Layer[] => []);
     const starts = JSON.stringify(targets.map(({ first }) => first));
