@@ -38,7 +38,7 @@ const words = [
   [/\bnothing but\b/i, "only"],
   [/\bon the spot\b/i, "a time"],
   [/\b(has|have) gone\b/i, "disconnected, ended"],
-  [/(?<!\bso )\b(that|those) of\b/i, "the noun again", /^(?!test\/|CHANGELOG)/],
+  [/(?<!\bso )\b(that|those) of\b/i, "the noun again", /^(?!CHANGELOG)/],
 ];
 
 /** Comments begin with a verb or a noun. */

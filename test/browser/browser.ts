@@ -7,7 +7,7 @@ const program = process.env.TEST_CHROMIUM ?? "/usr/bin/chromium";
 
 /**
  * Without the lists below the address field, which take longer to load for each tab than a page of the service. The
- * option replaces that of Playwright, whose names follow as far as they concern these tests.
+ * option replaces Playwright's list; the names in it that concern these tests follow.
  */
 const withoutFeatures = [
   ...["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "AimEnabled"],
@@ -50,7 +50,7 @@ export interface OpenOptions {
   /** Unix ms at which the page's clock starts. */
   readonly now: number;
   readonly dark?: boolean;
-  /** Time zone of the browser, such as `Europe/Oslo`; by default that of the machine. */
+  /** Time zone of the browser, such as `Europe/Oslo`; by default the machine's. */
   readonly timezone?: string;
   readonly hasTouch?: boolean;
   /** Lets a test add scripts of its own to the page. */

@@ -20,7 +20,7 @@ describe("the address of the service", function () {
   ];
 
   for (const [name, args] of commands) {
-    it(`is that of ENTITY_METRICS_URL or PORT for ${name}`, async () => {
+    it(`is found by ENTITY_METRICS_URL or PORT for ${name}`, async () => {
       const byUrl = await runToEnd(name, args(), { ENTITY_METRICS_URL: `${service.url}/` });
       expect(byUrl, byUrl.err).to.include({ code: 0 });
       const byPort = await runToEnd(name, args(), { PORT: String(service.port) });

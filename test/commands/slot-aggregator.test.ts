@@ -55,7 +55,7 @@ describe("the slot aggregator", () => {
   });
 });
 
-/** Series and slot, aggregated value, and the line that it is blamed on: that of the latest time, the later of two. */
+/** Series and slot, aggregated value, and the line that it is blamed on: the last line with the latest time. */
 function plainly(values: readonly Value[]): [[number, number], number, number][] {
   const slots = new Map<string, { at: [number, number]; all: (Value & { line: number })[] }>();
   for (const [line, one] of values.entries()) {

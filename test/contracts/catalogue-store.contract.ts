@@ -54,7 +54,7 @@ export function catalogueStoreContract(
       expect(await store.segmentIds(listed.at(-1), 3)).to.deep.equal([]);
     });
 
-    it("counts segments, also those of one table, and experiences", async () => {
+    it("counts all segments, the segments of one table, and experiences", async () => {
       expect([await store.countSegments(), await store.countExperiences()]).to.deep.equal([0, 0]);
       for (const [i, table] of ["user", "account", "user"].entries()) {
         await store.putSegment({ id: `s${i}`, name: `s${i}`, table });

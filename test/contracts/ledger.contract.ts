@@ -265,7 +265,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.lease("unknown-1", "one", 0, 100)).to.equal(undefined);
     });
 
-    it("does not pass a lease to a runner whose clock is behind that of its owner", async () => {
+    it("does not pass a lease to a runner whose clock is behind the owner's clock", async () => {
       await ledger.accept(someDeletion("a"), noScope);
       await ledger.lease("a-1700000000", "one", 2000, 10_000);
       expect(await due(1000)).to.equal("");
@@ -438,7 +438,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         expect([await due(0, NOTIFICATION), await due(0)]).to.deep.equal(["a", "bc"]);
       });
 
-      it("returns a failed notification before that of a later completion", async () => {
+      it("returns a failed notification before the notification of a later completion", async () => {
         await ledger.complete(id("a"), 2000, {});
         await run(id("a"), failed({ nextTarget: NOTIFICATION, notBefore: 2500 }), 2000);
         await ledger.complete(id("b"), 3000, {});
@@ -507,7 +507,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       ]);
     });
 
-    it("lists and counts stuck requests, and those of a state that wait for a remote target or their notification", async () => {
+    it("lists and counts stuck requests, and requests of a state that wait for a remote target or their notification", async () => {
       const waiting = { a: "crm", b: "erp", c: "crm", d: "crm", e: undefined };
       for (const [name, nextTarget] of Object.entries(waiting)) {
         await ledger.accept(someDeletion(name, { notify: true }), noScope);

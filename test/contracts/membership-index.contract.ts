@@ -37,7 +37,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
     const stated = async (entity: { readonly id: string }) => [...(await stored(entity)).memberships.updates.keys()];
     const at = (time: number, arrival = time) => ({ time, arrival, position: 0 });
     const DELETED_AT = 10_000;
-    /** Arrivals by clocks that are behind that of the deletion, and ahead of it. */
+    /** Arrivals by clocks that are behind and ahead of the deletion's clock. */
     const BEHIND = at(DELETED_AT - 5_000);
     const AHEAD = at(DELETED_AT + 5_000);
 

@@ -113,7 +113,7 @@ export function seriesStoreContract(
     });
 
     for (const first of valueSources) {
-      it(`returns the value of the clients where there is one, else that of the recorder: ${first} first`, async () => {
+      it(`returns the value of the clients where there is one, else the value of the recorder: ${first} first`, async () => {
         const writes = {
           clients: () => write([1, Number.NaN, 3, 4], -1, views, "clients"),
           recorder: () => write([5, 6, Number.NaN, 8, 9], 0, views, "recorder"),

@@ -190,8 +190,8 @@ describe("the scheduler of deletions", function () {
 const MANY = 30;
 
 /**
- * A remote target that a test can let fail or hang. `calls` are the request ids of `erase`, `erased` those of calls
- * without an error.
+ * A remote target that a test can let fail or hang. `calls` are the request ids of `erase`, `erased` the request ids of
+ * calls without an error.
  */
 function remotePlace(name: string) {
   const calls: string[] = [];

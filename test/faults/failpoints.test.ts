@@ -12,7 +12,7 @@ import {
 import { root } from "../support/source-tree.js";
 import { until } from "../support/until.js";
 
-/** Those of deletions, as docs/promises.md lists them. */
+/** Failpoints of deletions, as docs/promises.md lists them. */
 const FAILPOINTS = [
   ...readFileSync(join(root, "docs/promises.md"), "utf8").matchAll(
     /^\| `((?:deletion|profile|target|all-targets|keys)-[a-z-]+)` \|/gm,

@@ -77,7 +77,7 @@ describe("collected messages", () => {
     expect(await read(own("b"))).to.not.equal(undefined);
   });
 
-  it("are neither stored nor counted in a dry run, whose response is that of a real run", async () => {
+  it("are neither stored nor counted in a dry run, whose response equals the response of a real run", async () => {
     const body = [
       `{"_uid":"${own("a")}","x":1,"segments":["${own("s")}"]}`,
       "not json",

@@ -48,14 +48,14 @@ describe("the names in errors", () => {
     ],
   ];
   for (const [method, path, json, error] of refusals) {
-    it(`are those of the request: ${method} ${path} with ${JSON.stringify(json)}`, async () => {
+    it(`are the names in the request: ${method} ${path} with ${JSON.stringify(json)}`, async () => {
       const response = await service.fetch(path, { method, ...(json === undefined ? {} : { json }) });
       const answer = (await response.json()) as { status: number; message: string; errors: object[] };
       expect([answer.status, answer.errors]).to.deep.equal([400, [error]]);
     });
   }
 
-  it("are those of the request in a refused item of a batch", async () => {
+  it("are the names in the request in a refused item of a batch", async () => {
     const items = [size, { ...size, range: "2d", start_date: "now" }];
     const response = await service.fetch("/api/metric", { method: "POST", json: items });
     const { data } = (await response.json()) as { data: { errors?: object[] }[] };
@@ -65,7 +65,7 @@ describe("the names in errors", () => {
     ]);
   });
 
-  it("are those of the request in rejected messages of an array and of NDJSON", async () => {
+  it("are the names in the request in rejected messages of an array and of NDJSON", async () => {
     const bad = { email: "a@b.de", at: "Tue" };
     const pathsOf = async (body: string, type: string) => {
       const headers = { "content-type": type };

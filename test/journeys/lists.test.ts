@@ -106,7 +106,7 @@ describe("lists that are searched and sorted", () => {
     expect([ended?.now, ended?.before], "a series that ended long before the window").to.deep.equal([8, 9]);
   });
 
-  it("sort segments by name, size and change, and contain the newest saved size and that of a range earlier", async () => {
+  it("sort segments by name, size and change, and contain the newest saved size and the size a range earlier", async () => {
     await putSegments({ a: "y", b: "x", c: "z", d: "w", e: "x" });
     const slot = START;
     await write(

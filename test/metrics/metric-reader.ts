@@ -29,7 +29,7 @@ export interface MetricReader {
   reads(): number;
   fetch(asked: readonly RequestedSeries[], now: number): Promise<FetchedSeries[]>;
   readonly readPlans: ReadPlans;
-  /** Writes a source, that of the clients unless another is named. */
+  /** Writes slots of a source, by default the clients. */
   write(columns: readonly SlotColumn[], source?: ValueSource): Promise<void>;
   /** Saves one slot. */
   save(series: Series, ts: number, value: number): Promise<void>;

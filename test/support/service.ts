@@ -47,7 +47,7 @@ export interface FetchOptions {
 export interface StartOptions {
   /** The time of its world: the servers', too. */
   readonly clock?: Clock;
-  /** The clock of its machine, which is compared with that of the servers. */
+  /** The clock of its machine, which is compared with the servers' clock. */
   readonly machine?: Clock;
   /** Opens the data of an earlier service, in the folder or on the servers. */
   readonly dir?: string;

@@ -66,7 +66,7 @@ export interface SecuredServer {
 }
 
 export interface SecuredRedis extends SecuredServer {
-  /** Returns a URL for keys with this prefix; the password is that of the server unless another is given. */
+  /** Returns a URL for keys with this prefix; the default password is the server's. */
   url(prefix: string, password?: string): string;
 }
 

@@ -30,7 +30,7 @@ export function textOfMessage(canary: string, { number, who, time }: SentMessage
 /** The segments that messages name. */
 export const segmentIds = Array.from({ length: SEGMENTS }, (_, number) => segmentOf(number));
 
-/** The identities and messages of a response; throws if its values are not those of the messages. */
+/** The identities and messages of a response; throws if its values differ from the messages' values. */
 export function readPerson(canary: string, data: Readonly<Record<string, unknown>>, times: SentTimes): Shown {
   const who = FIELDS.flatMap((field) => [data[field] ?? []].flat() as string[]).map((value) => personOf(canary, value));
   const messages = Object.keys(data).flatMap((name) =>

@@ -38,7 +38,7 @@ onServers(["influxdb"], "series in InfluxDB", () => {
     expect((await store.read(others)).every(([value]) => Number.isNaN(value))).to.equal(true);
   });
 
-  it("equal those of the embedded engine after any writes and for any windows", async () => {
+  it("equal the slots of the embedded engine after any writes and for any windows", async () => {
     const embedded = await temporaryStores();
     const all: Series[] = [
       ...["a", "b,c", "d e"].map(size),

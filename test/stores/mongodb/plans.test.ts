@@ -133,7 +133,7 @@ onServers(["mongodb"], "a query of MongoDB", function () {
     return (command?.aggregate === "identities" || command?.min !== undefined) && docsExamined >= 100;
   }
 
-  /** Operations on the service's collections that are large or can grow, except those of this test. */
+  /** Operations on the service's collections that are large or can grow, except operations of this test. */
   async function profiled(): Promise<Profiled[]> {
     const found: Profiled[] = [];
     for (const database of [name, `${name}_ledger`]) {

@@ -73,7 +73,7 @@ function notingWhole(bytes: Buffer, commands: WireCommand[]): Buffer {
   return bytes.subarray(from);
 }
 
-/** Sections of kind 0 contain the command, those of kind 1 a list of its documents. */
+/** Sections of kind 0 contain the command, sections of kind 1 a list of its documents. */
 function commandOf(sections: Buffer): WireCommand {
   let from = 0;
   while (sections[from] !== 0) from += 1 + sections.readInt32LE(from + 1);

@@ -4,7 +4,7 @@ import { decodeSlots, encodeSlots } from "../../../../src/stores/sqlite/series/s
 
 const MOST = 168;
 
-/** Values of many kinds: each column mixes those of its kind with slots without a value. */
+/** Values of many kinds: each column mixes values of its kind with slots without a value. */
 const kinds: Record<string, fc.Arbitrary<number>> = {
   "small counts": fc.nat(9_999),
   "large integers": fc.maxSafeInteger(),
