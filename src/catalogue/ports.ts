@@ -120,6 +120,6 @@ export interface SharedOrders {
 export interface SegmentMembers {
   /** Returns the number of members of each of these segments, in the order of the request; 0 for an unknown segment. */
   sizes(segments: readonly string[]): Promise<number[]>;
-  /** Returns how many entities are members of both. */
+  /** Returns the number of entities that are members of both. */
   overlap(a: string, b: string): Promise<number>;
 }

@@ -12,9 +12,9 @@ import { type DeletionScope, expandScope, type ScopeDependencies } from "./scope
 
 export interface AcceptDependencies extends ScopeDependencies {
   readonly ledger: Pick<Ledger, "accept">;
-  /** Targets of a request that is accepted now. */
+  /** Targets of new requests. */
   readonly targets: readonly DownstreamTarget[];
-  /** Notified of the completion of a request that is accepted now; undefined: none. */
+  /** Notified of the completion of new requests; undefined: none. */
   readonly webhook: Webhook | undefined;
   /** See `clock.monotonicClock`. */
   readonly arrivalClock: Clock;
@@ -24,10 +24,10 @@ export interface AcceptDependencies extends ScopeDependencies {
 
 /**
  * Accepts the deletion of the profile that has this identity and resolves with its request id. From then on the request
- * survives a crash and no read returns the profile by any of its identities. Only messages that are stored after it
- * build a new one, unless they name an event time up to now. An identity without a profile is accepted in the same way.
- * Rejects with `unavailable` when writers keep changing the profile. Once `late` has aborted, nothing is sent to the
- * ledger; a request sent before may still be accepted.
+ * survives a crash and no read returns the profile by any of its identities. Messages stored later build a new profile;
+ * messages with an event time up to the deletion are dropped. An identity without a profile is accepted in the same
+ * way. Rejects with `unavailable` when writers keep changing the profile. Once `late` has aborted, nothing is sent to
+ * the ledger; a request sent before may still be accepted.
  */
 export function acceptDeletion(
   dependencies: AcceptDependencies,
@@ -50,7 +50,7 @@ interface NewDeletion {
   readonly acceptedAt: number;
 }
 
-/** Stores a request over the scope of its identity, as `acceptDeletion` does. A stored id is not stored again. */
+/** Stores a request over the scope of its identity, as `acceptDeletion` does. Skips an id that is stored already. */
 export function storeDeletion(
   dependencies: AcceptDependencies,
   { requestId, table, identity, acceptedAt }: NewDeletion,
@@ -94,7 +94,9 @@ export function storeDeletion(
 
 const REQUEST_ID_DIGITS = 20;
 
-/** Returns the id of a request that arrived at `arrival` (Unix ms), with the last of these unique hex digits. */
+/**
+ * Returns the id of a request that arrived at `arrival` (Unix ms). It begins with the last 20 of unique hex `digits`.
+ */
 export function newRequestId(
   arrival: number,
   digits: string = randomBytes(REQUEST_ID_DIGITS / 2).toString("hex"),

@@ -2,7 +2,9 @@ import { backoff } from "../async/retry.js";
 import type { EntityId } from "../entities/profile/entity.js";
 import type { IdentityHash } from "../entities/profile/identity.js";
 
-/** A deletion request as stored in the ledger: the request, when it runs next, and what it suppresses. */
+/**
+ * A deletion request as stored in the ledger: the request, the time of its next run, and the identities it suppresses.
+ */
 export interface Deletion {
   /** 20 lower-case hex characters, `-`, epoch seconds. */
   readonly requestId: string;

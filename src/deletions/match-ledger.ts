@@ -57,6 +57,6 @@ export function ledgerMismatch({ ledger, data }: LedgerFacts, names: StoreNames)
 
 /**
  * Number of newest profiles and messages whose keys are looked up. It exceeds the number created at one time: an older
- * ledger lacks the newest keys, also if clocks differ.
+ * ledger lacks the newest keys, even if clocks differ.
  */
 export const NEWEST = 1000;

@@ -19,12 +19,13 @@ export interface DeletionPreview {
   /** Number of messages by stream. */
   readonly messages: ReadonlyMap<string, number>;
   readonly segments: number;
-  /** Names of the targets that a request accepted now has. */
+  /** Names of the targets of new requests. */
   readonly targets: readonly string[];
 }
 
 /**
- * Returns what a deletion of this identity would erase now; undefined without a live profile. Changes nothing.
+ * Returns the amount of data that a deletion of this identity would erase now; undefined without a live profile.
+ * Changes nothing.
  */
 export async function previewDeletion(
   dependencies: PreviewDependencies,

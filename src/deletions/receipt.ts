@@ -53,7 +53,8 @@ function claimsOf({ requestId, acceptedAt, completedAt, targets, times }: Comple
 }
 
 /**
- * Returns the key pair stored in the ledger. Stores a new one if there is none; of concurrent processes the first wins.
+ * Returns the key pair stored in the ledger. Stores a new one if there is none; all concurrent processes get the same
+ * one.
  */
 async function readKey(ledger: ReceiptDependencies["ledger"], pepper: Uint8Array): Promise<KeyObject> {
   const wrapping = wrappingKey(pepper);

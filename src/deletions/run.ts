@@ -70,7 +70,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
   const release = (progress: Deletion, nextTarget: string | undefined, waitMs: number) =>
     ledger.release(requestId, leased.runner, { ...progress, nextTarget, notBefore: clock() + waitMs });
 
-  /** Returns the followers that are accepted by now, and erases what the store keeps under their ids. */
+  /** Returns the followers accepted until now, and erases the data that the store keeps under their ids. */
   async function gatherFollowers(): Promise<Followers> {
     const waiting = await inStage(VERIFIED, () => ledger.waitingOver(hashes, MAX_FOLLOWERS));
     const found = followersOf(deletion, waiting, ownTargets);

@@ -9,7 +9,7 @@ import { type RunDependencies, runDeletion } from "./run.js";
 export interface SchedulerDependencies extends RunDependencies, MaintenanceDependencies {
   readonly ledger: Ledger;
   readonly dueNotifications: DueNotifications;
-  /** Undefined without the setting: pending notifications wait for its return. */
+  /** Undefined: not configured; pending notifications wait until a webhook is configured again. */
   readonly webhook: Webhook | undefined;
   /** Ms between polls of the ledger for due requests. */
   readonly pollMs: number;
@@ -28,7 +28,7 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
-/** Pause between two renewals of a lease. */
+/** Pause between two renewals of a lease, ms. */
 const RENEW_MS = 2_000;
 
 /** Concurrent runs for our own stores, which share commits, and per remote target or webhook. */
@@ -42,7 +42,7 @@ interface Lane {
   readonly atOnce: number;
   /** Runs in progress by request id. */
   readonly runs: Map<string, Promise<string | undefined>>;
-  /** Failed runs since the last one that did not fail. */
+  /** Failed runs since the last successful one. */
   failures: number;
 }
 
@@ -78,8 +78,8 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
   }
 
   /**
-   * A run that fails before it stores its result is retried when the lease ends. Every run is a runner of its own: one
-   * whose lease has ended cannot end the lease of a later run of this process.
+   * Leases a request and runs it. A run that fails before it stores its result is retried when the lease ends. Every
+   * run has its own runner id, so that a run whose lease has ended cannot end the lease of a later run of this process.
    */
   async function leaseAndRun(requestId: string, lane: Lane): Promise<string | undefined> {
     const runner = randomUUID();

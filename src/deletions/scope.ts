@@ -69,8 +69,8 @@ export async function expandScope(
 }
 
 /**
- * Returns the identities in the document, which may lead to a newer profile by now: none when its key is destroyed, or
- * when it is damaged, so that a damaged profile can still be deleted.
+ * Returns the identities in the document; another profile may own them by now. Returns none when the key is destroyed,
+ * or when the document is damaged, so that a damaged profile can still be deleted.
  */
 async function identitiesIn(
   dependencies: ScopeDependencies,

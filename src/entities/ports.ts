@@ -2,18 +2,18 @@ import type { SegmentDeletions } from "./profile/deleted-segments.js";
 import type { Binding, EntityId, StoredEntity } from "./profile/entity.js";
 import type { IdentityHash } from "./profile/identity.js";
 
-/** Bytes of profiles that a read returns at once: see `EntityStore.load`. */
+/** Maximum bytes of the profiles that one read returns: see `EntityStore.load`. */
 export const PAGE_BYTES = 1_048_576;
 
 /**
- * Place in the order in which the ledger accepts deletions, as the store assigns it: a later one is greater, as text.
- * Not a time of any process.
+ * Position of a deletion in the order of acceptance; a later one is greater as text. The store assigns it, so it does
+ * not depend on the clocks of processes.
  */
 export type LedgerPosition = string;
 
 /** The newest deletion of an identity. */
 export interface CutOff {
-  /** Unix ms. Compared with event times that messages name, and with nothing else. */
+  /** Unix ms. Compared only with the event times that messages name. */
   readonly time: number;
   /** Differs between any two deletions of the identity. */
   readonly position: LedgerPosition;
@@ -26,8 +26,8 @@ export interface ProfileChange {
   /** Segments with a new update in `entity.memberships`. */
   readonly changedSegments: ReadonlySet<string>;
   /**
-   * Segments whose number of members changes, by how many: 1 if the person joins, -1 for each member who leaves. Of
-   * several members that are merged one stays.
+   * Change of the number of members of each segment: 1 if the person joins, -1 for each member who leaves. A merge of
+   * several members leaves one.
    */
   readonly moves: readonly (readonly [segment: string, change: number])[];
   /** Bindings in `entity.bindings` that are new or begin earlier than before. */
@@ -62,7 +62,7 @@ export interface LoadedEntities {
 
 /** Result of looking up identities: `profiles` has the live profiles among the owners. */
 export interface FoundEntities extends LoadedEntities {
-  /** Owner of each known identity. The profile may be erased by now, or be about to be. */
+  /** Owner of each known identity. An accepted deletion may cover the owner, or may already have erased it. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId>;
   /** Deletions of the requested segments, not older than the profiles; empty without `segments`. */
   readonly deletions: SegmentDeletions;
@@ -88,12 +88,12 @@ export interface EntityStore {
   load(ids: readonly EntityId[], maxBytes?: number): Promise<LoadedEntities>;
 
   /**
-   * Stores all of it or nothing: messages in the history, each counted once for its stream in the slot of its event
-   * time; profiles with their identities, memberships and keys; segments; the moves of the profiles, counted in the
-   * slot of the newest arrival. Removes the profiles of `mergedFrom` and moves their identities to the merged profile.
-   * Resolves with true when the commit survives a crash. Resolves with
-   * false, and stores nothing, when the plan is outdated: a revision or an owner has changed, a deletion was accepted
-   * since, the commit names segments and one was deleted since, or a message with one of these ids is already stored.
+   * Stores the whole commit or nothing: messages in the history, each counted once for its stream in the slot of its
+   * event time; profiles with their identities, memberships and keys; segments; the moves of the profiles, counted in
+   * the slot of the newest arrival. Removes the profiles of `mergedFrom` and moves their identities to the merged
+   * profile. Resolves with true when the commit survives a crash. Resolves with false, and stores nothing, when the
+   * plan is outdated: a revision or an owner has changed, a deletion was accepted since, the commit names segments and
+   * one was deleted since, or a message with one of these ids is already stored.
    */
   commit(commit: Commit): Promise<boolean>;
 
@@ -150,7 +150,7 @@ export type Place = Pick<HistoryMessage, "arrival" | "position">;
  * store does: see `ServiceErrorOf`.
  */
 export interface History {
-  /** Returns the ids of messages that are stored, or were until they were erased or expired. */
+  /** Returns the ids of messages that are or were stored: a message may have been erased or have expired. */
   kept(ids: readonly string[]): Promise<Set<string>>;
   /** Removes all messages of these entities. A rejected call may have removed some. Safe to repeat. */
   erase(entities: readonly EntityId[]): Promise<void>;
@@ -204,8 +204,8 @@ export interface MembershipIndex {
  */
 export interface Suppression {
   /**
-   * Returns the newest deletion of each identity that was ever deleted, with the latest time of all; other identities
-   * are absent. Contains every deletion that was answered before the call.
+   * Returns the newest deletion of each identity that was ever deleted, with the latest time of its deletions; other
+   * identities are absent. Contains every deletion that was answered before the call.
    */
   cutOffs(hashes: readonly IdentityHash[]): Promise<Map<IdentityHash, CutOff>>;
   /** Returns the entities that an accepted deletion covers. */

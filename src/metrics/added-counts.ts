@@ -49,7 +49,7 @@ export function moveCounts(moves: readonly SegmentMove[], at: number): AddedCoun
   );
 }
 
-/** The counts of a segment among the counts of streams: no stream has a name with a slash. */
+/** Pattern of the names of a segment's counts among the counts of streams. No stream name contains a slash. */
 const COUNT_NAME = /^\/(joined|left)\/(.+)$/s;
 
 /** Returns the series in which a count is saved. */
@@ -59,7 +59,7 @@ export function countedSeries(name: string): Series {
   return { dimension: segmentDimension, id, type };
 }
 
-/** Adds up additions of one name and slot. */
+/** Sums the additions of each name and slot. */
 function summed(added: readonly AddedCount[]): AddedCount[] {
   const sums = new Map<string, AddedCount>();
   for (const one of added) {

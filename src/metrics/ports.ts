@@ -47,14 +47,15 @@ export interface SeriesStore {
    * Returns the slots of each window, in order: a column of exactly (to - from) / slotMs values, NaN where nothing is
    * saved, also for a series that was never written. A slot has the value of the clients, or else the recorder's; with
    * `source`, only that source's. The series with its dimension's `sumId` is computed: in each slot the sum over all
-   * series of the dimension and type, in memory for about 300,000 slots at most, whatever their number. Sees every
-   * write that resolved before the call, for a sum in every process. Rejects rather than return a partial result.
+   * series of the dimension and type, in memory for at most about 300,000 slots of any number of series. Sees every
+   * write that resolved before the call; a sum also sees the writes of other processes. Rejects rather than return a
+   * partial result.
    */
   read(windows: readonly SeriesWindow[], source?: ValueSource): Promise<Float64Array[]>;
 
   /**
-   * Returns false if the series certainly does not exist: no write that resolved before the call named it. Costs next
-   * to nothing; an engine that cannot know returns true.
+   * Returns false if the series certainly does not exist: no write that resolved before the call named it. It is cheap;
+   * an engine that would need a query returns true.
    */
   mayHold(series: Series): boolean;
 
@@ -76,8 +77,8 @@ export interface SeriesStore {
   count(dimension: Dimension, among: ListedIds): Promise<number>;
 
   /**
-   * Removes slots of both sources that start before `before` (Unix ms). May keep some longer, also if it rejects; safe
-   * to repeat.
+   * Removes slots of both sources that start before `before` (Unix ms). May keep some longer; a rejected call may have
+   * removed some. Safe to repeat.
    */
   expire(before: number): Promise<void>;
 }
@@ -108,7 +109,9 @@ export interface SlotCount {
   readonly stream: string;
   readonly slot: number;
   readonly count: number;
-  /** State of the store, to save this count and to detect whether another recorder has saved the slot since. */
+  /**
+   * State of the store when the count was read: `saved` detects by it that another recorder has saved the slot since.
+   */
   readonly token?: unknown;
 }
 
@@ -131,7 +134,7 @@ export interface SlotCounts {
   unsaved(before: number, limit: number): Promise<SlotCount[]>;
   /**
    * Records saved counts. A count that has grown in between stays unsaved. So does a slot that another recorder saved
-   * since this count was read, as it is unknown which of the two was written last. Safe to repeat.
+   * since this count was read, because either of the two may have been written last. Safe to repeat.
    */
   saved(counts: readonly SlotCount[]): Promise<void>;
   /** Returns streams that received messages, by name, after the stream `after`; at most `limit`. */
@@ -151,8 +154,7 @@ export type LeaseResult = "taken" | "renewed" | "refused";
 
 /**
  * PORT. Takes or renews the lease `name` for `owner` from `now` until `until` (Unix ms), unless another owner holds it
- * at `now`. A lease that begins after `now` was taken before the clock was set back, and has ended. Of any number of
- * concurrent callers one gets it. Rejects as every store does: see `ServiceErrorOf`; the lease may have been taken
- * then.
+ * at `now`. A lease that begins after `now` was taken before the clock was set back, and has ended. Only one of several
+ * concurrent callers gets it. Rejects as every store does: see `ServiceErrorOf`; the lease may have been taken then.
  */
 export type Lease = (name: string, owner: string, now: number, until: number) => Promise<LeaseResult>;

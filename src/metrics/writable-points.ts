@@ -8,7 +8,7 @@ export interface SeriesIssue {
   readonly message: string;
 }
 
-/** Texts that name a series: their maximum length, and how many are cached. */
+/** Maximum length and maximum number of cached texts that name a series. */
 const LONGEST_TEXT = 300;
 const MOST_TEXTS = 250_000;
 
@@ -30,8 +30,8 @@ export class WritableSeries {
   }
 
   /**
-   * Caches the series of a text, such as the corresponding part of a line: of short texts, and a bounded number of
-   * them.
+   * Caches the series of a text, such as the corresponding part of a line. Skips long texts, and caches a bounded
+   * number.
    */
   name(text: string, series: Series): void {
     if (text.length > LONGEST_TEXT) return;
@@ -40,7 +40,7 @@ export class WritableSeries {
     this.#byText.set(Buffer.from(text).toString(), series);
   }
 
-  /** Returns the series of these names, which may be any input of a caller, or the error. */
+  /** Returns the series with these names, or the issue. The names may be any input of a caller. */
   find(dimension: unknown, id: unknown, type: unknown): Series | SeriesIssue {
     for (const series of this.#byId.get(id) ?? []) if (isNamed(series, dimension, type)) return series;
     return this.#meet(dimension, id, type);

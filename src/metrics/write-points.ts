@@ -37,8 +37,8 @@ export interface ExpirePointsDependencies {
 }
 
 /**
- * Removes slots that start before an instant (Unix ms) from the store. Invalidates all cached entries, as it is unknown
- * which contain such slots, and a clock that is set back would make responses include them. This happens once an hour.
+ * Removes slots that start before an instant (Unix ms) from the store. Invalidates all cached entries: any of them may
+ * contain such slots, and a clock that is set back would make responses include them. This happens once an hour.
  */
 export function expirePoints({ store, generations }: ExpirePointsDependencies): SeriesStore["expire"] {
   return async (before) => {

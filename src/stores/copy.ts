@@ -37,7 +37,7 @@ export interface DeletionRecord extends CopyRecord {
   readonly deletion: Deletion;
 }
 
-/** `id` is the hash. The newest cut-off (Unix ms), and the newest of the requests over it with its number. */
+/** `id` is the hash. The newest cut-off (Unix ms), and the id and number of the newest request over the identity. */
 export interface ErasedIdentityRecord extends CopyRecord {
   readonly cutOff: number;
   readonly request: string;
@@ -54,7 +54,7 @@ interface IdentityRecord extends CopyRecord {
   readonly entity: EntityId;
 }
 
-/** `unsaved`: never saved, or grown since. */
+/** `unsaved`: whether the count was never saved, or has grown since. */
 export interface StreamCountRecord {
   readonly stream: string;
   readonly slot: number;
@@ -74,7 +74,7 @@ export type DeletedSegmentRecord = CopyRecord & SegmentDeletion;
 export interface CopyFacts {
   /** Number of the newest deletion ever accepted. */
   readonly sequence: number;
-  /** Number of the newest deletion up to which all are erased in the data. */
+  /** Number up to which all deletions are erased in the data. */
   readonly watermark: number;
   /** Generation of the newest deletion of any segment. */
   readonly segmentDeletions: number;
@@ -109,8 +109,9 @@ export interface ProfileSource {
 export interface ProfileTarget {
   readonly parts: { readonly [P in Part]: PartTarget<CopyRecords[P]> };
   /**
-   * Marks an empty store as being filled from the source of this mark. Empties it if it already has that mark: that
-   * copy was interrupted. Throws a `StartError` if the store is in use, or is being filled from another source.
+   * Marks an empty store as being filled from the source of this mark. If the store already has that mark, an earlier
+   * copy was interrupted: empties the store. Throws a `StartError` if it is in use, or is being filled from another
+   * source.
    */
   begin(mark: string): Promise<void>;
   setFacts(facts: CopyFacts): Promise<void>;
@@ -126,7 +127,7 @@ export interface SeriesSource {
   readonly mark: string;
   readonly series: SeriesStore;
   /**
-   * Yields every window that may have values in a source, in batches of windows of the same time, which are read at
+   * Yields every window in which a source may have values. The windows of a batch have the same times and are read at
    * once.
    */
   windows(): Iterable<SeriesWindow[]>;

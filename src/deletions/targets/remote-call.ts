@@ -17,7 +17,7 @@ const CALL_MS = 10_000;
 const MAX_RESPONSE_BYTES = 65_536;
 
 /**
- * Posts JSON and returns what `read` returns of the 2xx response. Follows no redirect. Rejects with a `TargetError`.
+ * Posts JSON and returns the result of `read` for the 2xx response. Follows no redirect. Rejects with a `TargetError`.
  */
 export async function postJson<T>(
   { name, token, stopping, callMs = CALL_MS }: RemoteSystem,

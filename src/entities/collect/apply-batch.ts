@@ -34,7 +34,7 @@ export interface BatchDependencies extends PlanDependencies {
  */
 const PROFILE_BYTES = 4 * 1_048_576;
 
-/** Time after which other requests run between two steps, ms. */
+/** Ms of work before other requests run. */
 const PAUSE_MS = 20;
 
 /**

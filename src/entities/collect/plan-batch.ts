@@ -11,7 +11,7 @@ import { type BatchMessage, documentOf, segmentsNamedIn } from "./message.js";
 
 /** Stored state that a batch is planned from. */
 export interface FoundProfiles {
-  /** Owner of each identity; undefined: no entity. The owner may be being erased. */
+  /** Owner of each identity; undefined: no entity. An accepted deletion may cover the owner. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
   /** Live profiles among the owners, by id. */
   readonly profiles: ReadonlyMap<EntityId, OpenProfile>;
@@ -40,13 +40,13 @@ export type LimitIssue = Omit<ValidationIssue, "path">;
 export interface PlanDependencies {
   /** Returns a new random entity id. */
   newId(): EntityId;
-  /** Turns of the work that holds large decoded values, shared by all requests. */
+  /** Gives requests turns, one after another, to work on large decoded values. */
   readonly turns: Pick<YieldBudget, "pauses">;
-  /** Maximum segments of an entity with an update. */
+  /** Maximum segments with an update per entity. */
   readonly maxSegments: number;
 }
 
-/** Time after which other requests run between two messages, ms. */
+/** Ms of work before other requests run. */
 const PAUSE_MS = 20;
 
 /**
@@ -110,8 +110,8 @@ export async function planBatch(
 }
 
 /**
- * Returns whether the deletion of an identity covers the message: it names an event time that is not later, or it may
- * have been stored before the deletion and erased by it.
+ * Returns whether the deletion of an identity covers the message: the message has an event time that is not later, or
+ * the deletion may have erased an earlier copy of the message.
  */
 function isSuppressed({ version, possiblyStoredSince: since }: BatchMessage, cutOff: CutOff | undefined): boolean {
   if (cutOff === undefined) return false;

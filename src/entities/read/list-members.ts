@@ -32,7 +32,7 @@ export type Listed =
 
 /** Maximum ids read at once. */
 const MAX_PAGE = 200;
-/** Profiles of the first piece; the number follows how many fit into one (see `EntityStore.load`). */
+/** Profiles of the first piece. The number doubles until one load cannot return all (see `EntityStore.load`). */
 const FIRST_PIECE = 10;
 /** Copies of a piece in memory: as stored, and as sent. */
 const COPIES = 2;

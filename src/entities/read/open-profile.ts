@@ -5,7 +5,7 @@ import { type EntityId, type StoredEntity, storedBytes } from "../profile/entity
 import { DECODED_BYTES } from "../profile/entity-document.js";
 
 export interface OpeningDependencies {
-  /** Turns of the work that holds large decoded values, shared by all requests. */
+  /** Gives requests turns, one after another, to work on large decoded values. */
   readonly turns: Pick<YieldBudget, "next" | "pauses">;
   /** Called for each profile that cannot be decrypted. */
   damaged(id: EntityId, error: unknown): void;
@@ -16,7 +16,7 @@ export class DamagedProfile extends Error {
   override readonly name = "DamagedProfile";
 }
 
-/** Time after which other requests run between two steps, ms. */
+/** Ms of work before other requests run. */
 export const PAUSE_MS = 10;
 
 /** A turn of work on large values. */
@@ -28,9 +28,8 @@ export interface Turn {
 }
 
 /**
- * Begins work on decoded values of `bytes` in stored form, after the same work of other requests: large ones are
- * decoded one after another, so the values of only one are in memory. Rejects when the request has ended or memory is
- * short.
+ * Begins work on values that have `bytes` in stored form. Large values wait until other requests have ended this work,
+ * so the decoded large values of only one request are in memory. Rejects when the request has ended or memory is short.
  */
 export async function openTurn(
   { turns }: Pick<OpeningDependencies, "turns">,
@@ -51,7 +50,7 @@ export async function openTurn(
 }
 
 /**
- * Decrypts a profile in a turn and returns what `decode` makes of its document; undefined when its key is gone.
+ * Decrypts a profile in a turn and returns the result of `decode` for its document; undefined when its key is gone.
  * `decode` awaits `pause` between two steps. Rejects as `openTurn` does, and with `DamagedProfile` when the bytes were
  * altered.
  */

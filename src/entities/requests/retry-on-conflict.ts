@@ -2,7 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoff, jittered } from "../../async/retry.js";
 import { ServiceError } from "../../errors.js";
 
-/** Each further attempt means that another write or a deletion changed one of the same profiles since planning. */
+/**
+ * Maximum attempts. One fails only when another write or a deletion changed one of the same profiles since planning.
+ */
 const ATTEMPTS = 30;
 const FIRST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 100;

@@ -6,8 +6,8 @@ import type { ApiContext, ApiState, Route } from "./route.js";
 type Answer = (ctx: ApiContext) => Promise<void> | void;
 
 /**
- * Routes a request by path and method, and sets `ctx.params`. Paths are case-sensitive, including a trailing slash. A
- * literal segment precedes a parameter, whatever the method: tables and segments cannot have such a name.
+ * Routes a request by path and method, and sets `ctx.params`. Paths are case-sensitive, and a trailing slash counts. A
+ * literal segment precedes a parameter, for every method: tables and segments cannot have such a name.
  */
 export function routerOf(
   routes: readonly Route[],

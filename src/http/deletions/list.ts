@@ -14,7 +14,7 @@ export interface DeletionListDependencies {
   readonly ledger: Pick<Ledger, "find" | "list" | "count" | "wake" | "wakeWaitingFor">;
   readonly completedByMonth: () => Promise<readonly MonthCount[]>;
   readonly clock: Clock;
-  /** Ms from acceptance within which a request is to be completed. */
+  /** Intended maximum time from acceptance to completion of a request, ms. */
   readonly dueMs: number;
   /** Configured targets. */
   readonly targets: readonly DownstreamTarget[];
@@ -150,7 +150,7 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
         );
         const now = clock();
         const total = await ledger.count(state, target);
-        // Only where it is shown: the list of open requests is read often.
+        // Counted only for responses that contain the counts: the list of open requests is read often.
         const months = state === "completed" && after === undefined ? await completedByMonth() : undefined;
         return {
           data: items.map((deletion) => listed(deletion, now, dueMs)),

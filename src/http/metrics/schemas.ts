@@ -134,8 +134,8 @@ function mapFields(change: (schema: TSchema, name: string) => TSchema): Record<S
 }
 
 /**
- * Returns the schema of a body field that may be null: without its title, because it differs from the shared schema,
- * and without the number of an instant, because generated clients reject values of two types.
+ * Returns the schema of a body field that may be null. Omits the title, which belongs to the schema without null. Omits
+ * the number from the types of an instant, because generated clients reject a choice of two types.
  */
 function orNull({ title: _, type, enum: values, ...rest }: TSchema): TSchema {
   return Type.Unsafe({
@@ -199,7 +199,7 @@ export const metricAnswer = success("MetricAnswer", Type.Array(FetchedSeries));
 /** The response to POST; items of a batch can fail individually. */
 export const metricBatchAnswer = success("MetricBatchAnswer", Type.Array(BatchItem));
 
-/** The same response, or the values as CSV. */
+/** Returns the response with CSV as an alternative format. */
 export function orCsv({ description, content }: ResponseSpec): ResponseSpec {
   return {
     description,

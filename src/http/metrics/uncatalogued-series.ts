@@ -4,7 +4,7 @@ import type { Dimension } from "../../metrics/dimensions.js";
 import { type ListedSeries, listSeries, type SeriesPage } from "../../metrics/listings.js";
 import type { SeriesStore } from "../../metrics/ports.js";
 
-/** Most series that one request compares with the catalogue, and how many at once. */
+/** Maximum series that one request compares with the catalogue, and maximum compared at once. */
 const MAX_COMPARED = 10_000;
 const CHUNK = 1_000;
 

@@ -6,12 +6,12 @@ import type { Versioned } from "./versioned-cache.js";
 
 /**
  * Returns the slots of each window, in order, with versions from before the read. Reads only these slots from the store
- * and caches none: for a few slots of many series, of which the cached chunks would be large. Rejects as
+ * and caches none. Used for a few slots of many series, whose chunks would take much of the cache. Rejects as
  * `SlotCache.read` does.
  */
 export type UncachedSlots = (windows: readonly SeriesWindow[]) => Promise<Versioned<Float64Array>[]>;
 
-/** A slot of a column and of the row that it was read from, bytes. */
+/** Memory of a slot in its column and in the row that it was read from, bytes. */
 const SLOT_BYTES = 16;
 
 export interface UncachedSlotsDependencies {

@@ -64,11 +64,11 @@ function tooLarge(code: string, what: string): ServiceError {
 /** Plans that are read together. */
 export interface ReadBatch {
   readonly plans: readonly SeriesPlan[];
-  /** Whether it takes so little time that it need not yield first. */
+  /** Whether it takes so little time that other requests need not run before it. */
   readonly isSmall: boolean;
 }
 
-/** Maximum work without a pause, and work that needs no pause before it, in slots: well below 50 ms. */
+/** Maximum work of a batch, which takes well below 50 ms, and maximum work without a pause before it, in slots. */
 const BATCH_WORK = 300_000;
 const SMALL_WORK = 20_000;
 
@@ -89,9 +89,7 @@ export function readBatches(plans: readonly SeriesPlan[]): ReadBatch[] {
   return batches.map((plans) => ({ plans, isSmall }));
 }
 
-/**
- * Returns the estimated memory of the answers to plans, bytes. A series without values has no more than its empty rows.
- */
+/** Returns the estimated memory of the answers to plans, bytes. A series without values needs only its empty rows. */
 export function answerBytes(plans: readonly SeriesPlan[], mayHold: (plan: SeriesPlan) => boolean): number {
   return plans.reduce((sum, plan) => sum + VALUE_BYTES * (mayHold(plan) ? costOf(plan).values : plan.filled), 0);
 }

@@ -63,7 +63,7 @@ export function windowsOf({ stored, readFrom, to }: SeriesPlan): SeriesWindow[] 
 }
 
 /**
- * Returns how many of these buckets, from the first, can have a value by now: they have started, and the slot of their
+ * Returns the number of buckets, from the first, that can have a value now: they have started, and the slot of their
  * start is due.
  */
 function fillable(request: SeriesRequest, { start, step, count }: Buckets, now: number): number {

@@ -43,7 +43,7 @@ interface SlotSample {
 
 /**
  * Samples the values of one dimension once in each slot, as early as possible, and writes them to slots that are still
- * empty. Samples that cannot be written wait for a later call, also past the end of their slot.
+ * empty. Samples that cannot be written wait for a later call, even after the end of their slot.
  */
 export function sizeRecorder(
   dependencies: SizeDependencies,

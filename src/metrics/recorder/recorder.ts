@@ -25,7 +25,7 @@ export interface RecorderDependencies extends Pick<SizeDependencies, "clock" | "
   readonly retention: number | undefined;
 }
 
-/** Writes the service's own measurements. Of several recorders over the same stores one is active at a time. */
+/** Writes the service's own measurements. Only one of several recorders over the same stores is active at a time. */
 export interface Recorder {
   /**
    * Does the due work, or a bounded part of it; returns true if more is left. A part that fails does not prevent the

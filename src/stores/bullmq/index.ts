@@ -170,7 +170,8 @@ function redisServiceError(error: unknown): ServiceError | undefined {
 }
 
 /**
- * Returns why Redis refuses the connection, as a sentence about "it" for the operator. Undefined for temporary errors.
+ * Returns the reason why Redis refuses the connection, for the operator; its subject is "it". Undefined for temporary
+ * errors.
  */
 function connectionError(error: unknown): string | undefined {
   const isRefused =

@@ -83,8 +83,8 @@ export async function connect(
 }
 
 /**
- * Writes are acknowledged by a majority, on disk, and reads use the primary, whatever the URL specifies: only options
- * given for a database override the URL's options.
+ * Writes are acknowledged by a majority, on disk, and reads use the primary, even if the URL specifies otherwise: only
+ * options given for a database override the URL's options.
  */
 export const promised = {
   readPreference: "primary",

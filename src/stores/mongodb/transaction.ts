@@ -23,9 +23,9 @@ export class Conflict extends Error {
 /**
  * Transactions that read a snapshot of a majority and are acknowledged by a majority, on disk. A transaction that
  * conflicts with another writer, or whose server became unreachable, runs again from its start; a commit without a
- * response is sent again. The deadline (ms), which the driver does not know, ends all of it: the call rejects, no
- * commit is sent any more, and whether a sent commit is stored is unknown. Operations of one session must run one after
- * another. https://www.mongodb.com/docs/manual/core/transactions-in-applications/
+ * response is sent again. The driver does not know the deadline (ms): when it passes, the call rejects and sends no
+ * further commit, but a commit that was sent may be stored. Operations of one session must run one after another.
+ * https://www.mongodb.com/docs/manual/core/transactions-in-applications/
  */
 export function transactions(client: MongoClient, deadlineMs: number): Transact {
   return (work) =>
@@ -48,7 +48,9 @@ const promised = {
   writeConcern: { w: "majority", journal: true },
 } as const;
 
-/** Marks an error for a retry that the driver does not mark: it found its connections closed and sent nothing. */
+/**
+ * Marks an error as temporary that the driver does not mark: the driver found its connections closed and sent nothing.
+ */
 function markTransient(error: unknown): never {
   if (error instanceof MongoError && error.name === "MongoPoolClearedError")
     error.addErrorLabel("TransientTransactionError");
@@ -56,8 +58,8 @@ function markTransient(error: unknown): never {
 }
 
 /**
- * Runs work whose expectations may fail: returns false, with nothing stored, if it throws `Conflict` or violates a
- * unique index.
+ * Runs work and returns true. Returns false, and stores nothing, if the work throws `Conflict` or violates a unique
+ * index.
  */
 export async function unlessConflict(
   transact: Transact,

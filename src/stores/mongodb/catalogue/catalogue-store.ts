@@ -22,7 +22,7 @@ export type ExperienceDocument = Omit<Experience, "id"> & { readonly _id: string
 export const experiencesOf = (db: Db): Collection<ExperienceDocument> =>
   db.collection<ExperienceDocument>("experiences");
 
-/** Segments and experiences, a document each. Lists are in the order of `_id`, that is of its UTF-8 bytes. */
+/** Stores segments and experiences, a document each. Lists are sorted by `_id`, in the order of UTF-8 bytes. */
 export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore {
   const segments = segmentsOf(db);
   const experiences = experiencesOf(db);

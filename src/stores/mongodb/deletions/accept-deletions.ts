@@ -131,7 +131,7 @@ async function countLeavers(
 }
 
 /**
- * Returns whether the scope of a request is unchanged; of several requests for one profile only the first is accepted.
+ * Returns whether the scope of a request is unchanged; only the first of several requests for one profile is accepted.
  * An identity without a live profile may have been taken over by another request, or have been erased.
  */
 async function scopeCheck({ data }: StoreDependencies, requests: readonly Request[], session: ClientSession) {

@@ -30,8 +30,8 @@ export interface DeletionDocument {
   /** The request id. */
   readonly _id: string;
   /**
-   * Place in the order of acceptance, assigned by the server: the cluster time. Of two requests over one identity the
-   * later one waits for the commit of the earlier one, so it has the later time.
+   * Place in the order of acceptance, assigned by the server: the cluster time. The later of two requests over one
+   * identity waits for the commit of the earlier one, so it has the later time.
    */
   readonly sequence: Timestamp;
   /** See `numberDeletions`; null before. */

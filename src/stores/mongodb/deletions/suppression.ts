@@ -18,7 +18,7 @@ export interface ErasedIdentityDocument {
   readonly request: string;
   /**
    * Time of the cluster at the newest request. The server advances it with each write, and a new primary continues from
-   * the newest write that it has: so it orders writes that a majority has, whatever the clocks show.
+   * the newest write that it has: so it orders writes that a majority has, even if clocks differ.
    */
   readonly accepted: Timestamp;
 }

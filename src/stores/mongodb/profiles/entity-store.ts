@@ -38,10 +38,10 @@ const READS = { most: 1_000, atOnce: 2, isOfOneCall };
 /** Bytes of profiles that concurrent requests read at once: about one reply of the server. */
 const SHARED_BYTES = 16 * 1_048_576;
 
-/** Time after which other requests run while documents are decoded, ms. */
+/** Ms of decoding before other requests run. */
 const PACE_MS = 10;
 
-/** Profiles, and the identities that lead to them, a document each. */
+/** Stores each profile in a document, and each identity with its owner in another. */
 export function mongoEntityStore(dependencies: StoreDependencies): EntityStore {
   const { entities, identities } = entityCollectionsOf(dependencies.data);
 

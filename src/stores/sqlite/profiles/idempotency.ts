@@ -14,8 +14,8 @@ export const idempotencySchema = `
 export type RequestRow = Omit<IdempotentRequest, "began"> & { readonly began: number };
 
 /**
- * Repeatable requests, in `entities.db`; for deletions, in `ledger.db`. Their positions are the ledger's at
- * that time.
+ * Stores repeatable requests in `entities.db`, and those for deletions in `ledger.db`, with the position of the ledger
+ * at their first arrival.
  */
 export function sqliteIdempotency(db: Database, ledger: Database): Idempotency {
   const find = db.prepare("SELECT id, arrival, digest, tally, began FROM idempotent_request WHERE id = ?");

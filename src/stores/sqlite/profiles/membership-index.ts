@@ -65,7 +65,7 @@ export function membershipRemoval(db: Database): (entities: readonly EntityId[],
 /** Members counted by one step from the index, and by one that reads their updates. */
 const COUNTED_AT_ONCE = 50_000;
 const COMPARED_AT_ONCE = 10_000;
-/** Time after which other requests run between steps, ms. */
+/** Ms of work before other requests run. */
 const PACE_MS = 10;
 
 /** Result of a step: the last entity of the step, after which the next one begins; null if it was the last step. */
@@ -74,7 +74,7 @@ interface CountStep {
   readonly next: string | null;
 }
 
-/** Counts members in steps of a few ms, whatever their number. */
+/** Counts any number of members in steps of a few ms. */
 function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> {
   const members = db.prepare(`SELECT count(*) AS counted, iif(count(*) < ${COUNTED_AT_ONCE}, NULL, max(entity)) AS next
     FROM (SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ?

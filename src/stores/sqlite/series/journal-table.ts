@@ -71,7 +71,7 @@ interface JournalRow {
   readonly sum: unknown;
 }
 
-/** Slots of one source of a series (its id), the first one counted from 1970. */
+/** Place of slots: id of the series, number of the source, and number of the first slot, counted from 1970. */
 export interface SlotPlace {
   readonly series: number;
   readonly source: number;
@@ -91,7 +91,7 @@ export type TakeSlots = (place: SlotPlace, values: Float64Array, start: number, 
 /** Numbers per column of a record, without its values. */
 const HEAD = 2;
 
-/** Capacity for slots of one series and for series; a double holds both numbers. */
+/** Maximum numbers of a slot and of a series, which one double holds together. */
 const SLOTS_ROOM = 2 ** Math.ceil(Math.log2(CHUNKS * CHUNK_SLOTS));
 const SERIES_ROOM = Number.MAX_SAFE_INTEGER / SLOTS_ROOM - 1;
 
