@@ -16,9 +16,9 @@ export interface NotificationDependencies {
 }
 
 /**
- * Sends the notification of a leased, completed request. It is sent again when the process dies before the delivery is
- * stored, and after a failure at the retry time of a remote target. A run that may not call the webhook leaves it to
- * another one.
+ * Sends the notification of a leased, completed request. Sends it again when the process dies before it stores the
+ * delivery, and after a failure, at the times at which remote targets are retried. A run that must not call the webhook
+ * leaves the notification to another run.
  */
 export async function runNotification(
   { ledger, webhook, clock, log, observer, failpoint }: NotificationDependencies,

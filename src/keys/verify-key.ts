@@ -20,8 +20,10 @@ const BELIEVED_MS = 3000;
 
 const DAY_MS = 86_400_000;
 
-/** Memory of the cached keys, about 6,000, and of each besides its text, bytes. */
+/** Maximum memory of the cached keys, about 6,000, bytes. */
 const REMEMBERED_BYTES = 4 * 1024 * 1024;
+
+/** Memory of a cached key besides its text, bytes. */
 const CALLER_BYTES = 400;
 
 /**

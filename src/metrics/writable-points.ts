@@ -8,8 +8,10 @@ export interface SeriesIssue {
   readonly message: string;
 }
 
-/** Maximum length and maximum number of cached texts that name a series. */
+/** Maximum length of cached texts that name a series. */
 const LONGEST_TEXT = 300;
+
+/** Maximum number of cached texts. */
 const MOST_TEXTS = 250_000;
 
 /** Interns the series named by writes: one object each. */

@@ -109,7 +109,7 @@ export interface JobEngine extends Engine {
   readonly dueNotifications: DueNotifications;
 }
 
-/** Every port, whichever engines serve them. */
+/** Every port, served by one or several engines. */
 export interface Stores extends EntityEngine, MetricEngine, JobEngine {
   /** Whether this process owns the store exclusively, by the setting of its engine. */
   readonly exclusive: Readonly<Record<Served, boolean>>;

@@ -10,9 +10,9 @@ export interface CollectDependencies extends BatchDependencies {
 }
 
 /**
- * Collects messages of one request, in order. Resolves when they are durable, applied and counted, with the refused
- * ones. Once the request is late, rejects with its reason and starts no commit of these messages. Safe to repeat with
- * the same ids.
+ * Collects messages of one request, in order. Resolves with the refused messages when the others are durable, applied
+ * and counted. Once the request is late, rejects with its reason and starts no commit of these messages. Safe to repeat
+ * with the same ids.
  */
 export type CollectMessages = (messages: readonly BatchMessage[]) => Promise<RefusedMessages>;
 

@@ -53,8 +53,9 @@ export interface BatchMessage {
   /** Id in the history: 32 lower-case hex characters, the same when it is sent again under an idempotency key. */
   readonly id: string;
   /**
-   * Position of the ledger since which the message may be stored, by an earlier run of its request under the same
-   * idempotency key or by a commit that failed; undefined: it is not stored. A later deletion may have erased it.
+   * Position of the ledger since which the message may be stored: an earlier run of its request under the same
+   * idempotency key, or a failed commit, may have stored it. A later deletion may have erased it. Undefined: it is not
+   * stored.
    */
   readonly possiblyStoredSince: LedgerPosition | undefined;
   readonly version: Version;

@@ -122,7 +122,7 @@ function operationObject(route: Route, hour: number, components: Components): ob
   };
 }
 
-/** Allows null for optional fields, which counts as absent. */
+/** Allows null for optional fields; null counts as absent. */
 function withNulls({ schema, examples }: Body): Body {
   const { required = [], properties } = schema;
   const fields = Object.entries<TSchema>(properties).map(([name, field]) =>

@@ -168,8 +168,8 @@ function received(result: Acceptance): Static<typeof ReceivedDeletion> {
 }
 
 /**
- * Yields the lines of a response batch by batch. A failure that the caller can correct ends it with a line, once 200 is
- * sent; any other failure aborts the response. The deadline does not count the time in which the caller reads.
+ * Yields the lines of a response batch by batch. Once 200 is sent, a failure that the caller can correct ends the
+ * response with a line; any other failure aborts it. The deadline does not count the time in which the caller reads.
  */
 async function* pagesOf(
   { state: { deadline } }: ApiContext,

@@ -4,8 +4,10 @@ import type { Dimension } from "../../metrics/dimensions.js";
 import { type ListedSeries, listSeries, type SeriesPage } from "../../metrics/listings.js";
 import type { SeriesStore } from "../../metrics/ports.js";
 
-/** Maximum series that one request compares with the catalogue, and maximum compared at once. */
+/** Maximum series that one request compares with the catalogue. */
 const MAX_COMPARED = 10_000;
+
+/** Series compared at once. */
 const CHUNK = 1_000;
 
 export interface UncataloguedDependencies {

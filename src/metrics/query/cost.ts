@@ -68,8 +68,10 @@ export interface ReadBatch {
   readonly isSmall: boolean;
 }
 
-/** Maximum work of a batch, which takes well below 50 ms, and maximum work without a pause before it, in slots. */
+/** Maximum work of a batch, in slots: well below 50 ms. */
 const BATCH_WORK = 300_000;
+
+/** Work below which other requests need not run before it, in slots. */
 const SMALL_WORK = 20_000;
 
 /** Work of a value and of a plan, in slots. */

@@ -39,7 +39,7 @@ export interface FetchDependencies {
 export interface FetchedBatch {
   /** In the order of the request. */
   readonly series: readonly (FetchedSeries | RefusedSeries)[];
-  /** The same items have the same series while the versions are current, before this instant (Unix ms). */
+  /** The series can be returned for the same items while the versions are current, before this instant (Unix ms). */
   readonly freshUntil: number;
   readonly versions: VersionVector;
 }

@@ -9,10 +9,10 @@ import type { RequestedWindow } from "./time-window.js";
 import { type Trend, type TrendWindow, trendWindow } from "./trend-window.js";
 
 /**
- * Returns values of each series as of `now` (Unix ms), in the order of the ids: the newest saved one in the window or
- * the 4 weeks before its end, and with dates the first one of the window, with a range the value saved that long before
- * the newest. Reads many uncached series at once. Returns the same array for a request while no value has changed.
- * Throws as `timeWindow` does.
+ * Returns the newest and an earlier value of each series as of `now` (Unix ms), in the order of the ids. The newest is
+ * the last saved value in the window or in the 4 weeks before its end. The earlier one is, with dates, the first value
+ * in the window and, with a range, the value saved that long before the newest. Reads many uncached series at once.
+ * Returns the same array for a request while no value has changed. Throws as `timeWindow` does.
  */
 export type NewestValues = (series: SeriesOf, asked: RequestedWindow, now: number) => Promise<readonly Trend[]>;
 
@@ -97,8 +97,8 @@ async function trendsOf(slots: UncachedSlots, series: SeriesOf, window: TrendWin
 }
 
 /**
- * Returns the slots that may have the earlier value of a series whose newest one is in the slot `newest` (NaN: it has
- * none): with dates from the start of the window on, up to the newest value unless that is in the first slot.
+ * Returns the slots in which the earlier value of a series is searched; `newest` is the slot of its newest value (NaN:
+ * none). With dates they begin with the window and end before the newest value, unless it is in the first slot.
  */
 function earlierWindow(
   { dimension }: SeriesOf,

@@ -139,8 +139,8 @@ function pointsJson(values: Float64Array, buckets: Buckets, lead: number): Buffe
 let lastEnds: { readonly of: Buckets; readonly ends: readonly string[] } | undefined;
 
 /**
- * The text after the value of each bucket, cached for the next series: the series of one response mostly have the same
- * buckets.
+ * Returns the text that follows the value of each bucket. Caches it for the next series: the series of one response
+ * mostly have the same buckets.
  */
 function pointEnds(buckets: Buckets): readonly string[] {
   const { start, step, count } = buckets;

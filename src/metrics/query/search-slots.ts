@@ -25,8 +25,10 @@ export interface FoundValue extends Versioned<number> {
   readonly slot: number;
 }
 
-/** Slots that are read first: most series have a value in them. Each later read is longer by the factor. */
+/** Slots of the first read: most series have a value in them. */
 const FIRST_SLOTS = 12;
+
+/** Factor by which each later read is longer. */
 const GROWTH = 8;
 
 /** Slots read at once. */

@@ -4,9 +4,9 @@ import { type RequestedWindow, timeWindow } from "./time-window.js";
 
 /** Two values of one series; undefined where nothing is saved. */
 export interface Trend {
-  /** The value at the end of a window; a sum: over the window. */
+  /** The value at the end of a window; of counts, the sum over the window. */
   readonly now: number | undefined;
-  /** The value at its start, or the first one after it; a sum: over the window of the same length before it. */
+  /** The first value from its start on; of counts, the sum over the window of the same length before it. */
   readonly before: number | undefined;
   /** Start of the slot of `before` (Unix ms), if the series begins after the start of the window. */
   readonly since?: number;
@@ -26,7 +26,8 @@ export interface TrendWindow {
 
 /**
  * Returns the slots of a requested window as of `now`, of slots that are kept for `retention` ms. With dates they are
- * the slots that `/api/metric` returns for them. A range has only whole slots of counts. Throws as `timeWindow` does.
+ * the slots that `/api/metric` returns for them. With a range, counts have only slots that have ended. Throws as
+ * `timeWindow` does.
  */
 export function trendWindow(
   dimension: Dimension,

@@ -26,8 +26,8 @@ const MOST_CHARACTERS = 65_536;
 const SPARE = 20_000;
 
 /**
- * Maximum different windows for which no query reads the gap between two windows of one series: that gap is probably
- * cached.
+ * Maximum number of different windows for which no query reads the gap between two windows of one series, because the
+ * gap is probably cached.
  */
 const MAX_UNBRIDGED_WINDOWS = 4;
 
@@ -118,10 +118,10 @@ function groupBy<T>(items: readonly T[], groupOf: (item: T) => string): Map<stri
 
 /**
  * In: a query of slots. Out: rows of `_time`, `_value`, `_field`, `dimension_id` and `dimension_type`, a table for each
- * source with points of each series: of one source, or of both.
+ * series and source that has points. Reads one source, or both.
  */
 export function fluxScript(bucket: string, { series, ...query }: SlotQuery, source?: ValueSource): string {
-  // Each id is compared once: comparing it for each of its types takes the server half as long again.
+  // Each id is compared once: comparing it for each of its types takes the server 50 % longer.
   const typesOf = [...groupBy(series, ({ id }) => id)].map(([id, ofId]) => [id, ofId.map(({ type }) => type)] as const);
   const wanted = [...groupBy(typesOf, ([, types]) => [...types].sort().join()).values()].map((group) => {
     const types = group[0]?.[1] ?? [];

@@ -15,9 +15,9 @@ const MAX_AGE_MS = 10_000;
 const MAX_CALLS = 10_000;
 
 /**
- * Ids of series by dimension, sorted in memory. The server lists all values of a tag or none, in a second for 200,000
- * in 40 weeks, so a page is cut from a list that is cached for 10 s. A series added by this process invalidates the
- * list. `time` is monotonic, ms.
+ * Ids of series by dimension, sorted in memory. The server lists only all values of a tag, which takes a second for
+ * 200,000 values in 40 weeks, so pages are cut from a list that is cached for 10 s. A series added by this process
+ * invalidates the list. `time` is monotonic, ms.
  */
 export class SeriesNames {
   readonly #load: LoadIds;
@@ -69,7 +69,9 @@ interface SortedIds {
 /** The ids of one dimension. */
 class IdList {
   readonly #time: () => number;
-  /** One load at a time: calls during a load wait for the next one, as a write may require it. */
+  /**
+   * One load at a time. Calls during a load wait for the next one: the load may miss a write that preceded the call.
+   */
   readonly #reload: (calls: readonly undefined[]) => Promise<SortedIds>;
   #sorted: SortedIds = { ids: [], typesOf: () => [] };
   #freshUntil = Number.NEGATIVE_INFINITY;

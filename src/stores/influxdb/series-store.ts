@@ -34,7 +34,7 @@ interface Write {
   readonly since: number;
 }
 
-/** A day of hourly slots: every slot in a response costs a row, and every cached chunk an entry. */
+/** A day of hourly slots. Each slot of a chunk costs a row of the response, and each chunk an entry of the cache. */
 const CHUNK_SLOTS = 24;
 
 /** Minimum retention of a bucket, ms. Older points are written only after a check of the retention. */
@@ -50,7 +50,7 @@ const SKEW_MS = 60_000;
 const TOGETHER = 4_000_000;
 const CONCURRENT_WRITES = 2;
 
-/** Statuses that the lines of one of several combined writes can cause. */
+/** Statuses of a combined request that the lines of a single write may have caused. */
 const OF_ONE_WRITE = [201, 400, 422];
 
 /** Slots of all series that one query sums up. */
@@ -112,7 +112,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
         await send(lines, signal);
       } catch (error) {
         if (statusOf(error) !== 422) throw error;
-        // The retention may have been shortened, or the server's clock be ahead of ours.
+        // The retention may have been shortened, or the server's clock may be ahead of ours.
         await bucket.check();
         refuseExpired(columns, SKEW_MS);
         throw error;
@@ -129,7 +129,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
     }
   }
 
-  /** Sends lines; in two requests after a 413 of the server or a proxy. */
+  /** Sends lines. After a 413 of the server or a proxy, sends them in two requests. */
   async function send(lines: string, signal: AbortSignal): Promise<void> {
     try {
       await inBucket(signal, () => client.write(lines, signal));
@@ -177,7 +177,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
     return filled.map((target) => target.merged());
   }
 
-  /** Uses queries of all series of the dimension, each over so many slots that their values fit into memory. */
+  /** Queries all series of the dimension, in windows short enough that the values of one query fit into memory. */
   async function readSum({ series: { dimension, type }, from, to }: SeriesWindow): Promise<Float64Array> {
     const { slotMs } = dimension;
     const sums = new Float64Array((to - from) / slotMs).fill(Number.NaN);
@@ -203,7 +203,9 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
     return sums;
   }
 
-  /** Runs a query and passes the rows of its response to `reader`, from the first one again after a temporary error. */
+  /**
+   * Runs a query and passes the rows of its response to `reader`. After a temporary error, begins with the first again.
+   */
   function query(script: string, reader: RowReader, ...signals: readonly AbortSignal[]): Promise<void> {
     const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing, ...signals] };
     return attempts(limits, (signal) => inBucket(signal, () => readRows(client.query(script, signal), reader)));

@@ -70,8 +70,8 @@ export function mongoSuppression(ledger: Db): Suppression {
   const deletions = deletionsOf(ledger);
 
   return {
-    // A message may be dropped without a write, so nothing else would wait until its deletion has a majority. And a
-    // batch that conflicts relies on these cut-offs having every deletion that was answered (`afterConflict`).
+    // A message may be dropped without a write, so no other operation would wait until a majority has its deletion. And
+    // a batch that conflicts relies on cut-offs that contain every answered deletion (`afterConflict`).
     cutOffs: (hashes) => committedRead(ledger, (options) => newestCutOffs(ledger, hashes, options)),
 
     async erased(ids) {

@@ -7,7 +7,7 @@ import { erasedIdentitiesOf } from "./suppression.js";
 
 const DUE = { nextTarget: "", problem: null } as const;
 
-/** Place of a new request among those over its identities. */
+/** Place of a new request among the requests over its identities. */
 export type QueuePlace = Pick<DeletionDocument, "behind" | "followed">;
 
 /**
@@ -49,8 +49,8 @@ async function newestOpen(ledger: Db, hashes: readonly IdentityHash[], session: 
 }
 
 /**
- * Makes the requests due that wait only for these, which are completed or freed in the same transaction, and returns
- * their ids. If two transactions complete requests that a third waits for, they write the same document.
+ * Makes the requests due that wait only for the `ended` ones, and returns their ids. The same transaction must complete
+ * or free the ended ones. If two transactions complete requests that a third waits for, they write the same document.
  */
 export async function releaseWaiting(
   ledger: Db,

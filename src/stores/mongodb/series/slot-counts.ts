@@ -49,8 +49,10 @@ export interface StreamDocument {
 
 export const streamsOf = (db: Db): Collection<StreamDocument> => db.collection<StreamDocument>("streams");
 
-/** Maximum additions moved by one transaction, and transactions of one call; the next call moves more. */
+/** Maximum additions that one transaction moves. */
 const MOVED_AT_ONCE = 1_000;
+
+/** Maximum transactions per call; the next call moves further additions. */
 const MOVES = 10;
 
 /**

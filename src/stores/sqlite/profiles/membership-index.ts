@@ -33,8 +33,8 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
       return (membersAfter.all(segment, after, limit) as { entity: EntityId }[]).map(({ entity }) => entity);
     },
 
-    // A member who is still stored was not counted when the deletion was accepted: the process ended in between, or the
-    // data are older.
+    // Counts members who are still stored: the process ended before their deletion was counted, or the data are older
+    // than the deletion.
     erase: sharingCommits((entities: readonly EntityId[]) =>
       inTransaction(db, () => remove(entities, (now.get() as { ms: number }).ms)),
     ),
@@ -62,9 +62,12 @@ export function membershipRemoval(db: Database): (entities: readonly EntityId[],
   };
 }
 
-/** Members counted by one step from the index, and by one that reads their updates. */
+/** Members that one step counts from the index. */
 const COUNTED_AT_ONCE = 50_000;
+
+/** Members of which one step reads the updates. */
 const COMPARED_AT_ONCE = 10_000;
+
 /** Ms of work before other requests run. */
 const PACE_MS = 10;
 

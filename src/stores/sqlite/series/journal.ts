@@ -5,10 +5,12 @@ import { CHUNK_SLOTS, chunkWriter, DamagedRow, overlay, placeOfRow, type RowSlot
 import { journalTable, type PlacedSlots, PointRecord } from "./journal-table.js";
 import { Memtable } from "./memtable.js";
 
-/** Size in the file at which the journal is folded, bytes, and the multiple of it that is allowed in memory. */
+/** Size of the journal in the file at which it is folded, bytes. */
 const FOLD_BYTES = 16 * 1024 * 1024;
+
+/** Multiple of `FOLD_BYTES` in memory at which the journal is folded. */
 const MEMORY_FACTOR = 3;
-/** Multiple of that size at which writers wait. */
+/** Multiple of either size at which writers wait. */
 const WAIT_FACTOR = 2;
 
 /** Maximum age of a slot before it is folded, ms. */

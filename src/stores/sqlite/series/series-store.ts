@@ -28,15 +28,19 @@ export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema];
  */
 const LONG_COLUMN = 32;
 
-/** Maximum slots of concurrent writes per commit, and the memory of a column besides its slots, counted in slots. */
+/** Maximum slots of concurrent writes per commit. */
 const COMMIT_SLOTS = 500_000;
+
+/** Memory of a column besides its slots, counted in slots. */
 const COLUMN_COST = 40;
 
 /** Rows removed in one transaction; other requests run in between. */
 const EXPIRED_AT_ONCE = 2_000;
 
-/** Slots read before other requests run, and the cost of a window besides its slots, counted in slots. */
+/** Slots read before other requests run. */
 const READ_AT_ONCE = 200_000;
+
+/** Cost of a window besides its slots, counted in slots. */
 const WINDOW_COST = 500;
 
 /** Series in `metrics.db`: chunks, overlaid with the slots of the journal (docs/journal.md). */
@@ -81,7 +85,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     },
   );
 
-  /** Returns the slots of columns under the numbers of their series, which new series get here. */
+  /** Returns the slots of columns with the numbers of their series; gives numbers to new series. */
   function placedSlots(writes: readonly SourceColumns[]): PlacedSlots[] {
     const placed: PlacedSlots[] = [];
     for (const { source, columns } of writes) {
