@@ -56,9 +56,9 @@ export interface Followers {
 export const noFollowers: Followers = { completed: [], freed: [] };
 
 /**
- * Returns the followers among the requests that wait for `first` (`waiting`, in order of acceptance): those whose
- * profiles are all erased by it. A request over other profiles or identities runs by itself, and later requests over
- * its identities wait for it.
+ * Returns the followers among the requests that wait for `first` (`waiting`, in order of acceptance): the requests
+ * whose profiles it erases completely. A request over other profiles or identities runs by itself, and later requests
+ * over its identities wait for it.
  */
 export function followersOf(
   first: Pick<Deletion, "entities" | "hashes">,

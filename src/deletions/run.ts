@@ -54,7 +54,7 @@ const MAX_FOLLOWERS = 1_000;
 
 /**
  * Runs a leased request stage by stage: the live profile, each target, verification of all targets, the keys,
- * completion. A run that reaches another remote target, also to verify it, leaves it to a run of that target's lane.
+ * completion. A run calls at most one remote target: it leaves others, to erase or to verify, to runs of their lanes.
  * Every stage can be repeated, so a run may crash at any point and two runs may overlap. A failed stage is stored with
  * its retry time.
  */
@@ -91,7 +91,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
       }
       if (stage === VERIFIED) {
         failpoint("all-targets-erased");
-        // Before the verification, so that it is true for each of them.
+        // Before the verification, which must hold for each follower.
         followers = await gatherFollowers();
         const callable = targets.filter(({ name, remote }) => !remote || name === leased.target);
         await verifyAll(callable, deletion);
@@ -102,8 +102,8 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
         await eraseFrom(targets.find(({ name }) => name === stage) as DownstreamTarget, deletion);
         if (stage === PROFILE) failpoint("profile-erased");
         if (deletion.attempts > 0 && remoteTargets.has(stage)) await ledger.wakeWaitingFor(stage);
-        // Reset `attempts` only when a stage is done for the first time, so that a target that is never clean for long
-        // backs off.
+        // Reset `attempts` only when a stage is done for the first time, so that a target that repeatedly
+        // contains data again backs off.
         if (deletion.times[stage] === undefined) deletion = { ...deletion, attempts: 0, problem: undefined };
         deletion = { ...deletion, times: { ...unverified(deletion), [stage]: { erasedAt: clock() } } };
       }

@@ -132,7 +132,7 @@ export function tooLarge(limit: number): ServiceError {
 /** Maximum bytes of a refused body that are read and discarded, so that its sender can read the response. */
 const DISCARDED_BYTES = 64 * 1024 * 1024;
 
-/** Up to this size after inflation any inflation factor is allowed, as a few equal lines may have one. */
+/** Bytes after inflation up to which any inflation factor is allowed, because a few equal lines inflate by much. */
 const ANY_INFLATION_BYTES = 65_536;
 
 /** Counts the bytes of a body as they arrive. */

@@ -22,8 +22,9 @@ export interface MetricResponse {
   readonly body: Buffer;
   /** The ETag; empty unless the request is tagged. */
   readonly tag: string;
-  /** Number of its series, and of those among them for which no store was read. */
+  /** Number of its series. */
   readonly series: number;
+  /** Number of its series for which no store was read. */
   readonly cached: number;
   /** The compressed body, shared by all callers that accept gzip; absent where compression does not pay. */
   gzip?(): Promise<Buffer>;

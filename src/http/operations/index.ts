@@ -188,7 +188,7 @@ export function operationRoutes({
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /**
- * Returns the state of a store; without a response in time it is down. The store logs the cause; only `NotReady` is
+ * Returns the state of a store: down if it does not respond in time. The store logs the cause; only `NotReady` is
  * reported.
  */
 async function stateOf({ name, required, check }: Probe): Promise<Static<typeof StoreState>> {

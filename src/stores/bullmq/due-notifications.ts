@@ -26,9 +26,8 @@ export interface DueNotificationsDependencies {
 }
 
 /**
- * Due notifications as jobs that contain only the id of the request. A due notification is lost while Redis is
- * unreachable, and with the process that took its job: the ledger decides which requests are due, and its poll finds
- * the request.
+ * Due notifications as jobs that contain only the id of the request. A due notification is lost if Redis is unreachable
+ * or the process that took its job ends. The ledger decides which requests are due, and its poll finds the request.
  */
 export function bullmqDueNotifications({ prefix, producer, consumer }: DueNotificationsDependencies): DueNotifications {
   const queue = jobQueue(prefix, producer);

@@ -116,8 +116,8 @@ function notAllowed(error: unknown): never {
 }
 
 /**
- * Returns what is wrong with the sharding of collections, or undefined. A cluster enforces a unique `_id` only if it is
- * the shard key, and a unique index only if it begins with the shard key.
+ * Returns the error in the sharding of collections, or undefined. A cluster enforces a unique `_id` only if it is the
+ * shard key, and a unique index only if it begins with the shard key.
  */
 export function shardingError(
   sharded: readonly ShardedCollection[],

@@ -8,7 +8,7 @@ export type MarkDocument = Omit<Mark, "id"> & { readonly _id: string };
 
 export const chartMarksOf = (db: Db): Collection<MarkDocument> => db.collection<MarkDocument>("chart_marks");
 
-/** Marks, a document each. Lists are in the order of `_id`, that is of its UTF-8 bytes. */
+/** Stores marks, a document each. Lists are sorted by `_id`, in the order of UTF-8 bytes. */
 export function mongoMarkStore(db: Db): MarkStore {
   const marks = chartMarksOf(db);
 

@@ -222,12 +222,12 @@ const inState: Readonly<Record<ListedState, Filter<DeletionDocument>>> = {
   all: {},
 };
 
-/** Filter of the requests in a state, with a target those whose next run calls it. */
+/** Returns the filter for requests in a state and, if a target is given, whose next run calls it. */
 function listed(state: ListedState, target: string | undefined): Filter<DeletionDocument> {
   return { ...inState[state], ...(target === undefined ? {} : { nextTarget: target }) };
 }
 
-/** Ranges of `notBefore` of a request that is due: the time has come, or the clock was set back since. */
+/** Returns the ranges of `notBefore` of due requests: the time has passed, or the clock was set back since. */
 function whenDue(now: number) {
   return [{ $lte: now }, { $gt: now + LONGEST_WAIT_MS }];
 }

@@ -16,7 +16,9 @@ export interface RemovedSegment {
   readonly deletedAt: number;
   /** See `SegmentDeletion`. */
   readonly generation: number;
-  /** End of the search for void updates, by the clock of the server; absent once none can be stored any more. */
+  /**
+   * End of the search for void updates, by the clock of the server; absent once no void update can be stored any more.
+   */
   readonly lookUntil?: Date;
 }
 
@@ -84,7 +86,7 @@ export function voidRemoval(db: Db): () => Promise<boolean> {
   const { entities } = entityCollectionsOf(db);
   const removed = removedSegmentsOf(db);
 
-  /** Returns true if more may be left. It takes a few queries, however many segments were deleted lately. */
+  /** Returns true if more may be left. It takes a few queries for any number of deleted segments. */
   async function endSome(generations: readonly (readonly [string, number])[]): Promise<boolean> {
     const either = generations.map(([id, generation]) => voidUpdates(id, generation));
     if ((await entities.countDocuments({ $or: either }, { limit: 1 })) > 0) {

@@ -12,7 +12,9 @@ import { isDuplicate } from "../errors.js";
 
 export interface RequestDocument extends Omit<IdempotentRequest, "id" | "began"> {
   readonly _id: string;
-  /** Time of the cluster at the first arrival; see `ErasedIdentityDocument`. Absent in a copy if it was empty. */
+  /**
+   * Time of the cluster at the first arrival; see `ErasedIdentityDocument`. Absent in a copy if the source had none.
+   */
   readonly began?: Timestamp;
 }
 

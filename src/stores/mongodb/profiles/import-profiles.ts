@@ -40,10 +40,7 @@ import { destroyedKey, type EntityKeyDocument, entityKeysOf, isLiving, keyWrappi
 import { type MessageDocument, messageDocument, messageOf, messagesOf } from "./history.js";
 import { clusterTime, type RequestDocument, requestDocument, requestOf } from "./idempotency.js";
 
-/**
- * Profiles, the identities that lead to them, their messages and the counts of these, and the requests that brought
- * them.
- */
+/** Profiles with their identities, messages with their counts, and the requests that contained the messages. */
 export function profileParts(db: Db) {
   const { entities, identities } = entityCollectionsOf(db);
   return {
@@ -89,7 +86,7 @@ export function ledgerParts(db: Db, pepper: Uint8Array) {
     }),
     "erased identities": importPart<ErasedIdentityDocument, ErasedIdentityRecord>({
       collection: erasedIdentitiesOf(db),
-      // Numbers of the source are before every time of the cluster.
+      // A number of the source, as a time, is before every time of the cluster.
       documentOf: ({ id, sequence, ...rest }) => ({
         _id: id,
         accepted: clusterTime(ledgerPosition(sequence)),

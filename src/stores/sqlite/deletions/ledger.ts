@@ -137,7 +137,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     return [...freed, ...next.map((row) => row.request_id)];
   }
 
-  /** Returns the ids that the completions of requests that were open have released. */
+  /** Completes requests. Returns for each completion the ids of the requests that it released. */
   const completeAll = sharingCommits((all: readonly Completion[]) =>
     inTransaction(db, () => new Map(all.map((completion) => [completion, complete(completion)]))),
   );
@@ -266,7 +266,7 @@ function scopeCheck(entities: Database) {
     [...holders].every(([hash, holder]) => (holderOf.get(hash) as { entity: string } | undefined)?.entity === holder);
 }
 
-/** Returns the latest `not_before` that was not set before the clock was set back. */
+/** Returns the latest possible `not_before`. A later one was set before the clock was set back. */
 function latestAt(now: number): number {
   return now + LONGEST_WAIT_MS;
 }
