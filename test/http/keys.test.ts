@@ -9,11 +9,16 @@ describe("an API key", () => {
 
   const status = async (path: string, key: string | null) => (await service.fetch(path, { key })).status;
 
+  const basic = (credentials: string) => `Basic ${btoa(credentials)}`;
   const forms: [string, (key: string) => string][] = [
     ["alone", (key) => key],
     ["after Bearer", (key) => `Bearer ${key}`],
     ["after bearer", (key) => `bearer ${key}`],
     ["after Token", (key) => `Token ${key}`],
+    ["as user name of Basic", (key) => basic(key)],
+    ["as user name of Basic with a password", (key) => basic(`${key}:x:y`)],
+    ["as password of Basic", (key) => basic(`prometheus:${key}`)],
+    ["as password of basic without a user name", (key) => basic(`:${key}`).replace("Basic", "basic")],
   ];
   for (const [name, form] of forms) {
     it(`is accepted ${name}`, async () => {
@@ -22,12 +27,14 @@ describe("an API key", () => {
     });
   }
 
-  const form = "em_<id>_<secret>, alone or after Bearer or Token";
+  const form = "em_<id>_<secret>, alone, after Bearer or Token, or as user name or password of Basic";
 
   const absent: [string, string | null][] = [
     ["none", null],
     ["an empty one", ""],
     ["a scheme alone", "Bearer "],
+    ["Basic alone", "Basic"],
+    ["Basic without user name and password", basic(":")],
   ];
   const wrong: [string, (key: string) => string][] = [
     ["one of another shape", () => "secret"],
@@ -35,7 +42,10 @@ describe("an API key", () => {
     ["a wrong secret", (key) => `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`],
     ["one character more", (key) => `${key}0`],
     ["one character less", (key) => key.slice(0, -1)],
-    ["another scheme", (key) => `Basic ${key}`],
+    ["another scheme", (key) => `Digest ${key}`],
+    ["Basic that is not encoded", (key) => `Basic ${key}`],
+    ["Basic of another key", (key) => basic(`a:${key}0`)],
+    ["Basic of a part of the key", (key) => basic(key.replace("_", ":"))],
     ["two keys in one header", (key) => `${key}, ${key}`],
     ["the digest instead of the key", (key) => `em_${key.split("_")[1]}_${"a".repeat(64)}`],
   ];

@@ -56,7 +56,7 @@ export function openApiDocument(
           in: "header",
           name: "Authorization",
           description:
-            "`em_<id>_<secret>`, alone or after `Bearer` or `Token`. A key can have bounds: a request outside one is 403 `forbidden`, above its rate 429 `too_many_requests`, after its end 401 `unauthenticated`. `path` of the error is the name of the bound (`Authorization` for 401).",
+            "`em_<id>_<secret>`, alone, after `Bearer` or `Token`, or as user name or password of `Basic`. A key can have bounds: a request outside one is 403 `forbidden`, above its rate 429 `too_many_requests`, after its end 401 `unauthenticated`. `path` of the error is the name of the bound (`Authorization` for 401).",
         },
         ...Object.fromEntries(
           webhooks.map(({ docs, token }) => [docs.id, { type: "http", scheme: "bearer", description: token }]),

@@ -68,14 +68,24 @@ export function authenticator({ verify, keys, clock, settings: { http, limits } 
   };
 }
 
-/** Returns the key of the `Authorization` header: alone, or after `Bearer` or `Token`. Undefined without a key. */
+/**
+ * Returns the key of the `Authorization` header: alone, after `Bearer` or `Token`, or as user name or password of
+ * `Basic`. Undefined without a key.
+ */
 function headerKey({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
   const header = headers.authorization;
-  if (header === undefined) return undefined;
-  return (header.startsWith("em_") ? header : header.replace(/^(?:bearer|token)(?: +|$)/i, "")) || undefined;
+  if (header === undefined || header.startsWith("em_")) return header;
+  const text = header.replace(/^(?:bearer|token|basic)(?: +|$)/i, "");
+  return (/^basic /i.test(header) ? basicKey(text) : text) || undefined;
 }
 
-const FORM = "em_<id>_<secret>, alone or after Bearer or Token";
+/** Returns the password, or the user name if the password is no key: many clients need both. */
+function basicKey(encoded: string): string {
+  const [, user = "", password = ""] = /^([^:]*):?(.*)$/s.exec(Buffer.from(encoded, "base64").toString()) ?? [];
+  return password.startsWith("em_") ? password : user || password;
+}
+
+const FORM = "em_<id>_<secret>, alone, after Bearer or Token, or as user name or password of Basic";
 
 const HOW_TO_SEND = `Send an API key in the Authorization header: ${FORM}`;
 
