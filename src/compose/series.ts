@@ -4,6 +4,7 @@ import { audienceCounts } from "../catalogue/audience-counts.js";
 import { listOrders } from "../catalogue/list-orders.js";
 import { firstSegmentIds } from "../catalogue/segments.js";
 import { retentionMs, shorterOf } from "../formats/duration.js";
+import { federateRoutes } from "../http/metrics/federate.js";
 import { metricRoutes } from "../http/metrics/index.js";
 import { listingRoutes } from "../http/metrics/listings.js";
 import { pointRoutes } from "../http/points/index.js";
@@ -72,15 +73,12 @@ export function composeSeries({
   const sums = slotSums({ slots, memory });
   const streams = streamList({ series: store, counts, sums, retention });
   const orders = listOrders(stores.sharedOrders);
+  const fewSlots = uncachedSlots({ store, generations, memory, deadlineMs });
   const countPoints = meters.counter("points_taken_total", "Points that clients wrote.");
 
   return {
     orders,
-    newest: newestValues({
-      slots: uncachedSlots({ store, generations, memory, deadlineMs }),
-      generations,
-      retention,
-    }),
+    newest: newestValues({ slots: fewSlots, generations, retention }),
     recorder,
     routes: [
       ...pointRoutes({
@@ -93,6 +91,7 @@ export function composeSeries({
       }),
       ...listingRoutes({ series: store, streams, catalogue, orders, clock }),
       ...metricRoutes({ fetch, generations, limits, clock, count, cacheMemory }),
+      ...federateRoutes({ series: store, slots: fewSlots, catalogue, turns, retention, clock }),
     ],
     close: () => shared?.close(),
   };

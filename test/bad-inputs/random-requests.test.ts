@@ -95,7 +95,7 @@ describe("P20: no input causes a 5xx, a hang or a crash:", () => {
     const page = status === 200 && !/^application\/json/.test(type);
     if (page)
       expect(path, name).to.match(
-        /^\/(docs|dashboard|metrics|api\/metric|api\/entity\/export|api\/segment\/[^/]+\/members|api\/deletion(\/[^/]+\/receipt)?$|\?|$)/,
+        /^\/(docs|dashboard|metrics|federate|api\/metric|api\/entity\/export|api\/segment\/[^/]+\/members|api\/deletion(\/[^/]+\/receipt)?$|\?|$)/,
       );
     else expect(JSON.parse(text), name).to.be.an("object");
     if (status >= 400) expect(JSON.parse(text), name).to.include({ status, data: null });

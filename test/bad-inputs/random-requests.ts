@@ -116,8 +116,13 @@ const segment = fc.oneof(
 
 function queryOf(parameters: readonly Parameter[]): fc.Arbitrary<string> {
   const known = parameters.map(({ name, schema }, place) => {
-    const value = valueFor(schema).map((value) => (typeof value === "object" ? JSON.stringify(value) : String(value)));
-    const pair = mostly(value.map(escaped), segment).map((value) => [`${name}=${value}`]);
+    const values = valueFor(schema).map((value) => (Array.isArray(value) ? value : [value]));
+    const texts = values.map((all) => all.map((one) => (typeof one === "object" ? JSON.stringify(one) : String(one))));
+    const odd = segment.map((value) => [value]);
+    const pair = mostly(
+      texts.map((all) => all.map(escaped)),
+      odd,
+    ).map((all) => all.map((value) => `${name}=${value}`));
     return present(place, pair, []);
   });
   const others = fc.array(
@@ -201,7 +206,20 @@ function valueForType(type: string, schema: Schema): fc.Arbitrary<unknown> {
     .map(([known, odd, identity]) => ({ ...(properties.length === 1 ? identity : {}), ...known, ...odd }));
 }
 
-const known = ["a", "b", "web", "2h", "1d", "now", "now-1d", "now-4w", "2026-01-01", "1700000000000", "all_segments"];
+const known = [
+  "a",
+  "b",
+  "web",
+  "2h",
+  "1d",
+  "now",
+  "now-1d",
+  "now-4w",
+  "2026-01-01",
+  "1700000000000",
+  "all_segments",
+  "{a!=''}",
+];
 
 const text = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(...known) },

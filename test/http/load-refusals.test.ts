@@ -186,7 +186,8 @@ describe("a service at its limit of requests in flight", () => {
     expect(refused.status).to.equal(503);
     expect(refused.headers.get("access-control-allow-origin")).to.equal("https://a.example");
     expect((await service.fetch("/api/metric", { method: "POST", json: [] })).status).to.equal(503);
-    expect((await service.fetch("/api/segment/a")).status).to.equal(503);
+    for (const path of ["/api/segment/a", "/federate?match[]=a", "/federate"])
+      expect((await service.fetch(path)).status, path).to.equal(503);
     for (const path of ["/health", "/ready", "/", "/docs", "/openapi.json"])
       expect((await service.fetch(path)).status, path).to.equal(200);
     expect((await service.fetch("/nothing")).status).to.equal(404);

@@ -37,6 +37,14 @@ describe("the query", () => {
       expect(codeOf(() => read(query))).to.equal(code));
   }
 
+  it("has a list of the values of a parameter whose schema is an array, also of a single one", () => {
+    const reader = readerOf({ method: "GET", query: { "m[]": Type.Array(Type.String()), b: Type.String() } });
+    expect(reader("m[]=1&b=x&m%5B%5D=&m[]=1")).to.deep.equal({ "m[]": ["1", "", "1"], b: "x" });
+    expect(reader("m[]=1,2")).to.deep.equal({ "m[]": ["1,2"] });
+    expect(reader("")).to.deep.equal({});
+    expect(codeOf(() => reader("m[]=1&b=x&b=y"))).to.equal("duplicate");
+  });
+
   const closed = { method: "GET", query: texts } as const;
   const none = { method: "POST" } as const;
   const open = { method: "GET", query: texts, unknownQuery: "ignore" } as const;

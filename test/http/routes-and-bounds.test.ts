@@ -33,6 +33,7 @@ const treatments: Readonly<Record<string, Treatment>> = {
   "PUT /api/mark/:id": { stream: "refused" },
   "DELETE /api/mark/:id": { stream: "refused" },
   "GET /metrics": {},
+  "GET /federate": {},
 };
 
 /** Scopes that bounds of data can be combined with. */

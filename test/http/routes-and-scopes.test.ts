@@ -39,6 +39,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "POST /api/segment/:id/members": ["entity:export"],
   "GET /api/entity/:table/:fieldname/:fieldval/segments": ["entity:read"],
   "GET /api/stream": ["metric:read"],
+  "GET /federate": ["metric:read"],
   "GET /api/series": ["metric:read"],
   "POST /collect/json/:stream": ["entity:write"],
   "GET /api/segment": ["metric:read"],

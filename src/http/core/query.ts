@@ -16,7 +16,7 @@ export interface Query {
  * Creates the parser of a route's query. It throws for more than `most` parameters, repeated parameters, values that
  * violate their schema or are not percent-encoded UTF-8, and, unless the route ignores them, unknown parameters: a
  * typing error would otherwise get the default. As in forms, `+` is a blank. A GET without query parameters ignores
- * unknown ones.
+ * unknown ones. A parameter with the schema of an array may be repeated, and has the list of its values.
  */
 export function queryReader(
   { method, query = {}, unknownQuery }: Pick<Route, "method" | "query" | "unknownQuery">,
@@ -25,6 +25,7 @@ export function queryReader(
   const named = Object.entries(query);
   const names = named.map(([name]) => name);
   const readers = new Map(named.map(([name, schema]) => [name, valueReader(name, schema)]));
+  const repeatable = new Set(named.flatMap(([name, { type }]) => (type === "array" ? name : [])));
   const defaults = Object.fromEntries(
     named.flatMap(([name, { default: value }]) => (value === undefined ? [] : [[name, value]])),
   );
@@ -42,7 +43,7 @@ export function queryReader(
       const read = readers.get(name);
       const isKnown = read !== undefined || name === "key";
       if (!isKnown && !ignoresUnknown) throw unknownParameter(name, names);
-      if (seen.has(name)) {
+      if (seen.has(name) && !repeatable.has(name)) {
         const subject = isKnown ? name : "A parameter";
         throw invalid("duplicate", isKnown ? name : "", `${subject} is given more than once`);
       }
@@ -51,6 +52,7 @@ export function queryReader(
       const value = decode(encoded);
       if (value === undefined) throw invalid("invalid_encoding", name, `${name} is not percent-encoded UTF-8`);
       if (read === undefined) key = value || undefined;
+      else if (repeatable.has(name)) values[name] = [values[name] ?? [], read(value)].flat();
       else values[name] = read(value);
     }
     return { values, key };
