@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { expect } from "chai";
 import { freePort } from "./support/free-port.js";
+import { pointOf } from "./support/requests.js";
 import { adminKey, startService } from "./support/service.js";
 import { root } from "./support/source-tree.js";
 import { until } from "./support/until.js";
@@ -36,6 +37,21 @@ function run(program: string, args: readonly string[], environment: Record<strin
   });
   expect(status, stdout + stderr).to.equal(0);
   return stdout + stderr;
+}
+
+const everySeries = `/federate?match[]=${encodeURIComponent('{__name__=~"entity_metrics_.+"}')}`;
+
+/** A point of every metric of `/federate`, in the slot whose values are shown at `now`. */
+function currentPoints(now: number) {
+  const ofExperiences = ["size", "potentialreach", "actualreach", "converted"];
+  return [
+    pointOf("stream", "web", 3, now - 3_600_000),
+    pointOf("segment", "beta", 3, now),
+    ...ofExperiences.flatMap((type) => [
+      pointOf("experience", "welcome", 3, now, type),
+      pointOf("experiencegroup", "onboarding", 3, now, type),
+    ]),
+  ];
 }
 
 describe("the files in deploy", () => {
@@ -221,7 +237,7 @@ describe("the files in deploy", () => {
       return;
     }
 
-    it("accepts the configuration, the rules, and /metrics as read with the key of the documented step", async function () {
+    it("accepts the configuration, the rules, /metrics and /federate as read with the key of the documented step", async function () {
       this.timeout(120_000);
       const documented = /^```sh run=prometheus\n([\s\S]*?)^```$/m;
       const step = documented.exec(readFileSync(join(root, "docs/prometheus.md"), "utf8"))?.[1] ?? "";
@@ -241,18 +257,22 @@ describe("the files in deploy", () => {
         const file = join(dir, "deploy/prometheus/entity-metrics.key");
         expect(statSync(file).mode & 0o777).to.equal(0o600);
         const key = readFileSync(file, "utf8").trim();
-        const scraped = await service.fetch("/metrics", { key: `Bearer ${key}` });
-        expect(scraped.status).to.equal(200);
-        const input = await scraped.text();
-        const checked = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
-        expect([checked.status, checked.stderr, checked.stdout]).to.deep.equal([0, "", ""]);
+        await service.fetch("/api/metric/points", { method: "POST", json: currentPoints(Date.now()) });
+        for (const path of ["/metrics", everySeries]) {
+          const scraped = await service.fetch(path, { key: `Bearer ${key}` });
+          const input = await scraped.text();
+          expect(scraped.status, input).to.equal(200);
+          const checked = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
+          expect([checked.status, checked.stderr, checked.stdout], path).to.deep.equal([0, "", ""]);
+        }
       } finally {
         await service.stop();
       }
     });
 
     it("fires the alerts that the tests of the rules expect", () => {
-      run("promtool", ["test", "rules", join(deploy, "prometheus/rules.test.yml")]);
+      const tests = ["rules.test.yml", "series-rules.test.yml"].map((name) => join(deploy, "prometheus", name));
+      run("promtool", ["test", "rules", ...tests]);
     });
   });
 
@@ -265,7 +285,9 @@ describe("the files in deploy", () => {
     }
     interface Dashboard {
       readonly panels: readonly { readonly targets: readonly Target[] }[];
-      readonly templating: { readonly list: readonly { readonly query: { readonly infinityQuery?: Target } }[] };
+      readonly templating: {
+        readonly list: readonly { readonly query: { readonly infinityQuery?: Target; readonly query?: string } }[];
+      };
     }
     const dashboard = (name: string) => JSON.parse(read(`grafana/dashboards/${name}.json`)) as Dashboard;
     const targetsOf = ({ panels, templating }: Dashboard) => [
@@ -319,14 +341,25 @@ describe("the files in deploy", () => {
       }
     });
 
-    it("requests only metrics that a process has", async () => {
-      const service = await startService();
-      const text = await (await service.fetch("/metrics")).text();
+    it("requests only metrics that /metrics or /federate has, as the alerts for series do", async () => {
+      const now = Date.UTC(2026, 0, 2, 12, 30);
+      const service = await startService({ roles: ["api"] }, { clock: () => now });
+      await service.fetch("/api/metric/points", { method: "POST", json: currentPoints(now) });
+      const series = await (await service.fetch(everySeries)).text();
       await service.stop();
+      const ofWorkers = await startService();
+      const text = series + (await (await ofWorkers.fetch("/metrics")).text());
+      await ofWorkers.stop();
       const served = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name));
-      for (const { expr = "" } of targetsOf(dashboard("processes")))
-        for (const [name] of expr.matchAll(/\b(entity_metrics|process|nodejs)_\w+/g))
-          expect(served, expr).to.include(name.replace(/_(bucket|count|sum)$/, ""));
+      const queries = ["processes", "series-prometheus"].flatMap((name) => [
+        ...targetsOf(dashboard(name)).map(({ expr = "" }) => expr),
+        ...dashboard(name).templating.list.map(({ query }) => query.query ?? ""),
+      ]);
+      for (const text of [...queries, read("prometheus/series-rules.yml")]) {
+        const names = [...text.matchAll(/\b(entity_metrics_|process_|nodejs_)\w+/g)].map(([name]) => name);
+        for (const name of names) expect(served, text).to.include(name.replace(/_(bucket|count|sum)$/, ""));
+        if (!text.includes("ALERTS")) expect(names, text).to.not.deep.equal([]);
+      }
     });
   });
 });

@@ -8,7 +8,8 @@ import { root } from "./support/source-tree.js";
 describe("docs/operations.md and docs/service-metrics.md", () => {
   const page = readFileSync(join(root, "docs/operations.md"), "utf8");
   const metricsPage = readFileSync(join(root, "docs/service-metrics.md"), "utf8");
-  const rules = readFileSync(join(root, "deploy/prometheus/rules.yml"), "utf8");
+  const rulesIn = (name: string) => readFileSync(join(root, "deploy/prometheus", name), "utf8");
+  const rules = rulesIn("rules.yml");
   let served: Set<string>;
   before(async () => {
     const service = await startService();
@@ -31,12 +32,12 @@ describe("docs/operations.md and docs/service-metrics.md", () => {
     expect([...namesIn(rules)].sort()).to.deep.equal([...served].sort());
   });
 
-  it("docs/prometheus.md lists every alert of rules.yml with its severity, in the same order", () => {
+  it("docs/prometheus.md lists every alert with its severity, in the order of both files of rules", () => {
     const prometheus = readFileSync(join(root, "docs/prometheus.md"), "utf8");
     const listed = [...prometheus.matchAll(/^\| (`.*?) \| (page|ticket) \|/gm)].flatMap(([, names = "", severity]) =>
       [...names.matchAll(/`(\w+)`/g)].map(([, name]) => `${name} ${severity}`),
     );
-    const alerts = [...rules.matchAll(/alert: (\w+)[\s\S]*?severity: (\w+)/g)];
+    const alerts = [...`${rules}${rulesIn("series-rules.yml")}`.matchAll(/alert: (\w+)[\s\S]*?severity: (\w+)/g)];
     expect(listed).to.deep.equal(alerts.map(([, name, severity]) => `${name} ${severity}`));
   });
 
