@@ -27,6 +27,7 @@ export interface Bucketing {
   readonly name?: string;
   readonly aggregation?: string;
   readonly interval?: string;
+  readonly timezone?: string;
   readonly range?: string;
   readonly startdate?: string | number;
   readonly enddate?: string | number;

@@ -64,6 +64,7 @@ export function composeSeries({
   const count = seriesCounters(meters);
   const fetch = fetchBatch({
     read: readPlans({ store, slots, generations, memory: cacheMemory, turns }),
+    turns,
     countSeries: (dimension: Dimension) => store.count(dimension, { prefix: "" }),
     firstSegments: (limit: number) => firstSegmentIds(catalogue, limit),
     limits,

@@ -8,13 +8,22 @@ const units: Readonly<Record<Duration["unit"], number>> = {
   w: 7 * 1440 * MINUTE,
 };
 
-/** Maximum duration: 1,000 years of 365 days. */
-const LONGEST = 365_000 * 1440 * MINUTE;
+/** The units of the calendar, months. */
+const calendarUnits: Readonly<Record<CalendarSpan["unit"], number>> = { mo: 1, q: 3, y: 12 };
 
-/** Pattern of a duration, as a part of a regular expression. */
-export const durationPattern = "[1-9][0-9]{0,8}[mhdw]";
+/** Maximum duration: 1,000 years of 365 days, or of 12 months. */
+const LONGEST = 365_000 * 1440 * MINUTE;
+const MOST_MONTHS = 12_000;
+
+const NUMBER = "[1-9][0-9]{0,8}";
+
+/** Patterns of a duration, a range and an interval, as parts of a regular expression. */
+export const durationPattern = `${NUMBER}[mhdw]`;
+export const rangePattern = `${NUMBER}(?:mo|[mhdwy])`;
+export const intervalPattern = `${NUMBER}(?:mo|[mhdwqy])`;
 
 const DURATION = new RegExp(`^${durationPattern}$`);
+const CALENDAR_SPAN = new RegExp(`^(${NUMBER})(mo|q|y)$`);
 
 /** A duration as written, and in ms. */
 export interface Duration {
@@ -23,12 +32,38 @@ export interface Duration {
   readonly ms: number;
 }
 
+/** Months, quarters or years of the calendar, as written and in months. */
+export interface CalendarSpan {
+  readonly text: string;
+  readonly unit: "mo" | "q" | "y";
+  readonly months: number;
+}
+
 /** Parses `<n><unit>`; undefined if the text is no duration, or longer than 1,000 years. */
 export function parseDuration(text: string): Duration | undefined {
   if (!DURATION.test(text)) return undefined;
   const unit = text.at(-1) as Duration["unit"];
   const ms = Number(text.slice(0, -1)) * units[unit];
   return ms > LONGEST ? undefined : { text, unit, ms };
+}
+
+/** Parses the length of a window: a duration, months or years. Undefined as for `parseDuration`. */
+export function parseRange(text: string): Duration | CalendarSpan | undefined {
+  const range = parseInterval(text);
+  return range?.unit === "q" ? undefined : range;
+}
+
+/** Parses the length of a bucket: a duration, months, quarters or years. Undefined as for `parseDuration`. */
+export function parseInterval(text: string): Duration | CalendarSpan | undefined {
+  return parseDuration(text) ?? parseCalendarSpan(text);
+}
+
+function parseCalendarSpan(text: string): CalendarSpan | undefined {
+  const match = CALENDAR_SPAN.exec(text);
+  if (match === null) return undefined;
+  const unit = match[2] as CalendarSpan["unit"];
+  const months = Number(match[1]) * calendarUnits[unit];
+  return months > MOST_MONTHS ? undefined : { text, unit, months };
 }
 
 /** Returns a checked setting of a duration, ms. */
@@ -59,5 +94,11 @@ export function formatDuration(ms: number): string {
   return minutes % 60 === 0 ? `${minutes / 60}h` : `${minutes}m`;
 }
 
-/** Format of a duration, for error messages. */
-export const durationRule = "a whole number from 1 with a unit of m, h, d or w, such as 2h";
+/** Formats of a duration, a range and an interval, for error messages. */
+export const durationRule = ruleOf("m, h, d or w");
+export const rangeRule = ruleOf("m, h, d, w, mo or y");
+export const intervalRule = ruleOf("m, h, d, w, mo, q or y");
+
+function ruleOf(units: string): string {
+  return `a whole number from 1 with a unit of ${units}, such as 2h`;
+}

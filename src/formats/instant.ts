@@ -1,15 +1,16 @@
-import { parseDuration } from "./duration.js";
+import { type Earlier, spanBefore } from "./calendar.js";
+import { parseRange } from "./duration.js";
+import { type TimeZone, utc } from "./time-zone.js";
 
-/** A parsed instant. A relative one is `ago` before now; for `now` itself `ago` is absent. */
-export interface Instant {
-  /** Unix ms. */
+/** A parsed instant, Unix ms. A relative one is `ago` before now; for `now` itself `ago` is absent. */
+export interface Instant extends Partial<Earlier> {
   readonly at: number;
   readonly relative: boolean;
   readonly ago?: string;
 }
 
 /** Formats of an absolute instant. The parser and every error message use this list. */
-const forms: readonly { readonly words: string; read(text: string): number | undefined }[] = [
+const forms: readonly { readonly words: string; read(text: string, zone: TimeZone): number | undefined }[] = [
   { words: "RFC 3339 time", read: parseTime },
   { words: "a date as YYYY-MM-DD", read: parseDate },
   { words: "epoch milliseconds (13 digits) or seconds (10)", read: parseEpoch },
@@ -33,19 +34,19 @@ const LONGEST_TEXT = 64;
 
 /**
  * Parses an instant from a text or a JSON number: RFC 3339 (UTC if it has no offset; a blank in place of an offset's
- * sign is a `+` that was lost in a URL), a date (its 00:00 UTC), epoch ms (13 digits) or s (10 digits), `now`, or
- * `now-<n><unit>`. Undefined for anything else.
+ * sign is a `+` that was lost in a URL), a date (its first moment in the zone), epoch ms (13 digits) or s (10 digits),
+ * `now`, or `now-<n><unit>`. Undefined for anything else.
  */
-export function parseInstant(written: string | number, now: number): Instant | undefined {
+export function parseInstant(written: string | number, now: number, zone: TimeZone = utc): Instant | undefined {
   const text = String(written);
   if (text.length > LONGEST_TEXT) return undefined;
   if (text === "now") return { at: now, relative: true };
   if (text.startsWith("now-")) {
-    const ago = parseDuration(text.slice(4));
-    return ago && { at: now - ago.ms, relative: true, ago: ago.text };
+    const ago = parseRange(text.slice(4));
+    return ago && { ...spanBefore(now, ago, zone), relative: true, ago: ago.text };
   }
   for (const { read } of typeof written === "number" ? [{ read: parseEpoch }] : forms) {
-    const at = read(text);
+    const at = read(text, zone);
     if (at !== undefined) return { at, relative: false };
   }
   return undefined;
@@ -60,9 +61,10 @@ function parseEpoch(text: string): number | undefined {
   return EPOCH.test(text) ? Number(text) * (text.length === 10 ? 1000 : 1) : undefined;
 }
 
-function parseDate(text: string): number | undefined {
+function parseDate(text: string, zone: TimeZone): number | undefined {
   const match = DATE.exec(text);
-  return match === null ? undefined : midnight(Number(match[1]), Number(match[2]), Number(match[3]));
+  const day = match === null ? undefined : midnight(Number(match[1]), Number(match[2]), Number(match[3]));
+  return day === undefined ? undefined : zone.instant(day);
 }
 
 function parseTime(text: string): number | undefined {

@@ -52,6 +52,18 @@ describe("an invalid metric request", () => {
     ["two spellings of the start", { startdate: "now-1d", start_date: "now-1d" }, "duplicate", "startdate"],
     ["an empty range", { range: "" }, "invalid_range", "range"],
     ["an empty interval", { interval: "" }, "invalid_interval", "interval"],
+    ["an interval of 1,001 years", { interval: "1001y" }, "invalid_interval", "interval"],
+    ["a range of quarters", { range: "1q" }, "invalid_range", "range"],
+    ["an empty time zone", { timezone: "" }, "unknown_timezone", "timezone"],
+    ["a time zone that does not exist", { timezone: "Europe/Atlantis" }, "unknown_timezone", "timezone"],
+    ["an abbreviation as time zone", { timezone: "BST" }, "unknown_timezone", "timezone"],
+    ["an offset as time zone", { timezone: "+01:00" }, "unknown_timezone", "timezone"],
+    [
+      "more days of a zone than buckets",
+      { interval: "1d", timezone: "Asia/Kolkata", startdate: "1900-01-01" },
+      "too_many_buckets",
+      "interval",
+    ],
     ["an end that is a word", { enddate: canary }, "invalid_date", "enddate"],
     ["a range with a start", { range: "2d", startdate: "now-1d" }, "range_with_date", "range"],
   ];

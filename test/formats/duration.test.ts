@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { formatDuration, parseDuration } from "../../src/formats/duration.js";
+import { formatDuration, parseDuration, parseInterval, parseRange } from "../../src/formats/duration.js";
 
 describe("a duration", () => {
   for (const [text, ms] of [
@@ -36,6 +36,27 @@ describe("a duration", () => {
     ...["99999999999999999999h", "365001d", "999999999w", `${"9".repeat(100_000)}h`],
   ]) {
     it(`is not ${JSON.stringify(text.slice(0, 24))}`, () => expect(parseDuration(text)).to.equal(undefined));
+  }
+
+  for (const [text, months, isRange] of [
+    ["1mo", 1, true],
+    ["2q", 6, false],
+    ["1000y", 12_000, true],
+    ["12001mo", undefined, false],
+    ["4001q", undefined, false],
+    ["0y", undefined, false],
+    ["1MO", undefined, false],
+    ["1mo ", undefined, false],
+  ] as const) {
+    it(`${text} is ${months ?? "no"} months of an interval, ${isRange ? "and" : "not"} of a range`, () => {
+      const [interval, range] = [parseInterval(text), parseRange(text)];
+      const monthsOf = (span: typeof interval) => (span !== undefined && "months" in span ? span.months : undefined);
+      expect([parseDuration(text), monthsOf(interval), monthsOf(range)]).to.deep.equal([
+        undefined,
+        months,
+        isRange ? months : undefined,
+      ]);
+    });
   }
 
   for (const [ms, text] of [

@@ -95,7 +95,7 @@ describe("series as CSV", () => {
   });
 
   it("are refused as a whole for a bad item, with its errors", async () => {
-    const answer = await post([web, { ...web, dimension: "none" }, { ...web, interval: "1y" }]);
+    const answer = await post([web, { ...web, dimension: "none" }, { ...web, interval: "1x" }]);
     expect(answer.status).to.equal(400);
     expect(answer.headers.get("content-type")).to.match(/^application\/json/);
     const { data, errors } = (await answer.json()) as { data: null; errors: { code: string; path: string }[] };

@@ -80,7 +80,7 @@ describe("a read of metrics", () => {
     const from = Date.parse("2024-02-29T07:00:00Z");
     for (const window of [
       { start_date: "2024-02-29T08:00:00+01:00", end_date: "2024-02-29T09:00:00" },
-      { start_date: from, enddate: (from + 2 * HOUR) / 1000, startdate: null, range: null, smooth: null, name: null },
+      { start_date: from, enddate: (from + 2 * HOUR) / 1000, startdate: null, range: null, timezone: null, name: null },
     ]) {
       expect((await post({ ...asked, ...window })).body.data[0]?.values).to.deep.equal(values);
     }
@@ -90,6 +90,17 @@ describe("a read of metrics", () => {
     ]) {
       expect((await get(`${web}&interval=1h&${window}`)).body.data[0]?.values).to.deep.equal(values);
     }
+  });
+
+  it("has complete_until and next_save_at that do not depend on interval and time zone", async () => {
+    const { body } = await post(
+      ["1h", "1d", "1mo", "1y"].flatMap((interval) =>
+        ["UTC", "Asia/Kolkata", "pacific/apia"].map((timezone) => ({ ...webItem, interval, timezone, range: "13mo" })),
+      ),
+    );
+    const times = body.data.map(({ complete_until, next_save_at }) => `${complete_until} ${next_save_at}`);
+    expect([times.length, new Set(times).size]).to.deep.equal([12, 1]);
+    expect(new Set(body.data.map(({ values }) => values.length))).to.not.include(0);
   });
 
   for (const [what, query, expected] of [

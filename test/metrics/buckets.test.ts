@@ -7,9 +7,7 @@ const MOST = Number.MAX_VALUE;
 /** Values within the usual range are compared with an oracle: see oracle.test.ts. */
 describe("of the largest doubles,", () => {
   it("the sum of a bucket stays finite", () => {
-    const sum = (...values: number[]) => [
-      ...aggregate(Float64Array.from(values), 0, HOUR, { start: 0, step: 3 * HOUR, count: 1 }, "sum"),
-    ];
+    const sum = (...values: number[]) => [...aggregate(Float64Array.from(values), 0, HOUR, [0, 3 * HOUR], "sum")];
     expect([sum(MOST, MOST, 1), sum(-MOST, -MOST, 1)]).to.deep.equal([[MOST], [-MOST]]);
   });
 

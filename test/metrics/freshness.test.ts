@@ -127,4 +127,32 @@ describe("the freshness of values:", () => {
       expect(freshUntil > AT ? freshUntil - ten : -1).to.equal(until);
     });
   }
+
+  for (const { what, at, range, timezone, until } of [
+    { what: "until the next slot", at: "2024-03-30T10:20Z", range: "1mo", timezone: "Asia/Kolkata", until: "11:00" },
+    // Both the 30th and the 31st of March are a month after February 29.
+    { what: "until midnight", at: "2024-03-30T18:20Z", range: "1mo", timezone: "Asia/Kolkata", until: "18:30" },
+    // Clocks are set forward by half an hour.
+    {
+      what: "until a clock changes",
+      at: "2024-10-05T15:20Z",
+      range: "1mo",
+      timezone: "Australia/Lord_Howe",
+      until: "15:30",
+    },
+    {
+      what: "not at all at a time that was left out",
+      at: "2024-05-31T00:20Z",
+      range: "2mo",
+      timezone: "Europe/Berlin",
+    },
+  ]) {
+    it(`a window of months in a zone: ${what}`, () => {
+      const now = Date.parse(at);
+      const asked = { dimension: "stream", id: "a", type: "size", interval: "1h", range, timezone };
+      const { freshUntil } = freshness(seriesPlan(seriesRequest(asked, now), now), true, now, undefined);
+      const time = new Date(freshUntil).toISOString().slice(11, 16);
+      expect(freshUntil > now ? time : undefined).to.equal(until);
+    });
+  }
 });

@@ -17,6 +17,7 @@ const anchors = [
   "2024-03-31T01:00:00Z",
   "2023-12-31T23:00:00Z",
   "2024-11-03T06:00:00Z",
+  "2011-12-31T12:00:00Z",
   "2025-01-05T23:30:00Z",
 ].map((text) => Date.parse(text));
 
@@ -47,10 +48,13 @@ const unit = fc.constantFrom("m", "h", "d", "w");
 const interval = fc.oneof(
   fc.constantFrom("15m", "30m", "45m", "1h", "90m", "2h", "3h", "5h", "1d", "7d", "1w", "2w", "100h"),
   fc.tuple(fc.integer({ min: 1, max: 40 }), fc.constantFrom("h", "d", "w")).map(([n, u]) => `${n}${u}`),
+  fc.constantFrom("1d", "1w", "1mo", "2mo", "1q", "1y"),
 );
+const timezone = fc.constantFrom("UTC", "Europe/Berlin", "America/New_York", "Pacific/Apia", "Asia/Kolkata");
 const range = fc
   .tuple(fc.integer({ min: 1, max: 30 }), unit)
   .map(([n, u]) => `${n}${u}`)
+  .chain((text) => fc.constantFrom(text, text, "1mo", "13mo", "1y"))
   .chain((text) => fc.constantFrom(text, `now-${text}`));
 
 /** An absolute instant near the anchor, in one of its spellings. */
@@ -102,6 +106,7 @@ const request = (near: number): fc.Arbitrary<OracleRequest> =>
           rest: fc.record(
             {
               interval,
+              timezone,
               aggregation: fc.constantFrom("sum", "max", "min"),
               include_empty_rows: fc.boolean(),
               smooth: fc.boolean(),

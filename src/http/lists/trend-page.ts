@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { invalid } from "../../errors.js";
-import { durationPattern, durationRule } from "../../formats/duration.js";
+import { rangePattern, rangeRule } from "../../formats/duration.js";
 import { instantForms, timeText } from "../../formats/instant.js";
 import type { RequestedWindow } from "../../metrics/query/time-window.js";
 import { isRequested, type Trend } from "../../metrics/query/trend-window.js";
@@ -19,10 +19,10 @@ export const windowQuery = {
   ),
   range: Type.Optional(
     Type.String({
-      pattern: `^${durationPattern}$`,
+      pattern: `^${rangePattern}$`,
       description:
-        "Each row also has `now` and `before`, the value one range earlier: `<n><unit>`, a unit of m, h, d or w.",
-      issue: { code: "invalid_range", message: `range must be ${durationRule}` },
+        "Each row also has `now` and `before`, the value one range earlier: `<n><unit>`, a unit of m, h, d, w, mo or y (in UTC).",
+      issue: { code: "invalid_range", message: `range must be ${rangeRule}` },
     }),
   ),
   startdate: instant(

@@ -148,8 +148,9 @@ const requestExamples = {
       dimension: "experience",
       dimension_id: exampleNames.experience,
       dimension_type: "conversionrate",
-      range: "4w",
-      interval: "1d",
+      range: "6mo",
+      interval: "1mo",
+      timezone: "Europe/Berlin",
     },
   ],
 };

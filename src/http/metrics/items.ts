@@ -69,6 +69,7 @@ function requestedSeries(fields: Fields): RequestedSeries {
     name: text(fields.name),
     aggregation: text(fields.aggregation),
     interval: text(fields.interval),
+    timezone: text(fields.timezone),
     start: instant(fields.startdate ?? fields.start_date),
     end: instant(fields.enddate ?? fields.end_date),
     range: text(fields.range),

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { durationPattern } from "../../formats/duration.js";
+import { intervalPattern, rangePattern } from "../../formats/duration.js";
 import { instantForms } from "../../formats/instant.js";
 import { aggregations, dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { NAME_LENGTH, typesOf } from "../../metrics/query/request.js";
@@ -12,8 +12,6 @@ type Options = Readonly<Record<string, unknown>>;
 
 const text = (options: Options) => Type.Optional(Type.String(options));
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
-
-const duration = { pattern: `^${durationPattern}$` };
 
 const instant = (options: Options) =>
   Type.Optional(Type.Unsafe<string | number>({ type: ["string", "integer"], maxLength: 64, ...options }));
@@ -51,16 +49,22 @@ export const seriesFields = {
     description: `Function over the saved values of an interval. Default: \`max\`, but \`sum\` for ${countedText}.`,
   }),
   interval: text({
-    ...duration,
-    description: "Length of a bucket: `<n><unit>` with a unit of m, h, d or w. Default: 2h.",
+    pattern: `^${intervalPattern}$`,
+    description:
+      "Length of a bucket: `<n><unit>` with a unit of m, h, d, w, mo (month), q (quarter) or y (year). Default: 2h.",
+  }),
+  timezone: text({
+    minLength: 1,
+    description:
+      "Name of a time zone of the IANA database. Buckets of days and longer begin at midnight in it, and dates are dates in it; hours and minutes stay in UTC. Default: UTC.",
   }),
   range: text({
-    pattern: `^(?:now-)?${durationPattern}$`,
+    pattern: `^(?:now-)?${rangePattern}$`,
     description:
-      "Length of the window that ends now. Not allowed together with a start or an end. Default without them: 2d.",
+      "Length of the window that ends now: `<n><unit>` with a unit of m, h, d, w, mo or y. Not allowed together with a start or an end. Default without them: 2d.",
   }),
   startdate: instant({
-    description: `An ${instantForms}, now, or \`now-<n><unit>\` with a unit of m, h, d or w. A time without an offset is UTC, a date its 00:00 UTC.`,
+    description: `An ${instantForms}, now, or \`now-<n><unit>\` with a unit of m, h, d, w, mo or y. A time without an offset is UTC, a date its first moment in \`timezone\`.`,
   }),
   enddate: instant({
     description: "End of the window, exclusive, in the form of `startdate`. Default: now.",

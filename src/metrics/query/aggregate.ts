@@ -1,6 +1,6 @@
 import type { Aggregation } from "../dimensions.js";
 import { finite, type SlotColumn } from "../series.js";
-import { type Buckets, type SeriesPlan, SMOOTH_LEAD } from "./plan.js";
+import { type Buckets, countOf, type SeriesPlan, SMOOTH_LEAD } from "./plan.js";
 
 /**
  * Computes a value for each bucket of a plan from the columns of its stored series; NaN if there is none. Overwrites
@@ -9,7 +9,7 @@ import { type Buckets, type SeriesPlan, SMOOTH_LEAD } from "./plan.js";
 export function bucketValues(plan: SeriesPlan, columns: readonly Pick<SlotColumn, "from" | "values">[]): Float64Array {
   const { request, from, buckets, lead, filled } = plan;
   const { slotMs } = request.dimension;
-  const first = buckets.start + lead * buckets.step;
+  const first = buckets[lead] as number;
   const aggregated = columns.map((column) => {
     const slotAt = (ms: number) => Math.max(0, Math.ceil((ms - column.from) / slotMs));
     // The slots between the start of the first bucket and the start of the window were not requested.
@@ -30,19 +30,21 @@ export function aggregate(
   slots: Float64Array,
   from: number,
   slotMs: number,
-  { start, step, count }: Buckets,
+  buckets: Buckets,
   aggregation: Aggregation,
 ): Float64Array {
-  const values = new Float64Array(count).fill(Number.NaN);
+  const values = new Float64Array(countOf(buckets)).fill(Number.NaN);
   const combine = combiners[aggregation];
-  const first = Math.max(0, Math.ceil((start - from) / slotMs));
-  const last = Math.min(slots.length, Math.ceil((start + count * step - from) / slotMs));
-  for (let i = first; i < last; i += 1) {
-    const value = slots[i] as number;
-    if (Number.isNaN(value)) continue;
-    const bucket = Math.floor((from + i * slotMs - start) / step);
-    const before = values[bucket] as number;
-    values[bucket] = Number.isNaN(before) ? value : combine(before, value);
+  const slotAt = (ms: number) => Math.min(slots.length, Math.max(0, Math.ceil((ms - from) / slotMs)));
+  let i = slotAt(buckets[0] as number);
+  for (let bucket = 0; i < slots.length && bucket < values.length; bucket += 1) {
+    const end = slotAt(buckets[bucket + 1] as number);
+    let result = Number.NaN;
+    for (; i < end; i += 1) {
+      const value = slots[i] as number;
+      if (!Number.isNaN(value)) result = Number.isNaN(result) ? value : combine(result, value);
+    }
+    values[bucket] = result;
   }
   return values;
 }

@@ -1,6 +1,6 @@
 import { weightedBatches } from "../../async/weighted-batches.js";
 import { invalid, type ServiceError, type ValidationIssue } from "../../errors.js";
-import type { SeriesPlan } from "./plan.js";
+import { countOf, type SeriesPlan } from "./plan.js";
 
 /** Limits of one response. */
 export interface AnswerLimits {
@@ -10,16 +10,6 @@ export interface AnswerLimits {
   readonly response_values: number;
   /** Saved slots of all series that are read. */
   readonly response_slots: number;
-}
-
-/** Throws if a series has too many buckets. */
-export function checkBuckets(plan: SeriesPlan, limits: AnswerLimits): void {
-  if (costOf(plan).values <= limits.buckets) return;
-  throw invalid(
-    "too_many_buckets",
-    "interval",
-    `The window holds more than ${limits.buckets} buckets of this interval; use a longer interval or a shorter window`,
-  );
 }
 
 /** Maximum segments of the catalogue for an item that requests all of them. */
@@ -108,7 +98,7 @@ function workOf(plan: SeriesPlan): number {
 
 /** Returns the number of slots read and of values computed for a plan. */
 function costOf(plan: SeriesPlan): { slots: number; values: number } {
-  return { slots: plan.summed * columnSlots(plan), values: plan.buckets.count - plan.lead };
+  return { slots: plan.summed * columnSlots(plan), values: countOf(plan.buckets) - plan.lead };
 }
 
 /** Returns the number of slots in the columns of a plan. */

@@ -1,10 +1,11 @@
+import type { YieldBudget } from "../../async/yielding.js";
 import { ServiceError, type ValidationIssue } from "../../errors.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { Meters } from "../../meters.js";
 import { joinVersions, type VersionVector } from "../cache/generations.js";
 import type { Dimension } from "../dimensions.js";
 import { isSum } from "../series.js";
-import { type AnswerLimits, checkAnswer, checkBuckets, checkExpanded, MAX_SEGMENTS, tooManySegments } from "./cost.js";
+import { type AnswerLimits, checkAnswer, checkExpanded, MAX_SEGMENTS, tooManySegments } from "./cost.js";
 import { type SeriesPlan, seriesPlan } from "./plan.js";
 import type { FetchedSeries, ReadPlans } from "./read-plans.js";
 import { type RequestedSeries, seriesRequest, validFields } from "./request.js";
@@ -33,7 +34,12 @@ export interface FetchDependencies {
   /** Retention of points, ms; undefined: unlimited. */
   retention(): number | undefined;
   readonly count: CountSeries;
+  /** Shares the event loop between the plans of a large batch. */
+  readonly turns: YieldBudget;
 }
+
+/** Maximum time of planning without a pause, ms. */
+const PAUSE_MS = 5;
 
 /** The series of a batch. */
 export interface FetchedBatch {
@@ -58,10 +64,16 @@ export function fetchBatch({
   limits,
   retention,
   count,
+  turns,
 }: FetchDependencies): FetchBatch {
   return async (items, now, reading) => {
     const kept = retention();
-    const readable = items.map((item) => plan(item, now, kept, limits));
+    const readable: (SeriesPlan | RefusedSeries)[] = [];
+    const pause = turns.pauses(PAUSE_MS);
+    for (const item of items) {
+      readable.push(plan(item, now, kept, limits));
+      await pause();
+    }
     const ids = readable.some(isForEvery) ? await firstSegments(MAX_SEGMENTS + 1) : [];
     const planned =
       ids.length <= MAX_SEGMENTS
@@ -103,9 +115,7 @@ function plan(
 ): SeriesPlan | RefusedSeries {
   if (item.issue !== undefined) return refuse(item, item.issue);
   try {
-    const planned = seriesPlan(seriesRequest(item.asked, now), now, kept);
-    checkBuckets(planned, limits);
-    return planned;
+    return seriesPlan(seriesRequest(item.asked, now), now, kept, limits.buckets);
   } catch (error) {
     const issue = error instanceof ServiceError ? error.issues[0] : undefined;
     if (issue === undefined) throw error;

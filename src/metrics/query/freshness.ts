@@ -1,6 +1,6 @@
 import { isCounted } from "../dimensions.js";
 import { isSum, type Series, type SlotColumn, slotStart } from "../series.js";
-import type { SeriesPlan } from "./plan.js";
+import { countOf, type SeriesPlan } from "./plan.js";
 
 /** Times until which the values of a series stay unchanged without writes: docs/freshness.md. All Unix ms. */
 export interface Freshness {
@@ -77,9 +77,10 @@ function saveSchedule(plan: SeriesPlan, isSaved: boolean, now: number): Freshnes
  * Returns until when the same request has the same slots and buckets. A relative window changes when now reaches its
  * next slot or bucket; an absolute one changes while it has empty rows to come. Any other may change at every instant.
  */
-function windowUntil({ request: { window, grid, fillEmpty }, buckets, filled, to }: SeriesPlan): number {
-  if (window.isFixed) return fillEmpty && filled < buckets.count ? 0 : Number.POSITIVE_INFINITY;
-  if (window.backMs === undefined) return 0;
-  const end = buckets.start + buckets.count * buckets.step;
-  return Math.min(window.from + grid.step + window.backMs, end, to);
+function windowUntil({ request: { window, fillEmpty }, buckets, lead, filled, to }: SeriesPlan): number {
+  const { backMs, steadyUntil = Number.POSITIVE_INFINITY } = window;
+  if (window.isFixed) return fillEmpty && filled < countOf(buckets) ? 0 : Number.POSITIVE_INFINITY;
+  if (backMs === undefined) return 0;
+  const firstEnd = buckets[lead + 1] as number;
+  return Math.min(firstEnd + backMs, buckets.at(-1) as number, to, steadyUntil);
 }

@@ -1,15 +1,17 @@
+import { invalid } from "../../errors.js";
+import { type BucketGrid, bucketBounds } from "../../formats/buckets.js";
 import { isCounted } from "../dimensions.js";
 import type { SeriesWindow } from "../ports.js";
 import { type Series, slotStart } from "../series.js";
 import type { SeriesRequest } from "./request.js";
-import { bucketStart, nextBucketStart } from "./time-window.js";
+import type { TimeWindow } from "./time-window.js";
 
-/** Consecutive buckets. All in Unix ms, except `count`. */
-export interface Buckets {
-  /** Start of the first bucket. */
-  readonly start: number;
-  readonly step: number;
-  readonly count: number;
+/** Start of each of consecutive buckets, then the end of the last. All Unix ms. */
+export type Buckets = readonly number[];
+
+/** Returns the number of buckets. */
+export function countOf(buckets: Buckets): number {
+  return buckets.length - 1;
 }
 
 /** Number of preceding buckets in a moving average. */
@@ -38,23 +40,50 @@ export interface SeriesPlan {
 
 /**
  * Plans a request as of `now` (Unix ms), of slots that are kept for `retention` ms after their start (undefined:
- * unlimited).
+ * unlimited). Throws if its window has more than `most` buckets.
  */
-export function seriesPlan(request: SeriesRequest, now: number, retention?: number): SeriesPlan {
+export function seriesPlan(
+  request: SeriesRequest,
+  now: number,
+  retention?: number,
+  most = Number.POSITIVE_INFINITY,
+): SeriesPlan {
   const { dimension, grid, window } = request;
   const { slotMs } = dimension;
-  const empty = window.from === window.to;
-  const first = bucketStart(grid, window.from);
-  const end = empty ? first : nextBucketStart(grid, window.to);
-  const lead = request.smooth && !empty ? SMOOTH_LEAD : 0;
-  const start = first - lead * grid.step;
-  const buckets = { start, step: grid.step, count: Math.round((end - start) / grid.step) };
+  const lead = request.smooth && window.from < window.to ? SMOOTH_LEAD : 0;
+  let start = grid.startOf(window.from);
+  for (let i = 0; i < lead; i += 1) start = grid.startOf(start - 1);
+  const buckets = bucketsOf(grid, start, window, most + lead);
+  if (buckets === undefined) {
+    const message = `The window holds more than ${most} buckets of this interval; use a longer interval or a shorter window`;
+    throw invalid("too_many_buckets", "interval", message);
+  }
   const filled = request.fillEmpty ? fillable(request, buckets, now) : 0;
   const expired = retention === undefined ? Number.NEGATIVE_INFINITY : now - retention;
   const from = nextSlot(Math.max(window.from, expired), slotMs);
   const to = Math.max(from, nextSlot(window.to, slotMs));
   const readFrom = lead === 0 ? from : nextSlot(Math.max(start, expired), slotMs);
   return { request, stored: storedSeries(request), summed: 1, readFrom, from, to, buckets, lead, filled };
+}
+
+let last: { readonly key: string; readonly buckets: Buckets } = { key: "", buckets: [0] };
+
+/**
+ * Returns the buckets from `start` to the end of a window. The series of a response mostly have the same ones, so the
+ * last list is cached. Undefined for more than `most`.
+ */
+function bucketsOf(grid: BucketGrid, start: number, { from, to }: TimeWindow, most: number): Buckets | undefined {
+  if (from === to) return [start];
+  const { key, buckets } = last;
+  if (key === grid.key && buckets[0] === start && isEndOf(buckets, to) && countOf(buckets) <= most) return buckets;
+  const made = bucketBounds(grid, start, to, most);
+  if (made !== undefined) last = { key: grid.key, buckets: made };
+  return made;
+}
+
+/** Returns whether the last bucket contains the last moment before `to`. */
+function isEndOf(buckets: Buckets, to: number): boolean {
+  return (buckets.at(-2) as number) < to && to <= (buckets.at(-1) as number);
 }
 
 /** Returns the windows to read: one for each stored series, of the same slots. */
@@ -66,11 +95,12 @@ export function windowsOf({ stored, readFrom, to }: SeriesPlan): SeriesWindow[] 
  * Returns the number of buckets, from the first, that can have a value now: they have started, and the slot of their
  * start is due.
  */
-function fillable(request: SeriesRequest, { start, step, count }: Buckets, now: number): number {
+function fillable(request: SeriesRequest, buckets: Buckets, now: number): number {
   const { dimension } = request;
   const wait = isCounted(request) ? dimension.slotMs : 0;
-  let known = Math.min(count, Math.max(0, Math.ceil((now - start) / step)));
-  while (known > 0 && slotStart(dimension, start + (known - 1) * step) + wait > now) known -= 1;
+  const isKnown = (start: number) => start < now && slotStart(dimension, start) + wait <= now;
+  let known = countOf(buckets);
+  while (known > 0 && !isKnown(buckets[known - 1] as number)) known -= 1;
   return known;
 }
 

@@ -143,9 +143,8 @@ let lastEnds: { readonly of: Buckets; readonly ends: readonly string[] } | undef
  * mostly have the same buckets.
  */
 function pointEnds(buckets: Buckets): readonly string[] {
-  const { start, step, count } = buckets;
-  if (lastEnds?.of.start === start && lastEnds.of.step === step && lastEnds.of.count === count) return lastEnds.ends;
-  const ends = Array.from({ length: count }, (_, i) => `,"ts":"${start + i * step}"}`);
+  if (lastEnds?.of === buckets) return lastEnds.ends;
+  const ends = buckets.map((start) => `,"ts":"${start}"}`);
   lastEnds = { of: buckets, ends };
   return ends;
 }
@@ -154,5 +153,5 @@ function pointEnds(buckets: Buckets): readonly string[] {
 function cacheKey({ request, buckets, lead, filled, readFrom, from, to }: SeriesPlan, now: number): string {
   const { dimension, id, type, aggregation, grid } = request;
   const due = newestDue(request, now);
-  return `${dimension.name}\0${id}\0${type}\0${aggregation} ${grid.step} ${buckets.start} ${lead} ${filled} ${readFrom} ${from} ${to} ${due}`;
+  return `${dimension.name}\0${id}\0${type}\0${aggregation} ${grid.key} ${buckets[0]} ${lead} ${filled} ${readFrom} ${from} ${to} ${due}`;
 }

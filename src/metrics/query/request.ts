@@ -1,5 +1,7 @@
 import { invalid } from "../../errors.js";
-import { durationRule, parseDuration } from "../../formats/duration.js";
+import { type BucketGrid, bucketGrid } from "../../formats/buckets.js";
+import { intervalRule, parseInterval } from "../../formats/duration.js";
+import { type TimeZone, timeZone, utc } from "../../formats/time-zone.js";
 import { hasAtMost } from "../../text.js";
 import {
   type Aggregation,
@@ -10,7 +12,7 @@ import {
   isCounted,
 } from "../dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../series.js";
-import { type BucketGrid, bucketGrid, type RequestedWindow, type TimeWindow, timeWindow } from "./time-window.js";
+import { type RequestedWindow, type TimeWindow, timeWindow } from "./time-window.js";
 
 /** A requested series: unchecked texts and flags. */
 export interface RequestedSeries extends RequestedWindow {
@@ -20,6 +22,7 @@ export interface RequestedSeries extends RequestedWindow {
   readonly name?: string | undefined;
   readonly aggregation?: string | undefined;
   readonly interval?: string | undefined;
+  readonly timezone?: string | undefined;
   readonly fillEmpty?: boolean | undefined;
   readonly smooth?: boolean | undefined;
 }
@@ -51,16 +54,17 @@ export function seriesRequest(asked: RequestedSeries, now: number): SeriesReques
   const type = readType(asked.type, dimension);
   if (!isName(asked.name)) throw invalid("invalid_name", "name", `name must have at most ${NAME_LENGTH} characters`);
   const aggregation = readAggregation(asked.aggregation, { dimension, type });
-  const interval = parseDuration(asked.interval ?? DEFAULT_INTERVAL);
-  if (interval === undefined) throw invalid("invalid_interval", "interval", `interval must be ${durationRule}`);
-  const grid = bucketGrid(interval);
+  const interval = parseInterval(asked.interval ?? DEFAULT_INTERVAL);
+  if (interval === undefined) throw invalid("invalid_interval", "interval", `interval must be ${intervalRule}`);
+  const zone = readTimeZone(asked.timezone);
+  const grid = bucketGrid(interval, zone);
   return {
     dimension,
     id,
     type,
     aggregation,
     grid,
-    window: timeWindow(asked, grid, now),
+    window: timeWindow(asked, { grid, zone }, now),
     fillEmpty: asked.fillEmpty ?? false,
     smooth: asked.smooth ?? false,
     asked: { dimension: asked.dimension as string, name: asked.name, interval: interval.text },
@@ -113,6 +117,12 @@ function readAggregation(name: string | undefined, series: Pick<SeriesRequest, "
   const aggregation = aggregations.find((known) => known === name);
   if (aggregation !== undefined) return aggregation;
   throw invalid("unknown_aggregation", "aggregation", `aggregation must be one of ${aggregations.join(", ")}`);
+}
+
+function readTimeZone(name: string | undefined): TimeZone {
+  const zone = name === undefined ? utc : timeZone(name);
+  if (zone !== undefined) return zone;
+  throw invalid("unknown_timezone", "timezone", "timezone must be a name of the IANA database, such as Europe/Berlin");
 }
 
 function isName(name: string | undefined): boolean {

@@ -25,7 +25,7 @@ export function slotSums({ slots, memory }: SlotSumsDependencies): SlotSums {
   return async ({ dimension, type, ids }, from, to) => {
     if (from >= to) return ids.map(() => Number.NaN);
     const length = (to - from) / dimension.slotMs;
-    const whole = { start: from, step: to - from, count: 1 };
+    const whole = [from, to];
     const sumOf = (saved: CachedSlots) => {
       const column = saved.column();
       return aggregate(column.values, column.from, dimension.slotMs, whole, "sum")[0] as number;

@@ -1,3 +1,4 @@
+import { evenGrid } from "../../formats/buckets.js";
 import { type Dimension, isCounted } from "../dimensions.js";
 import { slotStart } from "../series.js";
 import { type RequestedWindow, timeWindow } from "./time-window.js";
@@ -42,7 +43,7 @@ export function trendWindow(
   const isCount = isCounted({ dimension, type: "size" });
   const end = isCount ? open : open + slotMs;
   if (!isRequested(asked)) return { to: end, kept };
-  const { from, to, backMs = 0 } = timeWindow(asked, { origin: 0, step: slotMs }, now);
+  const { from, to, backMs = 0 } = timeWindow(asked, { grid: evenGrid(slotMs) }, now);
   if (asked.range === undefined) return { from: nextSlot(from), to: nextSlot(to), kept };
   return isCount ? { from: end - nextSlot(backMs), to: end, kept } : { to: end, backMs, kept };
 }
