@@ -95,8 +95,8 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   },
   {
     who: /^dashboard\//,
-    may: (to) => /^(dashboard|client)\//.test(to),
-    words: "the dashboard speaks to /api, through the client",
+    may: (to) => /^(dashboard|client|formats)\//.test(to),
+    words: "the dashboard speaks to /api, through the client, and divides time as the service does",
   },
   {
     who: /^client\//,

@@ -1,4 +1,4 @@
-import { DAY, msOf } from "./duration.js";
+import { DAY } from "./duration.js";
 import { aggregationTitles } from "./format.js";
 
 const viewNames = [
@@ -45,9 +45,9 @@ export interface Address {
   readonly problems: readonly string[];
 }
 
-export const ranges = ["24h", "7d", "4w", "13w", "52w"] as const;
+export const ranges = ["24h", "7d", "4w", "13w", "52w", "1mo", "3mo", "12mo"] as const;
 export type Range = (typeof ranges)[number];
-export const intervals = ["1h", "2h", "4h", "6h", "12h", "1d", "2d", "1w"] as const;
+export const intervals = ["1h", "2h", "4h", "6h", "12h", "1d", "2d", "1w", "1mo"] as const;
 export const aggregations = Object.keys(aggregationTitles);
 
 const DEFAULT_RANGE: Range = "7d";
@@ -211,7 +211,3 @@ export function seriesNamed(name: string): SeriesName | undefined {
 export function nameOf({ dimension, dimension_id, dimension_type }: SeriesName): string {
   return `${dimension}.${dimension_id}.${dimension_type}`;
 }
-
-/** Length of the window of an address, ms. */
-export const lengthOf = ({ from, to, range }: Pick<Address, "from" | "to" | "range">): number =>
-  from === undefined || to === undefined ? msOf(range) : to - from;

@@ -1,10 +1,10 @@
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
-const units: Readonly<Record<string, number>> = { m: HOUR / 60, h: HOUR, d: DAY, w: 7 * DAY };
+const units: Readonly<Record<string, number>> = { m: HOUR / 60, h: HOUR, d: DAY, w: 7 * DAY, mo: (365 / 12) * DAY };
 
-/** Length of a duration such as `7d`, ms. */
+/** Length of a duration such as `7d`, ms; of `1mo` the mean. */
 export function msOf(duration: string): number {
-  return Number(duration.slice(0, -1)) * (units[duration.slice(-1)] ?? Number.NaN);
+  return Number.parseInt(duration, 10) * (units[duration.replace(/^\d+/, "")] ?? Number.NaN);
 }
 
 /** Formats a duration or an age: `34 s`, `5 min`, `3 h`, `2 d`. */

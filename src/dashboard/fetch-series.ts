@@ -1,7 +1,7 @@
 import { type Aggregation, ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
 import { type Address, nameOf, type SeriesName } from "./address.js";
 import { isCounted, type Unit, unitOf } from "./format.js";
-import { datesOf, newestWindow, type TimeWindow, windowBefore, windowOf } from "./time-window.js";
+import { datesOf, endOf, newestWindow, type TimeWindow, type Viewed, windowBefore, windowOf } from "./time-window.js";
 
 /** One value for each bucket of a window; null where nothing was saved. */
 export type Values = readonly (number | null)[];
@@ -43,11 +43,8 @@ export interface Fetched {
   readonly refused: readonly Refused[];
 }
 
-interface FetchOptions {
+interface FetchOptions extends Viewed {
   readonly client: Client;
-  readonly address: Address;
-  /** Unix ms. */
-  readonly now: number;
   readonly signal: AbortSignal;
 }
 
@@ -58,7 +55,7 @@ const SERIES_PER_REQUEST = 100;
 export async function fetchWithRecent(
   wanted: readonly WantedSeries[],
   options: FetchOptions,
-  window: TimeWindow = newestWindow(options.address, wanted[0]?.dimension ?? "", options.now),
+  window: TimeWindow = newestWindow(options, wanted[0]?.dimension ?? ""),
 ): Promise<{ readonly recent: Fetched; readonly fetched: Fetched }> {
   const both = [...wanted.map((one) => ({ ...one, window, compare: false })), ...wanted];
   const { series, refused } = await fetchSeries(both, options);
@@ -80,21 +77,21 @@ interface Part {
  * service rejects does not affect the others. Rejects with the first error that concerns the whole request.
  */
 export async function fetchSeries(wanted: readonly WantedSeries[], options: FetchOptions): Promise<Fetched> {
-  const { address, now } = options;
+  const { address } = options;
   const parts = wanted.map((one): Part => {
-    const window = one.window ?? windowOf(address, one.dimension, now);
+    const window = one.window ?? windowOf(options, one.dimension);
     return { wanted: one, window, request: requestOf(one, window, address) };
   });
   const compared = parts.filter((part) => part.wanted.compare ?? address.compare);
   const requests = [
     ...parts.map(({ request }) => request),
-    ...compared.map((part) => requestOf(part.wanted, windowBefore(part.window, address), address)),
+    ...compared.map((part) => requestOf(part.wanted, windowBefore(part.window, options), address)),
   ];
   const answers: SeriesAnswer[] = [];
   for (let first = 0; first < requests.length; first += SERIES_PER_REQUEST)
     answers.push(...(await requestBatch(requests.slice(first, first + SERIES_PER_REQUEST), options)));
   const before = new Map(compared.map((part, index) => [part, answers[parts.length + index]]));
-  return joined(parts, answers, before, address);
+  return joined(parts, answers, before, options);
 }
 
 /** The request for one series in one window. */
@@ -106,6 +103,7 @@ export function requestOf(wanted: WantedSeries, window: TimeWindow, address: Add
     dimension_id: wanted.dimension_id,
     dimension_type: wanted.dimension_type,
     interval: window.interval,
+    ...(window.timezone === undefined ? {} : { timezone: window.timezone }),
     ...datesOf(window),
     ...(aggregation === undefined ? {} : { aggregation }),
     ...(follows && address.smooth ? { smooth: true } : {}),
@@ -141,7 +139,7 @@ function joined(
   parts: readonly Part[],
   answers: readonly SeriesAnswer[],
   before: ReadonlyMap<Part, SeriesAnswer | undefined>,
-  address: Address,
+  viewed: Viewed,
 ): Fetched {
   const series: Series[] = [];
   const refused: Refused[] = [];
@@ -162,8 +160,8 @@ function joined(
       unit,
       window,
       aggregation: answer.aggregation,
-      values: inBuckets(answer, window.from, window),
-      before: earlier && inBuckets(earlier, windowBefore(window, address).from, window),
+      values: inBuckets(answer, window),
+      before: earlier && inBuckets(earlier, windowBefore(window, viewed)),
       completeUntil: Number(answer.complete_until),
       nextSaveAt: Number(answer.next_save_at),
     });
@@ -176,18 +174,14 @@ type Answered = Exclude<SeriesAnswer, { errors: unknown }>;
 /** Whether the answer has values; a refused one has `errors`. */
 const isSeries = (answer: SeriesAnswer): answer is Answered => !("errors" in answer);
 
-function inBuckets(answer: SeriesAnswer, from: number, { step, buckets }: TimeWindow): Values {
-  const values: (number | null)[] = buckets.map(() => null);
-  for (const { ts, value } of answer.values ?? []) {
-    const at = Math.round((Number(ts) - from) / step);
-    if (at >= 0 && at < values.length) values[at] = value;
-  }
-  return values;
+function inBuckets(answer: SeriesAnswer, { buckets }: TimeWindow): Values {
+  const values = new Map((answer.values ?? []).map(({ ts, value }) => [Number(ts), value]));
+  return buckets.map((ts) => values.get(ts) ?? null);
 }
 
 /** Whether a bucket of the series can still change through a scheduled save. */
-export const isUnfinished = ({ window, completeUntil }: Series, ts: number): boolean =>
-  ts + window.step > completeUntil;
+export const isUnfinished = ({ window, completeUntil }: Series, index: number): boolean =>
+  endOf(window, index) > completeUntil;
 
 /** The newest saved value; null without one. */
 export const newestOf = (series: Series | undefined): number | null =>
@@ -200,8 +194,7 @@ export const newestOf = (series: Series | undefined): number | null =>
 export function comparisonOf(series: Series): { now: number; before: number } | undefined {
   const pairs = series.values.flatMap((now, at) => {
     const before = series.before?.[at];
-    const isOpen = isUnfinished(series, series.window.buckets[at] as number);
-    return now === null || before == null || isOpen ? [] : [{ now, before }];
+    return now === null || before == null || isUnfinished(series, at) ? [] : [{ now, before }];
   });
   if (!isCounted(series.unit) || series.aggregation !== "sum") return pairs.at(-1);
   if (pairs.length === 0) return undefined;

@@ -1,7 +1,6 @@
-import type { Address } from "./address.js";
 import { HOUR } from "./duration.js";
 import { change, dayOf, type Unit, type Zone } from "./format.js";
-import { datesOf, windowOf } from "./time-window.js";
+import { datesOf, type Viewed, windowOf } from "./time-window.js";
 
 // One definition for each figure that more than one view shows:
 // - Members now: the current number of members of a segment (`size`); nothing else is called so.
@@ -23,19 +22,14 @@ export interface ListWindow {
 }
 
 /** Returns the window of sampled values: segments, experiences and groups. */
-export function sampledWindow(dimension: string, { address, now }: Viewed): ListWindow {
-  return datesOf(windowOf(address, dimension, now));
+export function sampledWindow(dimension: string, viewed: Viewed): ListWindow {
+  return datesOf(windowOf(viewed, dimension));
 }
 
 /** Returns the whole hours of the window, for messages of streams; none of a window in the future. */
-export function countedWindow({ address, now }: Viewed): ListWindow {
-  const { from, to } = windowOf(address, "stream", now);
-  return datesOf({ from, to: Math.max(from, Math.min(to, openHour(now))) });
-}
-
-interface Viewed {
-  readonly address: Address;
-  readonly now: number;
+export function countedWindow(viewed: Viewed): ListWindow {
+  const { from, to } = windowOf(viewed, "stream");
+  return datesOf({ from, to: Math.max(from, Math.min(to, openHour(viewed.now))) });
 }
 
 /** Start of the hour that is open, Unix ms. */
@@ -53,7 +47,7 @@ export function messagesOf(
   { now: saved, slot }: Moved & { readonly slot: { readonly count: number } },
   viewed: Viewed,
 ): number {
-  const isOpen = windowOf(viewed.address, "stream", viewed.now).to > openHour(viewed.now);
+  const isOpen = windowOf(viewed, "stream").to > openHour(viewed.now);
   return (saved ?? 0) + (isOpen ? slot.count : 0);
 }
 

@@ -38,13 +38,12 @@ export const fullTime = (ms: number, zone: Zone) =>
  * `Mon 23 Nov, 14:00–16:00 UTC`, `Mon 23 Nov UTC`, or `Mon 23 Nov – Sun 29 Nov UTC`. A day that does not begin at
  * midnight in the zone of the page is named by its start and end.
  */
-export function bucketLabel(ts: number, step: number, zone: Zone): string {
-  const end = ts + step;
+export function bucketLabel(ts: number, end: number, zone: Zone): string {
+  const [first, last] = [weekday(ts, zone), weekday(end - HOUR, zone)];
   const isWhole = clockTime(ts, zone) === "00:00" && clockTime(end, zone) === "00:00";
-  if (step >= DAY && !isWhole)
-    return `${weekday(ts, zone)}, ${clockTime(ts, zone)} – ${weekday(end, zone)}, ${clockTime(end, zone)} ${zone}`;
-  if (step < DAY) return `${weekday(ts, zone)}, ${clockTime(ts, zone)}–${clockTime(end, zone)} ${zone}`;
-  return step === DAY ? `${weekday(ts, zone)} ${zone}` : `${weekday(ts, zone)} – ${weekday(end - HOUR, zone)} ${zone}`;
+  if (isWhole) return first === last ? `${first} ${zone}` : `${first} – ${last} ${zone}`;
+  if (end - ts < DAY) return `${first}, ${clockTime(ts, zone)}–${clockTime(end, zone)} ${zone}`;
+  return `${first}, ${clockTime(ts, zone)} – ${weekday(end, zone)}, ${clockTime(end, zone)} ${zone}`;
 }
 
 /** Name of the unit of the values of a series: see `ValueType`. */
@@ -69,10 +68,10 @@ export function chartTitle(unit: Unit, aggregation: Aggregation, interval: strin
   return `${title}, ${aggregationTitles[aggregation]} of each ${bucket}`;
 }
 
-const words: Readonly<Record<string, string>> = { h: "hour", d: "day", w: "week" };
+const words: Readonly<Record<string, string>> = { h: "hour", d: "day", w: "week", mo: "month" };
 function intervalWords(interval: string): string {
-  const count = Number(interval.slice(0, -1));
-  const word = words[interval.slice(-1)] ?? interval;
+  const count = Number.parseInt(interval, 10);
+  const word = words[interval.replace(/^\d+/, "")] ?? interval;
   return count === 1 ? word : `${count} ${word}s`;
 }
 

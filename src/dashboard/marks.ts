@@ -33,9 +33,10 @@ export async function changedMarks(page: Page, view: View): Promise<readonly Mar
 }
 
 /** Marks from the start of the window on. They have no end, so a later window has them too. */
-const keptMarks = kept(async ({ client, address, now, signal }): Promise<Mark[]> => {
+const keptMarks = kept(async (page): Promise<Mark[]> => {
+  const { client, signal } = page;
   // Series of segments have the longest slots, so their window begins first.
-  const { startdate } = datesOf(windowOf(address, "segment", now));
+  const { startdate } = datesOf(windowOf(page, "segment"));
   const found: Mark[] = [];
   for await (const mark of client.marks({ startdate, limit: LIMIT }, { signal })) found.push(mark);
   return found;

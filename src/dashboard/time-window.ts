@@ -1,83 +1,122 @@
-import { type Address, intervals, lengthOf } from "./address.js";
+import { type BucketGrid, bucketBounds, bucketGrid, evenGrid } from "../formats/buckets.js";
+import { spanBefore } from "../formats/calendar.js";
+import { type CalendarSpan, type Duration, parseInterval, parseRange } from "../formats/duration.js";
+import { utc } from "../formats/time-zone.js";
+import { type Address, intervals } from "./address.js";
 import { slotOf } from "./dimensions.js";
 import { DAY, HOUR, msOf } from "./duration.js";
+import type { Zone } from "./format.js";
+import { timeZoneOf } from "./zone.js";
 
 /** A window of whole buckets, Unix ms. The last bucket of a window that ends now is unfinished. */
 export interface TimeWindow {
   readonly from: number;
   readonly to: number;
-  /** Length of a bucket, as a duration and in ms. */
+  /** Length of a bucket, as the service takes it. */
   readonly interval: string;
-  readonly step: number;
+  /** Time zone of the buckets, as the service takes it; absent for UTC and for hours, which every zone shares. */
+  readonly timezone?: string;
   /** Start of every bucket, in order. */
   readonly buckets: readonly number[];
+}
+
+/** The range of an address, seen at an instant (Unix ms) in the zone of the page. */
+export interface Viewed {
+  readonly address: Address;
+  readonly now: number;
+  readonly zone: Zone;
 }
 
 /** Maximum buckets: more cannot be distinguished on a screen. */
 const MAX_BUCKETS = 200;
 
-/**
- * Returns the window of an address for series of one dimension. Its first bucket is whole and contains the start of the
- * range.
- */
-export function windowOf(address: Address, dimension: string, now: number): TimeWindow {
-  const interval = intervalOf(address, dimension);
-  const step = msOf(interval);
-  const end = address.to ?? now;
-  const from = floorTo(end - lengthOf(address), interval);
-  const to = Math.max(from + step, ceilTo(address.to ?? now + 1, interval));
-  return { from, to, interval, step, buckets: bucketsOf(from, to, step) };
+/** Returns the range [from, to) before it is widened to whole buckets. */
+export function spanOf({ address, now, zone }: Viewed): { readonly from: number; readonly to: number } {
+  const { from, to } = address;
+  if (from !== undefined && to !== undefined) return { from, to };
+  const range = parseRange(address.range) as Duration | CalendarSpan;
+  return { from: spanBefore(now, range, timeZoneOf(zone)).at, to: now };
 }
 
 /**
- * Returns the window before: the same buckets, moved back by the length of the range in whole buckets. The open bucket
- * of a window that ends now is not counted, so that an hour is compared with the same hour.
+ * Returns the window of a view for series of one dimension. Its first bucket is whole and contains the start of the
+ * range.
  */
-export function windowBefore(window: TimeWindow, address: Address): TimeWindow {
-  const earlier = Math.ceil(lengthOf(address) / window.step) * window.step;
-  return {
-    ...window,
-    from: window.from - earlier,
-    to: window.to - earlier,
-    buckets: window.buckets.map((ts) => ts - earlier),
-  };
+export function windowOf(viewed: Viewed, dimension: string): TimeWindow {
+  const { from, to } = spanOf(viewed);
+  const interval = intervalOf(viewed, dimension);
+  const grid = gridOf(interval, viewed.zone);
+  const start = grid.startOf(from);
+  const end = Math.max(start + 1, viewed.address.to === undefined ? to + 1 : to);
+  return windowIn(grid, { start, end, interval, zone: viewed.zone });
+}
+
+/**
+ * Returns the window before: as many buckets, earlier by the length of the range in whole buckets. The open bucket of a
+ * window that ends now is not counted, so that an hour is compared with the same hour.
+ */
+export function windowBefore(window: TimeWindow, viewed: Viewed): TimeWindow {
+  const { interval, buckets } = window;
+  const grid = gridOf(interval, viewed.zone);
+  let start = window.from;
+  for (let i = lengthInBuckets(window, viewed); i > 0; i -= 1) start = grid.startOf(start - 1);
+  let end = start;
+  for (let i = buckets.length; i > 0; i -= 1) end = grid.endOf(end);
+  return windowIn(grid, { start, end, interval, zone: viewed.zone });
+}
+
+function lengthInBuckets({ interval, buckets, timezone }: TimeWindow, viewed: Viewed): number {
+  const span = parseInterval(interval) as Duration | CalendarSpan;
+  if (!("ms" in span)) return Math.max(1, buckets.length - (viewed.address.to === undefined ? 1 : 0));
+  const { from, to } = spanOf(viewed);
+  // Days of a zone are counted on its clock.
+  const zone = timezone === undefined ? utc : timeZoneOf(viewed.zone);
+  return Math.ceil((zone.local(to) - zone.local(from)) / span.ms);
+}
+
+interface WindowBounds {
+  readonly start: number;
+  readonly end: number;
+  readonly interval: string;
+  readonly zone: Zone;
+}
+
+function windowIn(grid: BucketGrid, { start, end, interval, zone }: WindowBounds): TimeWindow {
+  const bounds = bucketBounds(grid, start, end, Number.POSITIVE_INFINITY) as number[];
+  const to = bounds.pop() as number;
+  const timezone = zone === "UTC" || interval.endsWith("h") ? {} : { timezone: timeZoneOf(zone).name };
+  return { from: start, to, interval, ...timezone, buckets: bounds };
+}
+
+/** Returns the buckets of an interval in the zone of the page. */
+export function gridOf(interval: string, zone: Zone): BucketGrid {
+  return bucketGrid(parseInterval(interval) as Duration | CalendarSpan, timeZoneOf(zone));
+}
+
+/** Returns the end of a bucket. */
+export function endOf({ buckets, to }: TimeWindow, index: number): number {
+  return buckets[index + 1] ?? to;
 }
 
 /** The requested interval unless it is shorter than a slot, else the shortest one that gives at most 200 buckets. */
-function intervalOf(address: Address, dimension: string): string {
+function intervalOf(viewed: Viewed, dimension: string): string {
+  const { interval } = viewed.address;
   const slot = slotOf(dimension);
-  const fits = (interval: string) => msOf(interval) >= slot && lengthOf(address) / msOf(interval) <= MAX_BUCKETS;
-  if (address.interval !== undefined && fits(address.interval)) return address.interval;
-  return intervals.find(fits) ?? "1w";
-}
-
-/** Weeks are counted from Monday 1970-01-05, all other buckets from 1970-01-01T00:00Z. */
-const originOf = (interval: string) => (interval.endsWith("w") ? 4 * DAY : 0);
-
-function floorTo(ms: number, interval: string): number {
-  const step = msOf(interval);
-  const origin = originOf(interval);
-  return Math.floor((ms - origin) / step) * step + origin;
-}
-
-function ceilTo(ms: number, interval: string): number {
-  const floor = floorTo(ms, interval);
-  return floor === ms ? ms : floor + msOf(interval);
-}
-
-function bucketsOf(from: number, to: number, step: number): number[] {
-  return Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step);
+  const { from, to } = spanOf(viewed);
+  const fits = (one: string) => msOf(one) >= slot && (to - from) / msOf(one) <= MAX_BUCKETS;
+  if (interval !== undefined && fits(interval)) return interval;
+  return intervals.find(fits) ?? "1mo";
 }
 
 /** Maximum age of a value that counts as the newest one of a window, days before the window's end. */
 const RECENT_DAYS = 28;
 
 /**
- * Returns the hours before the end of the window of an address, of the last `RECENT_DAYS`. The newest value in them is
- * the value of the window.
+ * Returns the hours before the end of the window of a view, of the last `RECENT_DAYS`. The newest value in them is the
+ * value of the window.
  */
-export function newestWindow(address: Address, dimension: string, now: number): TimeWindow {
-  const end = Math.min(windowOf(address, dimension, now).to, Math.ceil(now / HOUR) * HOUR);
+export function newestWindow(viewed: Viewed, dimension: string): TimeWindow {
+  const end = Math.min(windowOf(viewed, dimension).to, Math.ceil(viewed.now / HOUR) * HOUR);
   return hourlyWindow(end - RECENT_DAYS * DAY, end);
 }
 
@@ -88,6 +127,6 @@ export function datesOf({ from, to }: Pick<TimeWindow, "from" | "to">) {
 
 /** Whole hours of a window; the hour in which it starts is whole, the hour in which it ends is left out. */
 export function hourlyWindow(from: number, to: number): TimeWindow {
-  const [first, end] = [Math.floor(from / HOUR) * HOUR, Math.floor(to / HOUR) * HOUR];
-  return { from: first, to: end, interval: "1h", step: HOUR, buckets: bucketsOf(first, end, HOUR) };
+  const grid = evenGrid(HOUR);
+  return windowIn(grid, { start: grid.startOf(from), end: grid.startOf(to), interval: "1h", zone: "UTC" });
 }

@@ -103,6 +103,7 @@ describe("in the dashboard at real size,", function () {
     const { startdate } = sampledWindow("segment", {
       address: readAddress(`?view=segment&id=${id}&range=24h`),
       now: NOW,
+      zone: "UTC",
     });
     const counted = slots.filter((ts) => ts + 2 * HOUR <= NOW);
     const series = ["joined", "left"].map((type) => ({ dimension: "segment", dimension_id: id, dimension_type: type }));
@@ -128,7 +129,7 @@ describe("in the dashboard at real size,", function () {
         const texts = await page.locator("thead th").allInnerTexts();
         const cells = await page.locator("tbody tr").first().locator("th, td").allInnerTexts();
         const cell = (head: string) => cells[texts.findIndex((text) => text.startsWith(head))];
-        const viewed = { address: readAddress(`?view=${kind}&id=${id}&${window}`), now: NOW };
+        const viewed = { address: readAddress(`?view=${kind}&id=${id}&${window}`), now: NOW, zone: "UTC" } as const;
         const { startdate, enddate } = kind === "stream" ? countedWindow(viewed) : sampledWindow(kind, viewed);
         const answer = await on.service.fetch(`/api/${kind}?id=${id}&startdate=${startdate}&enddate=${enddate}`);
         const row = ((await answer.json()) as { data: (Moved & { slot: { count: number } })[] }).data[0] as Moved;
@@ -153,7 +154,7 @@ describe("in the dashboard at real size,", function () {
 
   it("the table of what changed most includes falls, has no unchanged segment, and is in the order of the API", async () => {
     const { page } = await on.ready("?view=overview&range=7d");
-    const viewed = { address: readAddress("?view=overview&range=7d"), now: NOW };
+    const viewed = { address: readAddress("?view=overview&range=7d"), now: NOW, zone: "UTC" } as const;
     const { startdate, enddate } = sampledWindow("segment", viewed);
     const query = `sort=movement&order=desc&limit=8&startdate=${startdate}&enddate=${enddate}`;
     const answer = (await (await on.service.fetch(`/api/segment?${query}`)).json()) as {

@@ -237,6 +237,26 @@ describe("in the dashboard,", function () {
     expect(errors).to.deep.equal([]);
   });
 
+  for (const [timezone, midnight] of [
+    ["America/New_York", "2026-11-20T05:00:00.000Z"],
+    ["Asia/Kolkata", "2026-11-20T18:30:00.000Z"],
+    ["Australia/Lord_Howe", "2026-11-20T13:00:00.000Z"],
+  ] as const) {
+    it(`Local time shows the days of ${timezone} in a month`, async () => {
+      const { page, errors } = await on.ready("?view=explore&series=stream.web.size&range=1mo&interval=1d", {
+        timezone,
+      });
+      await page.getByLabel("Local time").check();
+      const newest = page.locator(`figure tbody tr:first-child time[datetime="${midnight}"]`);
+      await newest.waitFor({ state: "attached" });
+      const times = await page.locator("figure tbody time").allTextContents();
+      expect(times.filter((text) => !text.endsWith(", 00:00 local"))).to.deep.equal([]);
+      expect(times.length).to.be.within(31, 33);
+      expect(await page.locator("figure tbody data").count()).to.be.greaterThan(1);
+      expect(errors).to.deep.equal([]);
+    });
+  }
+
   it("a hidden tab makes no request, and catches up once when it is shown again", async () => {
     const { page, requests } = await on.ready("?view=streams");
     const turn = (hidden: boolean) =>

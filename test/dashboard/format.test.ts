@@ -50,18 +50,22 @@ describe("the dashboard", () => {
   });
 
   it("names a bucket with weekday, 24-hour clock and zone", () => {
-    const ts = Date.UTC(2026, 10, 23, 14);
-    expect(bucketLabel(ts, 2 * HOUR, "UTC")).to.equal("Mon 23 Nov, 14:00–16:00 UTC");
-    expect(bucketLabel(Date.UTC(2026, 10, 23, 22), 2 * HOUR, "UTC")).to.equal("Mon 23 Nov, 22:00–00:00 UTC");
-    expect(bucketLabel(Date.UTC(2026, 10, 23), DAY, "UTC")).to.equal("Mon 23 Nov UTC");
-    expect(bucketLabel(Date.UTC(2026, 10, 23), 7 * DAY, "UTC")).to.equal("Mon 23 Nov – Sun 29 Nov UTC");
-    expect(bucketLabel(Date.UTC(2026, 10, 22, 23), DAY, "UTC")).to.equal("Sun 22 Nov, 23:00 – Mon 23 Nov, 23:00 UTC");
+    for (const [start, length, label] of [
+      [Date.UTC(2026, 10, 23, 14), 2 * HOUR, "Mon 23 Nov, 14:00–16:00 UTC"],
+      [Date.UTC(2026, 10, 23, 22), 2 * HOUR, "Mon 23 Nov, 22:00–00:00 UTC"],
+      [Date.UTC(2026, 10, 23), DAY, "Mon 23 Nov UTC"],
+      [Date.UTC(2026, 10, 23), 7 * DAY, "Mon 23 Nov – Sun 29 Nov UTC"],
+      [Date.UTC(2026, 10, 1), 30 * DAY, "Sun 1 Nov – Mon 30 Nov UTC"],
+      [Date.UTC(2026, 10, 22, 23), DAY, "Sun 22 Nov, 23:00 – Mon 23 Nov, 23:00 UTC"],
+    ] as const)
+      expect(bucketLabel(start, start + length, "UTC")).to.equal(label);
     expect(clockTime(Date.UTC(2026, 10, 23), "UTC")).to.equal("00:00");
   });
 
   it("names unit and bucket in the title of a chart", () => {
     expect(chartTitle("messages", "sum", "1h")).to.equal("Messages per hour");
     expect(chartTitle("members", "max", "2h")).to.equal("Members, largest of each 2 hours");
+    expect(chartTitle("messages", "sum", "1mo")).to.equal("Messages per month");
     expect(chartTitle("rate", "max", "1d")).to.equal("Conversion rate of each day");
   });
 

@@ -14,7 +14,7 @@ function hourly(id: string, values: Values, before?: Values): Series {
     name: `stream.${id}.size`,
     label: id,
     unit: "messages",
-    window: { from, to: OPEN + HOUR, interval: "1h", step: HOUR, buckets },
+    window: { from, to: OPEN + HOUR, interval: "1h", buckets },
     aggregation: "sum",
     values,
     before,

@@ -170,9 +170,12 @@ function titleOf(series: readonly Series[], refused: readonly Refused[]): string
 
 /** A selection as a window of whole buckets. */
 function wholeBuckets(from: number, to: number, { window }: Series): { from: number; to: number } {
-  const at = (ms: number) => window.from + Math.round((ms - window.from) / window.step) * window.step;
-  const start = Math.max(window.from, Math.min(at(from), at(to) - window.step));
-  return { from: start, to: Math.max(start + window.step, at(to)) };
+  const edges = [...window.buckets, window.to];
+  const distance = (ms: number, index: number) => Math.abs((edges[index] as number) - ms);
+  const nearest = (ms: number) => edges.reduce((best, _, at) => (distance(ms, at) < distance(ms, best) ? at : best), 0);
+  const last = Math.max(1, nearest(to));
+  const first = Math.min(nearest(from), last - 1);
+  return { from: edges[first] as number, to: edges[last] as number };
 }
 
 function summaryOf(caption: string, series: readonly Series[], zone: Zone): string {
@@ -195,11 +198,9 @@ function OtherInterval({ series, page }: { readonly series: Series | undefined; 
 
 /** The sentence about unfinished buckets; nothing when all are complete. */
 function Unfinished({ series, zone }: { readonly series: readonly Series[]; readonly zone: Zone }): VNode | null {
-  const open = series.filter((one) => one.window.buckets.some((ts) => isUnfinished(one, ts)));
+  const open = series.filter((one) => one.window.buckets.some((_, at) => isUnfinished(one, at)));
   if (open.length === 0) return null;
-  const isDrawn = open.some((one) =>
-    one.values.some((value, at) => value !== null && isUnfinished(one, one.window.buckets[at] as number)),
-  );
+  const isDrawn = open.some((one) => one.values.some((value, at) => value !== null && isUnfinished(one, at)));
   const until = Math.min(...open.map(({ completeUntil }) => completeUntil));
   const next = Math.min(...open.map(({ nextSaveAt }) => nextSaveAt));
   return (

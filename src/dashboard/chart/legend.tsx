@@ -60,6 +60,6 @@ function newest(series: Series): string {
   const at = series.values.findLastIndex((value) => value !== null);
   const value = series.values[at];
   if (value == null) return "–";
-  const unfinished = isUnfinished(series, series.window.buckets[at] as number) ? " (not complete)" : "";
+  const unfinished = isUnfinished(series, at) ? " (not complete)" : "";
   return `${amount(value, series.unit)}${unfinished}`;
 }

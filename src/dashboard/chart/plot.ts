@@ -197,7 +197,7 @@ function linesOf({ series, colours, stacked }: PlotOptions, style: CSSStyleDecla
     const stroke = colourText(colours.get(one.name) as SeriesColour, style);
     const end = values.findLastIndex((value) => value !== null);
     if (end >= 0) ends.push({ label: one.label, stroke, ts: buckets[end] as number, value: values[end] as number });
-    const open = (at: number) => isUnfinished(one, buckets[at] as number);
+    const open = (at: number) => isUnfinished(one, at);
     const lastComplete = values.findLastIndex((value, at) => value !== null && !open(at));
     const complete = values.map((value, at) => (open(at) ? null : value));
     data.push(complete);

@@ -11,7 +11,7 @@ const PAD = 2;
  */
 export function Sparkline({ series }: { readonly series: Series | undefined }): VNode {
   const values = (series?.values ?? []).map((value, at) =>
-    series !== undefined && isUnfinished(series, series.window.buckets[at] as number) ? null : value,
+    series !== undefined && isUnfinished(series, at) ? null : value,
   );
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return <span class="note">–</span>;

@@ -3,6 +3,7 @@ import type { SeriesColour } from "../colours.js";
 import { isUnfinished, type Series } from "../fetch-series.js";
 import { amount, bucketLabel, change, type Zone } from "../format.js";
 import type { ChartMark } from "../marks.js";
+import { endOf } from "../time-window.js";
 import { SeriesKey } from "./series-key.js";
 
 interface TooltipProps {
@@ -21,15 +22,16 @@ export function Tooltip({ series, marks, colours, index, left, zone }: TooltipPr
   const [first] = series;
   const ts = first?.window.buckets[index];
   if (first === undefined || ts === undefined) return null;
-  const own = marks.filter(({ at }) => at >= ts && at < ts + first.window.step);
+  const end = endOf(first.window, index);
+  const own = marks.filter(({ at }) => at >= ts && at < end);
   const isRight = index > first.window.buckets.length / 2;
   return (
     <div role="tooltip" class={isRight ? "tooltip right" : "tooltip"} style={{ "--left": `${left}px` }}>
-      <p>{bucketLabel(ts, first.window.step, zone)}</p>
+      <p>{bucketLabel(ts, end, zone)}</p>
       <ul>
         {series.map((one) => (
           <li key={one.name}>
-            <SeriesKey colour={colours.get(one.name)} /> {one.label} <Value series={one} index={index} ts={ts} />
+            <SeriesKey colour={colours.get(one.name)} /> {one.label} <Value series={one} index={index} />
           </li>
         ))}
         {own.map(({ id, text }) => (
@@ -40,7 +42,7 @@ export function Tooltip({ series, marks, colours, index, left, zone }: TooltipPr
   );
 }
 
-function Value({ series, index, ts }: { readonly series: Series; readonly index: number; readonly ts: number }): VNode {
+function Value({ series, index }: { readonly series: Series; readonly index: number }): VNode {
   const value = series.values[index];
   const before = series.before?.[index];
   return (
@@ -49,7 +51,7 @@ function Value({ series, index, ts }: { readonly series: Series; readonly index:
       {value != null && (
         <span class="note">
           {" "}
-          {isUnfinished(series, ts) ? "not complete" : change(value, series.values[index - 1], series.unit)}
+          {isUnfinished(series, index) ? "not complete" : change(value, series.values[index - 1], series.unit)}
         </span>
       )}
       {before != null && (

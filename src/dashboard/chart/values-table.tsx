@@ -33,7 +33,7 @@ export function ValuesTable({ caption, series, zone }: ValuesTableProps): VNode 
                 <time dateTime={new Date(ts).toISOString()}>{fullTime(ts, zone)}</time>
               </th>
               {series.map((one) => (
-                <Cells key={one.name} series={one} ts={ts} index={index} />
+                <Cells key={one.name} series={one} index={index} />
               ))}
             </tr>
           ))}
@@ -58,10 +58,10 @@ function Heads({ series }: { readonly series: Series }): VNode {
   );
 }
 
-function Cells({ series, ts, index }: { readonly series: Series; readonly ts: number; readonly index: number }): VNode {
+function Cells({ series, index }: { readonly series: Series; readonly index: number }): VNode {
   const value = series.values[index];
   const before = series.before?.[index];
-  const unfinished = isUnfinished(series, ts);
+  const unfinished = isUnfinished(series, index);
   return (
     <>
       <td class="number" data-unfinished={unfinished || undefined}>

@@ -128,6 +128,8 @@ export function startController(draw: (state: State, controller: Controller) => 
       localStorage.setItem(ZONE, zone);
       const { shown } = state;
       set({ zone, shown: shown && { ...shown, page: { ...shown.page, zone } } });
+      // Days, weeks and months begin at other instants.
+      void load();
     },
     mayOpen: ({ scopes }) =>
       state.key === undefined || scopes.some((scope) => state.key?.scopes.includes(scope as never)),

@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { lengthOf } from "../address.js";
 import { DAY } from "../duration.js";
 import type { Zone } from "../format.js";
+import { spanOf } from "../time-window.js";
 import type { AppProps } from "./controller.js";
 import { MINUTE, momentOf, momentText } from "./moment.js";
 
@@ -15,7 +15,7 @@ interface Draft {
 export function CustomRange({ state: { address, zone }, controller }: AppProps): VNode {
   const [draft, setDraft] = useState<Draft>({});
   const to = address.to ?? Math.floor(Date.now() / MINUTE) * MINUTE;
-  const from = address.from ?? to - lengthOf(address);
+  const { from } = spanOf({ address, zone, now: to });
   const shown = { from: draft.from ?? momentText(from, zone), to: draft.to ?? momentText(to, zone) };
   const problem = problemOf(shown.from, shown.to, zone);
   const isEdited = (draft.from ?? draft.to) !== undefined;

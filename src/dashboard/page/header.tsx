@@ -101,7 +101,9 @@ function RangeControls({ state, controller }: { readonly state: State; readonly 
     if (range !== undefined) controller.go({ range, from: undefined, to: undefined });
     else if (preset !== undefined) controller.go(presetWindow(preset, Date.now(), zone));
   };
-  const [earlier, later] = ([-1, 1] as const).map((direction) => movedWindow(address, direction, Date.now()));
+  const [earlier, later] = ([-1, 1] as const).map((direction) =>
+    movedWindow({ address, zone, now: Date.now() }, direction),
+  );
   return (
     <>
       <span>

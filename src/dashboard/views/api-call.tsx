@@ -15,10 +15,11 @@ export function ApiCall({ wanted, page }: { readonly wanted: readonly WantedSeri
 }
 
 /** A command that requests the series. A window that ends now becomes a range, so that the command stays current. */
-export function curlOf(wanted: readonly WantedSeries[], { address, now }: Page): string {
+export function curlOf(wanted: readonly WantedSeries[], page: Page): string {
+  const { address } = page;
   const base = new URL(".", location.href).href;
   const requests = wanted.map((one) => {
-    const { startdate, enddate, ...request } = requestOf(one, windowOf(address, one.dimension, now), address);
+    const { startdate, enddate, ...request } = requestOf(one, windowOf(page, one.dimension), address);
     return address.from === undefined ? { ...request, range: address.range } : { ...request, startdate, enddate };
   });
   const body = JSON.stringify(requests).replaceAll("'", "'\\''");

@@ -23,7 +23,7 @@ const REFRESH_MS = 60_000;
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, address, now, signal } = page;
   const list = await client.page("experience", listQuery("experience", page), { signal });
-  const recent = newestWindow(address, "experience", now);
+  const recent = newestWindow(page, "experience");
   const wanted = list.data.flatMap((row): WantedSeries[] => [
     { ...rateOf(row), compare: false },
     { ...rateOf(row, "potentialreach"), window: recent, compare: false },

@@ -25,7 +25,7 @@ export interface Moves {
 
 /** Returns the moves that explain the change of a row in the window; undefined where none are recorded. */
 export async function findMoves({ id, since }: ListedSegment, page: Page): Promise<Moves | undefined> {
-  const { from, to } = windowOf(page.address, "segment", page.now);
+  const { from, to } = windowOf(page, "segment");
   const slotMs = slotOf("segment");
   const open = Math.floor(page.now / slotMs) * slotMs;
   // The newest size is taken at the start of its slot, so the moves of that slot are not part of the change.

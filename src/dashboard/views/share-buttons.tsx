@@ -1,9 +1,10 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { type Address, lengthOf } from "../address.js";
+import type { Address } from "../address.js";
 import { csvOf } from "../csv.js";
 import { isUnfinished, type Series, type WantedSeries } from "../fetch-series.js";
 import { download } from "../page/download.js";
+import { spanOf } from "../time-window.js";
 import type { Page } from "../view.js";
 import { curlOf } from "./api-call.js";
 
@@ -24,9 +25,7 @@ export function ShareButtons({ series, wanted, page, png }: ShareButtonsProps): 
     );
   const link = (change: Partial<Address> = {}) =>
     new URL(`dashboard${page.link(change)}`, new URL(".", location.href)).href;
-  const { address, now } = page;
-  const to = address.to ?? now;
-  const fixed = { from: to - lengthOf(address), to };
+  const fixed = spanOf(page);
   const savePng = async () => {
     const image = await png();
     if (image !== null) download(`${fileName(series, fixed)}.png`, image);
@@ -69,7 +68,7 @@ function csvOfSeries(series: readonly Series[]): string {
   const rows = series.flatMap((one) =>
     one.values.flatMap((value, at) => {
       const ts = one.window.buckets[at] as number;
-      return value === null ? [] : [[one.name, new Date(ts).toISOString(), value, !isUnfinished(one, ts)]];
+      return value === null ? [] : [[one.name, new Date(ts).toISOString(), value, !isUnfinished(one, at)]];
     }),
   );
   return csvOf([["series", "ts", "value", "complete"], ...rows]);
