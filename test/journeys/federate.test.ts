@@ -11,7 +11,7 @@ describe("GET /federate", () => {
   beforeEach(() => {
     now = START + HOUR / 2;
   });
-  // Nothing is recorded, so that all values are those of the test.
+  // Nothing is recorded: the test writes all values.
   const service = serviceOfEachTest({ roles: ["api"] }, { clock: () => now });
 
   const ask = (selectors: readonly string[], key = service.key) =>
