@@ -50,6 +50,7 @@ export function composeProfiles({
     hashRequest,
     collect: collectMessages(collectDependencies),
     check: checkMessages(collectDependencies),
+    countRejected: meters.counter("messages_rejected_total", "Messages that were rejected, by code.", "code"),
   };
 
   return {

@@ -39,6 +39,10 @@ export interface ProfileChange {
 /** Messages and all their changes. */
 export interface Commit {
   readonly messages: readonly HistoryMessage[];
+  /** Ids of messages that must never be stored again, also after they are erased or expired. */
+  readonly lastingIds: readonly string[];
+  /** Ids of messages that do not count for their streams. */
+  readonly uncounted: ReadonlySet<string>;
   readonly profiles: readonly ProfileChange[];
   /** Keys of new profiles, by id. */
   readonly keys: ReadonlyMap<EntityId, Uint8Array>;
@@ -88,12 +92,13 @@ export interface EntityStore {
   load(ids: readonly EntityId[], maxBytes?: number): Promise<LoadedEntities>;
 
   /**
-   * Stores the whole commit or nothing: messages in the history, each counted once for its stream in the slot of its
-   * event time; profiles with their identities, memberships and keys; segments; the moves of the profiles, counted in
-   * the slot of the newest arrival. Removes the profiles of `mergedFrom` and moves their identities to the merged
-   * profile. Resolves with true when the commit survives a crash. Resolves with false, and stores nothing, when the
-   * plan is outdated: a revision or an owner has changed, a deletion was accepted since, the commit names segments and
-   * one was deleted since, or a message with one of these ids is already stored.
+   * Stores the whole commit or nothing: messages in the history, each but the `uncounted` ones counted once for its
+   * stream in the slot of its event time; lasting ids; profiles with their identities, memberships and keys; segments;
+   * the moves of the profiles, counted in the slot of the newest arrival. Removes the profiles of `mergedFrom` and
+   * moves their identities to the merged profile. Resolves with true when the commit survives a crash. Resolves with
+   * false, and stores nothing, when the plan is outdated: a revision or an owner has changed, a deletion was accepted
+   * since, the commit names segments and one was deleted since, or a message with one of these ids is already stored
+   * or, if the id is lasting, was stored before.
    */
   commit(commit: Commit): Promise<boolean>;
 
@@ -150,7 +155,7 @@ export type Place = Pick<HistoryMessage, "arrival" | "position">;
  * store does: see `ServiceErrorOf`.
  */
 export interface History {
-  /** Returns the ids of messages that are or were stored: a message may have been erased or have expired. */
+  /** Returns the ids of messages that are stored, and the lasting ones of messages that were erased or expired. */
   kept(ids: readonly string[]): Promise<Set<string>>;
   /** Removes all messages of these entities. A rejected call may have removed some. Safe to repeat. */
   erase(entities: readonly EntityId[]): Promise<void>;

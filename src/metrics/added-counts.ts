@@ -11,9 +11,15 @@ export interface AddedCount extends Omit<SlotCount, "token"> {
 /** The number of people who joined a segment less the number who left it. */
 export type SegmentMove = readonly [segment: string, change: number];
 
-/** The messages of a commit and the moves that they cause. Times are Unix ms. */
+/** The messages of a commit, the ids of uncounted ones, and the moves that they cause. Times are Unix ms. */
 interface CountedCommit {
-  readonly messages: readonly { readonly stream: string; readonly time: number; readonly arrival: number }[];
+  readonly messages: readonly {
+    readonly id: string;
+    readonly stream: string;
+    readonly time: number;
+    readonly arrival: number;
+  }[];
+  readonly uncounted: ReadonlySet<string>;
   readonly profiles: readonly { readonly moves: readonly SegmentMove[] }[];
 }
 
@@ -21,10 +27,11 @@ interface CountedCommit {
  * Returns the additions of a commit: messages in the slots of their event times, and people in the slot of the newest
  * arrival. Each pair of name and slot occurs once.
  */
-export function commitCounts({ messages, profiles }: CountedCommit): AddedCount[] {
+export function commitCounts({ messages, uncounted, profiles }: CountedCommit): AddedCount[] {
   if (messages.length === 0) return [];
   const newest = messages.reduce((last, { arrival }) => Math.max(last, arrival), 0);
-  const each = messages.map(({ stream, time, arrival }) => {
+  const counted = uncounted.size === 0 ? messages : messages.filter(({ id }) => !uncounted.has(id));
+  const each = counted.map(({ stream, time, arrival }) => {
     return { stream, slot: slotStart(streamDimension, time), count: 1, arrival };
   });
   return [

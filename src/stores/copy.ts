@@ -14,6 +14,7 @@ export interface CopyRecords {
   readonly entities: StoredEntity;
   readonly identities: IdentityRecord;
   readonly history: HistoryMessage;
+  readonly "lasting message ids": CopyRecord;
   readonly "stream counts": StreamCountRecord;
   readonly streams: StreamRecord;
   readonly segments: Segment;

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import type { HistoryMessage } from "../../src/entities/ports.js";
 import type { EntityStores } from "../../src/stores/stores.js";
-import { freshEntity, keep, messageFor } from "../support/commits.js";
+import { commitOf, freshEntity, keep, messageFor } from "../support/commits.js";
 
 export interface OpenHistory {
   readonly stores: Pick<EntityStores, "entities" | "history" | "counts">;
@@ -37,6 +37,30 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       const { ids } = await kept({}, {});
       expect(await opened.stores.history.kept([...ids, "0".repeat(32)])).to.deep.equal(new Set(ids));
       expect(await opened.stores.history.kept([])).to.deep.equal(new Set());
+    });
+
+    it("never stores a message with a lasting id again, also after it was erased or has expired", async () => {
+      const { history, entities } = opened.stores;
+      const [erased, expired] = [freshEntity(), freshEntity()];
+      const commitAll = (messages: readonly HistoryMessage[]) =>
+        entities.commit(commitOf([], { messages, lastingIds: messages.map(({ id }) => id) }));
+      const messages = [messageFor(erased.id), messageFor(expired.id, { arrival: 5 })];
+      const ids = new Set(messages.map(({ id }) => id));
+      expect(await commitAll(messages)).to.equal(true);
+      await history.erase([erased.id]);
+      await history.expire(10);
+      expect(await history.holds([erased.id, expired.id])).to.equal(false);
+      expect(await history.kept([...ids, "0".repeat(32)])).to.deep.equal(ids);
+      for (const message of messages) expect(await commitAll([message, messageFor(erased.id)])).to.equal(false);
+      expect(await history.holds([erased.id])).to.equal(false);
+      expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 2 }]);
+    });
+
+    it("does not count messages that are marked as uncounted", async () => {
+      const messages = [messageFor(freshEntity().id), messageFor(freshEntity().id)];
+      const uncounted = new Set(messages.map(({ id }) => id));
+      expect(await opened.stores.entities.commit(commitOf([], { messages, uncounted }))).to.equal(true);
+      expect(await counted()).to.deep.equal([]);
     });
 
     it("counts each message for its stream in the slot of its event time", async () => {

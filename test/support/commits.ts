@@ -57,6 +57,8 @@ export function commitOf(profiles: readonly ProfileChange[], more: Partial<Commi
   const fresh = profiles.filter(({ entity }) => entity.revision === 0);
   return {
     messages: [],
+    lastingIds: [],
+    uncounted: new Set(),
     profiles,
     keys: new Map(fresh.map(({ entity }) => [entity.id, new Uint8Array(randomBytes(32))])),
     owners: new Map(fresh.flatMap(({ entity }) => entity.bindings.map(({ hash }) => [hash, undefined] as const))),

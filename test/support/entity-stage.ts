@@ -117,7 +117,7 @@ export async function entityStage(
           place: (path: string) => path,
         };
       });
-      const deps = { ...plain, collect: take, check: take, arrivalClock: now, hashRequest: String };
+      const deps = { ...plain, collect: take, check: take, countRejected() {}, arrivalClock: now, hashRequest: String };
       const { errors } = await collectRequest(deps, {
         stream: "web",
         table: userTable,

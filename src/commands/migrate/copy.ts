@@ -21,6 +21,7 @@ const parts: readonly Part[] = [
   "entities",
   "identities",
   "history",
+  "lasting message ids",
   "stream counts",
   "streams",
   "segments",

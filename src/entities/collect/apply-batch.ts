@@ -76,7 +76,7 @@ export function applyBatch(dependencies: BatchDependencies, batch: readonly Batc
       const updates = sumOf(plan.profiles.map(({ changedUpdates }) => changedUpdates));
       if (part.length > 1 && updates > MAX_UPDATES) return "too-large";
       if (await dependencies.entities.commit(await commitOf(dependencies, plan, found))) {
-        dependencies.countTaken(plan.messages.length);
+        dependencies.countTaken(plan.messages.filter(({ message }) => message.message.isUncounted !== true).length);
         return plan.refused;
       }
       left = left.map((message) => afterConflict(message, found));
@@ -161,6 +161,8 @@ async function commitOf({ turns }: BatchDependencies, plan: BatchPlan, found: Re
     messages: plan.messages.map(({ message: { id, table, stream, version }, profile }, index) => {
       return { id, table: table.name, stream, entity: profile.id, ...version, sealed: messages[index] as Uint8Array };
     }),
+    lastingIds: plan.messages.flatMap(({ message }) => message.message.lastingId ?? []),
+    uncounted: new Set(plan.messages.flatMap(({ message }) => (message.message.isUncounted ? message.id : []))),
     keys: added,
     owners: new Map([...found.owners].filter(([hash]) => named.has(hash))),
     cutOffs: new Map([...found.cutOffs].filter(([hash]) => named.has(hash))),

@@ -36,6 +36,8 @@ export interface CollectRequestDependencies extends IdempotencyDependencies {
   readonly collect: CollectMessages;
   /** Checks the messages like `collect`, but stores nothing. */
   readonly check: CollectMessages;
+  /** Counts `by` rejected messages by the code of their issue. */
+  countRejected(by: number, code: string): void;
 }
 
 const NAMED_ERRORS = 100;
@@ -81,7 +83,7 @@ async function collectBatches(
     const messages = batch.map(({ item, value: message }, i): BatchMessage | undefined => {
       if (message === undefined || issues[i] !== undefined) return undefined;
       return {
-        id: ids?.[i] ?? newMessageId(),
+        id: message.lastingId ?? ids?.[i] ?? newMessageId(),
         possiblyStoredSince,
         version: { time: message.time ?? arrival, arrival, position: first + i },
         weight: weightOf(item.bytes, message),
@@ -93,7 +95,11 @@ async function collectBatches(
       };
     });
     const refused = await take(messages.filter((message) => message !== undefined));
-    for (const [i, { item }] of batch.entries()) note(tally, item, issues[i] ?? refused.get(messages[i]?.id ?? ""));
+    for (const [i, { item }] of batch.entries()) {
+      const issue = issues[i] ?? refused.get(messages[i]?.id ?? "");
+      note(tally, item, issue);
+      if (issue !== undefined && !dryRun) dependencies.countRejected(1, issue.code);
+    }
     memory.progressed();
   }
   if (position === 0) throw invalid("empty", "", "The request has no messages");

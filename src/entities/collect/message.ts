@@ -20,6 +20,10 @@ export interface Message {
   readonly segments: SegmentUpdates | undefined;
   /** The message as sent. */
   readonly body: { readonly [name: string]: Json };
+  /** Id in the history if the sender named the message: one that was stored once is never stored again. */
+  readonly lastingId?: string | undefined;
+  /** Whether the message does not count for its stream: it is a part of another one. */
+  readonly isUncounted?: boolean;
 }
 
 /** Returns all segments that a message names. */
@@ -50,7 +54,10 @@ export function decodeMessage(bytes: Uint8Array): object {
 
 /** A message of a request, to be applied to profiles. */
 export interface BatchMessage {
-  /** Id in the history: 32 lower-case hex characters, the same when it is sent again under an idempotency key. */
+  /**
+   * Id in the history: 32 lower-case hex characters, the same when it is sent again under an idempotency key or under
+   * its own name.
+   */
   readonly id: string;
   /**
    * Position of the ledger since which the message may be stored: an earlier run of its request under the same

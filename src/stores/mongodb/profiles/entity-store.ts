@@ -30,7 +30,7 @@ import {
   revisionsOf,
 } from "./entity-document.js";
 import { addKeys } from "./entity-keys.js";
-import { messageDocument, messagesOf } from "./history.js";
+import { lastingIdsOf, messageDocument, messagesOf } from "./history.js";
 
 /** Concurrent requests share their reads. */
 const READS = { most: 1_000, atOnce: 2, isOfOneCall };
@@ -254,8 +254,13 @@ async function registerSegments(
 }
 
 async function writeMessages({ data }: StoreDependencies, commit: Commit, session: ClientSession): Promise<void> {
-  const { messages } = commit;
+  const { messages, lastingIds } = commit;
   if (messages.length === 0) return;
   await messagesOf(data).insertMany(messages.map(messageDocument), { session });
-  await addedCountsOf(data).insertMany(commitCounts(commit), { session });
+  if (lastingIds.length > 0) {
+    const ids = lastingIds.map((_id) => ({ _id }));
+    await lastingIdsOf(data).insertMany(ids, { session });
+  }
+  const counts = commitCounts(commit);
+  if (counts.length > 0) await addedCountsOf(data).insertMany(counts, { session });
 }

@@ -7,7 +7,17 @@ const BY_ARRIVAL = { entity: 1, arrival: 1, position: 1, _id: 1 } as const;
 
 export const historyCollections: readonly CollectionPlan[] = [
   { name: "messages", indexes: [{ key: BY_ARRIVAL }, { key: { arrival: 1 } }] },
+  { name: "lasting_message_ids", indexes: [] },
 ];
+
+/** Id of a message that is never stored again. Neither `erase` nor `expire` removes it. */
+export interface LastingIdDocument {
+  readonly _id: string;
+}
+
+export function lastingIdsOf(db: Db): Collection<LastingIdDocument> {
+  return db.collection<LastingIdDocument>("lasting_message_ids");
+}
 
 export interface MessageDocument extends Omit<HistoryMessage, "id" | "sealed"> {
   readonly _id: string;
@@ -35,6 +45,7 @@ const PLACES_AT_ONCE = 200;
 /** The archive of messages, a document each; `commit` adds to it. */
 export function mongoHistory(db: Db): History {
   const messages = messagesOf(db);
+  const lastingIds = lastingIdsOf(db);
 
   return {
     async kept(ids) {
@@ -42,8 +53,11 @@ export function mongoHistory(db: Db): History {
       // A message that a change of primary may roll back does not count: its repeat would be acknowledged without being
       // stored.
       const options = { projection: { _id: 1 }, batchSize: ids.length + 1, readConcern: "majority" } as const;
-      const found = await messages.find(byIds(ids), options).toArray();
-      return new Set(found.map(({ _id }) => _id));
+      const [stored, lasting] = await Promise.all([
+        messages.find(byIds(ids), options).toArray(),
+        lastingIds.find(byIds(ids), options).toArray(),
+      ]);
+      return new Set([...stored, ...lasting].map(({ _id }) => _id));
     },
 
     async countByStream(entities) {

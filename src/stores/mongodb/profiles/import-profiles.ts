@@ -37,7 +37,14 @@ import {
   type IdentityDocument,
 } from "./entity-document.js";
 import { destroyedKey, type EntityKeyDocument, entityKeysOf, isLiving, keyWrapping } from "./entity-keys.js";
-import { type MessageDocument, messageDocument, messageOf, messagesOf } from "./history.js";
+import {
+  type LastingIdDocument,
+  lastingIdsOf,
+  type MessageDocument,
+  messageDocument,
+  messageOf,
+  messagesOf,
+} from "./history.js";
 import { clusterTime, type RequestDocument, requestDocument, requestOf } from "./idempotency.js";
 
 /** Profiles with their identities, messages with their counts, and the requests that contained the messages. */
@@ -54,6 +61,9 @@ export function profileParts(db: Db) {
       collection: messagesOf(db),
       documentOf: messageDocument,
       recordOf: messageOf,
+    }),
+    "lasting message ids": importPart<LastingIdDocument, CopyRecords["lasting message ids"]>({
+      collection: lastingIdsOf(db),
     }),
     "stream counts": importPart<StreamCountDocument, StreamCountRecord>({
       collection: streamCountsOf(db),

@@ -21,6 +21,7 @@ import { suppressionIn } from "../deletions/suppression.js";
 import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";
 import { addKeys } from "./entity-keys.js";
+import { keptMessages } from "./history.js";
 import { membershipRows } from "./membership-index.js";
 
 /**
@@ -83,9 +84,10 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     SET entity = excluded.entity, since = excluded.since WHERE entity <> excluded.entity OR since <> excluded.since`);
   const remove = db.prepare("DELETE FROM entity WHERE id IN (SELECT value FROM json_each(?))");
   const stored = db.prepare("SELECT 1 FROM entity WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
-  const keptMessage = db.prepare("SELECT 1 FROM message WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
+  const keptMessage = db.prepare(`${keptMessages} LIMIT 1`);
   const keepMessage = db.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
+  const keepId = db.prepare("INSERT INTO lasting_message_id (id) VALUES (?)");
   const addCount = db.prepare(addSlotCount);
   const noteArrival = db.prepare(`INSERT INTO stream (name, last_arrival) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET last_arrival = max(last_arrival, excluded.last_arrival)`);
@@ -197,6 +199,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
         for (const { id, table, stream, entity, time, arrival, position, sealed } of commit.messages) {
           keepMessage.run(id, table, stream, entity, time, arrival, position, sealed);
         }
+        for (const id of commit.lastingIds) keepId.run(id);
         countChanges(commit);
         for (const { id, table } of commit.segments) register.run(id, table);
       });

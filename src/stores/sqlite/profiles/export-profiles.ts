@@ -44,6 +44,7 @@ export function entityParts(
     }),
     identities: exportTable(db, { from: "(SELECT hash AS id, entity FROM identity)" }),
     history: exportTable(db, { from: "message" }),
+    "lasting message ids": exportTable(db, { from: "lasting_message_id" }),
     "stream counts": exportTable<StreamCountRecord>(db, {
       from: "stream_count",
       records: (rows: (StreamCountRecord & { saved: number | null })[]) =>

@@ -3,20 +3,26 @@ import type { History, HistoryMessage } from "../../../entities/ports.js";
 import type { EntityId } from "../../../entities/profile/entity.js";
 import { type Database, sharingCommits } from "../connection.js";
 
+/** `lasting_message_id`: ids of messages that are never stored again. Neither `erase` nor `expire` removes them. */
 export const historySchema = `
   CREATE TABLE IF NOT EXISTS message (
     id TEXT PRIMARY KEY, "table" TEXT NOT NULL, stream TEXT NOT NULL, entity TEXT NOT NULL, time REAL NOT NULL,
     arrival REAL NOT NULL, position INTEGER NOT NULL, sealed BLOB NOT NULL
   );
   CREATE INDEX IF NOT EXISTS message_entity_arrival ON message (entity, arrival, position);
-  CREATE INDEX IF NOT EXISTS message_arrival ON message (arrival, position);`;
+  CREATE INDEX IF NOT EXISTS message_arrival ON message (arrival, position);
+  CREATE TABLE IF NOT EXISTS lasting_message_id (id TEXT PRIMARY KEY) WITHOUT ROWID;`;
+
+/** Query of the ids in a JSON array (its parameter) whose messages are stored, or are never stored again. */
+export const keptMessages = `SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?1))
+  UNION ALL SELECT id FROM lasting_message_id WHERE id IN (SELECT value FROM json_each(?1))`;
 
 /** Rows removed by one step of `erase` or one `expire`; other requests run between steps. */
 const MESSAGES_PER_STEP = 1_000;
 
 /** The archive in `entities.db`; `sqliteEntityStore` adds to it. */
 export function sqliteHistory(db: Database): History {
-  const findKept = db.prepare("SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?))");
+  const findKept = db.prepare(keptMessages);
   const remove = db.prepare(`DELETE FROM message WHERE rowid IN (
     SELECT rowid FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT ${MESSAGES_PER_STEP})`);
   const kept = db.prepare("SELECT 1 FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
