@@ -71,7 +71,7 @@ export function openServer({
   const { http, limits } = settings;
   const requestLimits = new RequestLimits(limits, budgets.turns);
   const authentication = authenticator({ verify, keys, clock, settings });
-  const codedPaths = routes.filter(({ errorCode }) => errorCode !== undefined).map(({ path }) => path);
+  const codedPaths = routes.filter(({ protocolErrors }) => protocolErrors !== undefined).map(({ path }) => path);
   let stopping = false;
   const running = { requestLimits, ...authentication, budgets };
   const app = createApp({ routes, log, meters, settings, ...running, serviceErrorOf, stopping: () => stopping });

@@ -88,9 +88,9 @@ const SUCCESS_HEADERS = ["Content-Disposition", "Content-Encoding", "Content-Typ
 function answerError(ctx: ApiContext, error: unknown, { log, routes, serviceErrorOf }: AppDependencies): void {
   const known = error instanceof ServiceError ? error : (serviceErrorOf(error) ?? error);
   // Decided by path, because a request may be rejected before routing.
-  const { errorCode } = routes.find(({ path, errorCode }) => errorCode !== undefined && path === ctx.path) ?? {};
-  const { status, headers, body } = errorResponse(known, errorCode);
-  if (status >= 500 && !isOverload(known)) {
+  const { protocolErrors } = routes.find(({ path, protocolErrors }) => protocolErrors && path === ctx.path) ?? {};
+  const { status, headers, body } = errorResponse(known, protocolErrors);
+  if (errorResponse(known).status >= 500 && !isOverload(known)) {
     log.error(describeError(ctx, error, status), "a request failed");
   }
   for (const name of SUCCESS_HEADERS) ctx.remove(name);
@@ -171,7 +171,10 @@ function corsHeaders(
       return allowed.has(origin) || (origin !== "" && (await allowsOrigin(ctx as ApiContext, origin))) ? origin : "";
     },
     allowMethods: METHODS,
-    allowHeaders: ["Authorization", "Content-Type", "Content-Encoding", "Idempotency-Key", "If-None-Match"],
+    allowHeaders: [
+      ...["Authorization", "Content-Type", "Content-Encoding", "Idempotency-Key", "If-None-Match"],
+      "X-Retry-Count",
+    ],
     exposeHeaders: ["ETag", "Retry-After", "X-Request-Id", "Content-Disposition"],
     maxAge: 600,
   }) as Koa.Middleware<ApiState, Koa.DefaultContextExtends>;

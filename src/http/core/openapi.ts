@@ -93,7 +93,7 @@ function operationObject(route: Route, hour: number, components: Components): ob
     : [`Scope: ${scopes.join(" or ")}${route.alsoScope === undefined ? "" : `, and ${route.alsoScope}`}.`];
   const description = [docs.description ?? [], scopeWords].flat().join("\n\n");
   const bodies = route.body === undefined ? route.stream : { "application/json": withNulls(route.body) };
-  const errors = keyless ? [400, 404, 405] : forCallers(bodies !== undefined);
+  const errors = keyless ? [400, 404, 405] : forCallers(route, bodies !== undefined);
   const parametersIn = (place: string, schemas: Schemas) =>
     Object.entries(schemas).map(([name, schema]) => {
       const required = place === "path" || docs.requiredQuery?.includes(name) === true;
@@ -134,8 +134,9 @@ function withNulls({ schema, examples }: Body): Body {
 }
 
 /** Statuses of errors that any route with a key can return. */
-function forCallers(withBody: boolean): number[] {
-  return [400, 401, 403, 404, 405, 414, 429, 431, 500, 503, ...(withBody ? [408, 413, 415, 507] : [])];
+function forCallers({ protocolErrors }: Route, withBody: boolean): number[] {
+  const unavailable = protocolErrors?.unavailable === undefined ? [503] : [];
+  return [400, 401, 403, 404, 405, 414, 429, 431, 500, ...unavailable, ...(withBody ? [408, 413, 415, 507] : [])];
 }
 
 function parameterObject(

@@ -2,10 +2,10 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type Koa from "koa";
 import type { Deadline } from "../../async/time-limit.js";
 import type { YieldBudget } from "../../async/yielding.js";
-import type { ErrorKind } from "../../errors.js";
 import type { KeyBounds, Scope } from "../../keys/api-key.js";
 import type { DataBound } from "../../keys/bounds.js";
 import type { Reservation } from "../../memory-budget.js";
+import type { ProtocolErrors } from "../edge/errors.js";
 
 /** State of an authenticated request. */
 export interface ApiState {
@@ -75,8 +75,13 @@ export interface Route {
   readonly stream?: Readonly<Record<string, Body>>;
   /** Responses by status. Success is 200 or 204; errors that every route can return are not listed. */
   readonly responses: Readonly<Record<number, ResponseSpec>>;
-  /** Maps a kind of error to the `code` that the route's protocol uses in errors. The path must have no parameters. */
-  readonly errorCode?: (kind: ErrorKind) => string;
+  /** Errors in the form of the route's protocol. The path must have no parameters. */
+  readonly protocolErrors?: ProtocolErrors;
+  /**
+   * Reads the key of a request that has none in its headers or query. The body is read before the check, so it must be
+   * small.
+   */
+  keyInBody?(ctx: ApiContext): Promise<string | undefined>;
   /**
    * Handles a request: returns the contents of the success envelope, or undefined after setting the response on the
    * context.

@@ -26,13 +26,20 @@ export interface ErrorResponse {
   readonly body: object;
 }
 
+/** Errors of a protocol that a route speaks. */
+export interface ProtocolErrors {
+  /** Returns the `code` at the top of the body, from the kind of an error and the code of its first issue. */
+  code(kind: ErrorKind, issue: string): string;
+  /** Kind in place of `unavailable`, for clients that retry only after 429. */
+  readonly unavailable?: "too-many-requests";
+}
+
 /**
  * Returns the error envelope with its status and headers. Contains no details of errors other than `ServiceError`.
- * `errorCode` maps a kind of error to the code of the route's protocol.
+ * `protocol` is the one of the route.
  */
-export function errorResponse(error: unknown, errorCode?: (kind: ErrorKind) => string): ErrorResponse {
-  const known =
-    error instanceof ServiceError ? error : new ServiceError("internal", "Internal error", { cause: error });
+export function errorResponse(error: unknown, protocol?: ProtocolErrors): ErrorResponse {
+  const known = knownError(error, protocol);
   const status = statusOf[known.kind];
   const { message, issues } = known;
   const errors = issues.length > 0 ? issues : [{ code: codeOf(known.kind), path: "", message }];
@@ -40,8 +47,15 @@ export function errorResponse(error: unknown, errorCode?: (kind: ErrorKind) => s
   if (known.kind === "unauthenticated") headers["WWW-Authenticate"] = 'Bearer realm="entity-metrics"';
   const retryAfter = known.retryAfter ?? (known.kind === "unavailable" ? 1 : undefined);
   if (retryAfter !== undefined) headers["Retry-After"] = String(retryAfter);
-  const code = errorCode === undefined ? {} : { code: errorCode(known.kind) };
+  const code = protocol === undefined ? {} : { code: protocol.code(known.kind, errors[0]?.code ?? "") };
   return { status, headers, body: { status, message, data: null, errors, ...code } };
+}
+
+function knownError(error: unknown, protocol: ProtocolErrors | undefined): ServiceError {
+  if (!(error instanceof ServiceError)) return new ServiceError("internal", "Internal error", { cause: error });
+  const { kind, message, retryAfter = 1 } = error;
+  if (kind !== "unavailable" || protocol?.unavailable === undefined) return error;
+  return new ServiceError(protocol.unavailable, message, { retryAfter, cause: error });
 }
 
 /** Returns a complete error response for use outside the application: all headers and the body as text. */

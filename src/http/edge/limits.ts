@@ -20,7 +20,7 @@ const CONCURRENT = 96;
 const MAX_WAIT_MS = 1000;
 
 /** Paths with limits; `/health`, `/ready`, `/metrics` and pages respond under any load. */
-const LIMITED = /^\/(?:(?:api|collect)\/|federate\b)/;
+const LIMITED = /^\/(?:(?:api|collect|v1)\/|federate\b)/;
 
 /** Returns whether requests of a path, or of a route's pattern, are limited. */
 export function isLimited(path: string): boolean {

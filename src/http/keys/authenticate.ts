@@ -32,7 +32,7 @@ export function authenticator({ verify, keys, clock, settings: { http, limits } 
   const authenticate: Authenticate = async (ctx, route, queryKey) => {
     const { scopes, alsoScope } = route;
     if (scopes === "keyless") return;
-    const key = headerKey(ctx.req) ?? (http.key_in_query ? queryKey : undefined);
+    const key = headerKey(ctx.req) ?? (http.key_in_query ? queryKey : undefined) ?? (await route.keyInBody?.(ctx));
     if (key === undefined) throw unauthenticated(HOW_TO_SEND);
     // Verified before it is counted: a valid key works from an address with too many wrong keys.
     const found = verify(key);

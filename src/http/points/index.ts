@@ -113,7 +113,7 @@ export function pointRoutes({
         "application/octet-stream": { schema: lineText({ format: "binary" }), examples: lineExamples },
       },
       responses: { 204: empty() },
-      errorCode: (kind) => influxCodes[kind] ?? "internal error",
+      protocolErrors: { code: (kind) => influxCodes[kind] ?? "internal error" },
       async handler({ ctx, query: { precision } }) {
         const now = clock();
         const reader = readerOf(writeWindow(now, retention()));
