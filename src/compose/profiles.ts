@@ -4,6 +4,7 @@ import { identityHashing } from "../entities/profile/identity.js";
 import { requestHashing } from "../entities/requests/repeatable-run.js";
 import { collectRoutes } from "../http/collect/index.js";
 import { entityRoutes } from "../http/entities/index.js";
+import { segmentRoutes } from "../http/segment/index.js";
 import { clusteredIds } from "../ids.js";
 import type { SharedDependencies } from "./shared.js";
 
@@ -67,6 +68,7 @@ export function composeProfiles({
         identityBytes: limits.identity_bytes,
       }),
       ...collectRoutes({ ...collecting, tables, limits }),
+      ...segmentRoutes({ ...collecting, entities, tables, limits, log }),
     ],
   };
 }

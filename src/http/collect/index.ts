@@ -154,7 +154,8 @@ export function collectRoutes(dependencies: CollectRouteDependencies): readonly 
   ];
 }
 
-function rulesOf(
+/** Returns the rules for messages of this table. */
+export function rulesOf(
   table: Table,
   onlyField: string | undefined,
   timestampField: string | undefined,

@@ -1,0 +1,196 @@
+import { expect } from "chai";
+import { openLog } from "../../src/log.js";
+import { canary } from "../support/bad-input.js";
+import { type FetchOptions, newKey, serviceOfSuite, startService } from "../support/service.js";
+
+const KIB = 1024;
+
+const nested = (depth: number): object => (depth === 0 ? {} : { [canary]: nested(depth - 1) });
+
+/** Calls that are rejected, with their code. */
+const rejected: [string, unknown, string][] = [
+  ["a call that is a list", [], "not_an_object"],
+  ["a call that is a number", 7, "not_an_object"],
+  ["a call that is null", null, "not_an_object"],
+  ["a call without a type", { userId: canary }, "unknown_type"],
+  ["an unknown type", { type: canary, userId: canary }, "unknown_type"],
+  ["a type of another kind", { type: { identify: 1 }, userId: canary }, "unknown_type"],
+  ["a type that objects have", { type: "constructor", userId: canary }, "unknown_type"],
+  ["no identity", { type: "track", event: canary }, "no_identity"],
+  ["empty identities", { type: "track", userId: "", anonymousId: null }, "no_identity"],
+  ["a list of ids", { type: "track", userId: [canary, "b"] }, "invalid_identity"],
+  ["an id that is an object", { type: "track", anonymousId: { id: canary } }, "invalid_identity"],
+  ["a list of addresses", { type: "identify", userId: "a", traits: { email: [canary] } }, "invalid_identity"],
+  ["an id that means nobody", { type: "track", userId: "undefined" }, "placeholder_identity"],
+  ["an id of 1,025 bytes", { type: "track", userId: "x".repeat(1025) }, "identity_too_long"],
+  ["traits that are a text", { type: "identify", userId: "a", traits: canary }, "invalid_traits"],
+  ["33 nested traits", { type: "identify", userId: "a", traits: nested(33) }, "too_deep"],
+  ["properties nested 33 deep", { type: "track", userId: "a", properties: nested(33) }, "too_deep"],
+  ["a timestamp of another kind", { type: "track", userId: "a", timestamp: { canary } }, "invalid_time"],
+  ["a group without an id", { type: "group", userId: "a", traits: {} }, "no_identity"],
+];
+
+describe("a request to Segment's API", () => {
+  const lines: string[] = [];
+  const log = openLog("silent");
+  log.warn = (line: object) => void lines.push(JSON.stringify(line));
+  const service = serviceOfSuite({ limits: { batch_messages: 50 } }, { log });
+  let key = "";
+  before(async () => {
+    key = (await newKey(service, ["entity:write"])).key;
+  });
+
+  const basic = (user: string, password = "") => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+
+  async function answer(path: string, options: FetchOptions) {
+    const response = await service.fetch(`/v1/${path}`, { method: "POST", ...options });
+    const text = await response.text();
+    expect(text).to.not.include(canary);
+    const { code } = JSON.parse(text) as { code?: string };
+    return { status: response.status, text, code, headers: response.headers };
+  }
+
+  const page = { type: "page", anonymousId: "p" };
+
+  it("accepts the key as user name of Basic, after Bearer, and in the body", async () => {
+    const forms: FetchOptions[] = [
+      { key: basic(key), json: page },
+      { key: basic(key, "any password"), json: page },
+      { key: `Bearer ${key}`, json: page },
+      { key: null, json: { ...page, writeKey: key } },
+      { key: basic(key), json: { ...page, writeKey: "another" } },
+      { key: null, json: { ...page, writeKey: key }, headers: { "content-type": "text/plain; charset=latin1" } },
+      { key: null, json: { ...page, writeKey: key }, headers: { "content-type": "image/png" } },
+    ];
+    for (const form of forms) expect((await answer("page", form)).status, JSON.stringify(form)).to.equal(200);
+  });
+
+  it("is refused with the status and the code that the SDKs read", async () => {
+    const reader = (await newKey(service, ["entity:read"])).key;
+    const big = "x".repeat(501 * KIB);
+    const refusals: [FetchOptions, string, number, string][] = [
+      [{ key: null, json: page }, "no key", 401, "unauthenticated"],
+      [{ key: null, json: { ...page, writeKey: 7 } }, "a key of another type", 401, "unauthenticated"],
+      [{ key: null, json: { ...page, writeKey: canary } }, "a wrong key in the body", 401, "unauthenticated"],
+      [{ key: null, json: [] }, "a list without a key", 401, "unauthenticated"],
+      [{ key: basic(canary), json: { ...page, writeKey: key } }, "a wrong key in the header", 401, "unauthenticated"],
+      [{ key: reader, json: page }, "a key that may only read", 403, "forbidden"],
+      [{ key, body: `{"canary": ${canary}` }, "a body that is not JSON", 400, "not_json"],
+      [{ key, body: "" }, "an empty body", 400, "not_json"],
+      [{ key: null, body: canary }, "a body that is not JSON, without a key", 400, "not_json"],
+      [{ key, body: Uint8Array.of(0x22, 0xff, 0x22) }, "a body that is not UTF-8", 400, "not_utf8"],
+      [{ key, body: canary, headers: { "content-encoding": "gzip" } }, "a body that is not gzip", 400, "not_gzip"],
+      [{ key, body: canary, headers: { "content-encoding": "br" } }, "another compression", 415, "unsupported_media"],
+      [{ key: null, json: { ...page, writeKey: key, big } }, "501 KiB with the key in them", 413, "too_large"],
+      [{ key, json: { batch: Array.from({ length: 51 }, () => page) } }, "a batch of too many calls", 413, "too_large"],
+    ];
+    for (const [options, name, status, code] of refusals) {
+      const refused = await answer("b", options);
+      expect([refused.status, refused.code], name).to.deep.equal([status, code]);
+    }
+    expect((await answer("b", { key, json: { batch: [page], big } })).status).to.equal(200);
+  });
+
+  it("is answered with success if single calls are rejected, which /metrics counts by code and the log without values", async () => {
+    const counts = async () => {
+      const text = await (await service.fetch("/metrics")).text();
+      const found = text.matchAll(/^entity_metrics_messages_rejected_total\{code="(\w+)"\} (\d+)$/gm);
+      return new Map([...found].map(([, code = "", count]) => [code, Number(count)]));
+    };
+    for (const [name, call, code] of rejected) {
+      const before = (await counts()).get(code) ?? 0;
+      const { status, text } = await answer("batch", { key, json: { batch: [page, call] } });
+      expect([status, text], name).to.deep.equal([200, '{"success":true}']);
+      expect(((await counts()).get(code) ?? 0) - before, name).to.equal(1);
+    }
+    const before = await counts();
+    for (const body of [
+      '{"type":"track","userId":9007199254740993}',
+      '{"type":"identify","userId":"a","traits":{"n":1e999}}',
+      '{"type":"identify","userId":"a","traits":{"__proto__":1}}',
+    ]) {
+      expect((await answer("batch", { key, body: `{"batch":[${body}]}` })).status).to.equal(200);
+    }
+    const deep = "[".repeat(100_000) + "]".repeat(100_000);
+    const deepCall = `{"batch":[{"type":"track","userId":"a","properties":${deep}}]}`;
+    expect((await answer("batch", { key, body: deepCall })).status).to.equal(200);
+    for (const json of [{}, [], 7, null, { batch: {} }])
+      expect((await answer("batch", { key, json })).status).to.equal(200);
+    expect((await answer("identify", { key, json: { traits: {} } })).status).to.equal(200);
+    expect((await answer("batch", { key, json: { batch: [] } })).status).to.equal(200);
+    const added = [...(await counts())].map(([code, count]) => [code, count - (before.get(code) ?? 0)]);
+    expect(Object.fromEntries(added.filter(([, count]) => count !== 0))).to.deep.equal({
+      invalid_number: 2,
+      too_deep: 1,
+      invalid_name: 1,
+      unknown_type: 2,
+      not_an_object: 3,
+      no_identity: 1,
+    });
+    expect(lines.join("")).to.include('"codes":["invalid_traits"]').and.not.include(canary);
+  });
+
+  it("of the route of a type has that type", async () => {
+    expect(
+      (await answer("t", { key, json: { type: "identify", anonymousId: "r", traits: { plan: "x" } } })).status,
+    ).to.equal(200);
+    const profile = (await (await service.fetch("/api/me/_uid/r?meta=false")).json()) as { data: object };
+    expect(profile.data).to.deep.equal({ _uid: "r", segments: [] });
+  });
+
+  it("may come from a page of an origin of its key, whose preflight allows the headers of analytics.js", async () => {
+    const origins = ["https://shop.example"];
+    const bounded = (await newKey(service, ["entity:write"], Date.now(), { origins, stream: "web" })).key;
+    const asked = { "access-control-request-method": "POST", "access-control-request-headers": "x" };
+    const preflight = (origin: string) =>
+      service.fetch("/v1/t", { method: "OPTIONS", key: null, headers: { origin, ...asked } });
+    const { status, headers } = await preflight("https://shop.example");
+    expect([status, headers.get("access-control-allow-origin")]).to.deep.equal([204, "https://shop.example"]);
+    const allowed = headers.get("access-control-allow-headers")?.toLowerCase().split(",");
+    expect(allowed).to.include.members(["authorization", "content-type", "x-retry-count"]);
+    expect((await preflight("https://other.example")).headers.get("access-control-allow-origin")).to.equal(null);
+    for (const [origin, status, allowed] of [
+      ["https://shop.example", 200, "https://shop.example"],
+      ["https://other.example", 403, null],
+    ] as const) {
+      for (const options of [
+        { key: basic(bounded), json: page },
+        { key: null, json: { ...page, writeKey: bounded } },
+      ]) {
+        const answered = await answer("p", { ...options, headers: { origin } });
+        expect([answered.status, answered.headers.get("access-control-allow-origin")]).to.deep.equal([status, allowed]);
+      }
+      if (status !== 200) continue;
+      const served = await answer("p", { key: basic(bounded), json: page, headers: { origin } });
+      expect(served.headers.get("access-control-expose-headers")).to.include("Retry-After");
+    }
+  });
+
+  it("is refused with 429 and Retry-After, never with 503, under load and while a store does not respond", async () => {
+    for (const [name, limits, prepare] of [
+      ["full", { requests: 0 }, () => {}],
+      [
+        "away",
+        {},
+        ({ service: { stores } }) => {
+          stores.entities.commit = () => new Promise(() => {});
+        },
+      ],
+    ] satisfies [string, object, (started: Awaited<ReturnType<typeof startService>>) => void][]) {
+      const started = await startService({ limits: { store_deadline_ms: 200, ...limits } });
+      try {
+        prepare(started);
+        const response = await started.fetch("/v1/page", { method: "POST", json: page });
+        const { status, code } = (await response.json()) as { status: number; code: string };
+        expect([response.status, status, code, response.headers.get("retry-after")], name).to.deep.equal([
+          429,
+          429,
+          "too_many_requests",
+          "1",
+        ]);
+      } finally {
+        await started.stop();
+      }
+    }
+  });
+});
