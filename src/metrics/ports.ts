@@ -158,3 +158,17 @@ export type LeaseResult = "taken" | "renewed" | "refused";
  * concurrent callers gets it. Rejects as every store does: see `ServiceErrorOf`; the lease may have been taken then.
  */
 export type Lease = (name: string, owner: string, now: number, until: number) => Promise<LeaseResult>;
+
+/**
+ * PORT. The stored state of alerts: one text, shared by all processes over the same stores. Rejects as every store
+ * does: see `ServiceErrorOf`.
+ */
+export interface AlertState {
+  /** Returns the text; undefined before the first `replace`. Sees every replacement that resolved before the call. */
+  read(): Promise<string | undefined>;
+  /**
+   * Replaces the text if it still is `before`. Resolves with whether it did, when the new text survives a crash. A call
+   * that rejects may have replaced it.
+   */
+  replace(before: string | undefined, text: string): Promise<boolean>;
+}

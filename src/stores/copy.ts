@@ -81,6 +81,8 @@ export interface CopyFacts {
   readonly segmentDeletions: number;
   /** The wrapped key of receipts; absent before its first use. */
   readonly receiptKey?: string | undefined;
+  /** The state of alerts; absent before their first evaluation. */
+  readonly alerts?: string | undefined;
 }
 
 /** Records of one part, read in batches. */

@@ -2,6 +2,7 @@ import { ledgerMismatch } from "../deletions/match-ledger.js";
 import type { DeletionWatermark } from "../deletions/ports.js";
 import { StartError } from "../errors.js";
 import { randomId } from "../ids.js";
+import type { AlertState } from "../metrics/ports.js";
 
 /** Single facts about a database, each under its own name. */
 export interface Facts {
@@ -9,6 +10,8 @@ export interface Facts {
   text(name: string): Promise<string | undefined>;
   /** Sets the text unless it is set. Resolves with the stored text, which is the same for all concurrent callers. */
   textOnce(name: string, text: string): Promise<string>;
+  /** Replaces the text if it still is `before` (undefined: not set). Resolves with whether it did. */
+  replaceText(name: string, before: string | undefined, text: string): Promise<boolean>;
   /** Returns the number under this name, 0 at first. */
   number(name: string): Promise<number>;
   /** Raises the number under this name to at least `number`. Safe to repeat. */
@@ -39,6 +42,17 @@ export function deletionWatermark(data: Facts): DeletionWatermark {
     read: () => data.number(ERASED),
     write: (sequence) => data.raise(ERASED, sequence),
     noteForgotten: (sequence) => data.raise(FORGOTTEN, sequence),
+  };
+}
+
+/** In the data: the state of alerts. */
+export const ALERTS = "alerts";
+
+/** The state of alerts, as a fact of the data. */
+export function alertState(data: Facts): AlertState {
+  return {
+    read: () => data.text(ALERTS),
+    replace: (before, text) => data.replaceText(ALERTS, before, text),
   };
 }
 

@@ -8,7 +8,7 @@ import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/api-key.js";
 import type { Log } from "../log.js";
 import type { Probe } from "../meters.js";
-import type { Lease, SeriesStore, SharedGenerations, SlotCounts } from "../metrics/ports.js";
+import type { AlertState, Lease, SeriesStore, SharedGenerations, SlotCounts } from "../metrics/ports.js";
 import type { ProfileTarget, SeriesTarget } from "./copy.js";
 
 /** Dependencies of an engine. */
@@ -80,6 +80,7 @@ export interface EntityStores {
   readonly watermark: DeletionWatermark;
   readonly counts: SlotCounts;
   readonly lease: Lease;
+  readonly alerts: AlertState;
   readonly ledger: Ledger;
   readonly suppression: Suppression;
   readonly entityKeys: EntityKeys;

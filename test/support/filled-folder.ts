@@ -72,6 +72,7 @@ export async function filledFolder(): Promise<FilledFolder> {
   });
   const { stores } = service.service;
   await stores.keys.add(kept);
+  await stores.alerts.replace(undefined, JSON.stringify({ evaluated: {}, alerts: [] }));
   await recordSizes(stores);
   await service.stop({ keep: true });
   const pepper = `base64:${readFileSync(join(service.dir, "pepper")).toString("base64")}`;

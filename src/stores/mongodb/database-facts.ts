@@ -8,7 +8,7 @@ export const marks: CollectionPlan = { name: "marks", indexes: [] };
 
 interface Mark {
   readonly _id: string;
-  /** A text that is set once. */
+  /** A text that is set once, or replaced as a whole. */
   readonly text?: string;
   /** A number that only increases. */
   readonly number?: number;
@@ -32,6 +32,19 @@ export function factsOf(db: Db): Facts {
         const kept = isDuplicate(error) ? await textOf(db, name, "majority") : undefined;
         if (kept === undefined) throw error;
         return kept;
+      }
+    },
+
+    async replaceText(name, before, text) {
+      if (before !== undefined) {
+        return (await marksOf(db).updateOne({ _id: name, text: before }, { $set: { text } })).matchedCount > 0;
+      }
+      try {
+        await marksOf(db).insertOne({ _id: name, text });
+        return true;
+      } catch (error) {
+        if (isDuplicate(error)) return false;
+        throw error;
       }
     },
 

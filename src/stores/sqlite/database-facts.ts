@@ -1,7 +1,7 @@
 import type { Facts } from "../database-facts.js";
 import type { Database } from "./connection.js";
 
-/** Single facts about a file: a text that is set once, or a number that only increases. */
+/** Single facts about a file: a text, or a number that only increases. */
 export const factSchema = "CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID";
 
 /** The facts of a file. */
@@ -12,6 +12,13 @@ export function factsOf(db: Database): Facts {
     async textOnce(name, text) {
       db.prepare("INSERT OR IGNORE INTO fact VALUES (?, ?)").run(name, text);
       return storedValue(db, name) as string;
+    },
+
+    async replaceText(name, before, text) {
+      if (before === undefined)
+        return db.prepare("INSERT OR IGNORE INTO fact VALUES (?, ?)").run(name, text).changes > 0;
+      const replace = db.prepare("UPDATE fact SET value = ? WHERE name = ? AND value = ?");
+      return replace.run(text, name, before).changes > 0;
     },
 
     number: async (name) => (storedValue(db, name) ?? 0) as number,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import { deletionWatermark } from "../database-facts.js";
+import { alertState, deletionWatermark } from "../database-facts.js";
 import type { EngineDependencies, EntityEngine, MetricEngine, OpenKeys } from "../stores.js";
 import { sqliteCatalogueStore } from "./catalogue/catalogue-store.js";
 import { sqliteKeyStore } from "./catalogue/key-store.js";
@@ -53,6 +53,7 @@ export async function openSqliteEntities({ settings, failpoint }: EngineDependen
       keys: sqliteKeyStore(ledgerDb),
       counts: sqliteSlotCounts(entitiesDb),
       lease: sqliteLease(),
+      alerts: alertState(factsOf(entitiesDb)),
       watermark: deletionWatermark(factsOf(entitiesDb)),
       ledger: sqliteLedger(ledgerDb, entitiesDb, recordAccepted(entities, mark)),
       suppression: sqliteSuppression(ledgerDb),

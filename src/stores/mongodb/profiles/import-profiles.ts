@@ -12,7 +12,7 @@ import type {
   StreamCountRecord,
   StreamRecord,
 } from "../../copy.js";
-import { ACCEPTED, deletionWatermark, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
+import { ACCEPTED, ALERTS, deletionWatermark, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { ledgerPosition } from "../../ledger-position.js";
 import { apiKeyOf, type KeyDocument, keyDocument } from "../catalogue/key-store.js";
 import { factsOf } from "../database-facts.js";
@@ -139,7 +139,7 @@ function requestPart(db: Db): PartTarget<IdempotentRequest> {
 export async function setFacts(
   data: Db,
   ledger: Db,
-  { sequence, watermark, segmentDeletions, receiptKey }: CopyFacts,
+  { sequence, watermark, segmentDeletions, receiptKey, alerts }: CopyFacts,
 ): Promise<void> {
   const [ofData, ofLedger] = [factsOf(data), factsOf(ledger)];
   await ofData.raise(SEGMENT_DELETIONS, segmentDeletions);
@@ -148,10 +148,12 @@ export async function setFacts(
   await ofData.raise(ACCEPTED, sequence);
   await deletionWatermark(ofData).write(watermark);
   if (receiptKey !== undefined) await ofLedger.textOnce(RECEIPT_KEY, receiptKey);
+  if (alerts !== undefined) await ofData.textOnce(ALERTS, alerts);
 }
 
 export async function readFacts(data: Db, ledger: Db): Promise<CopyFacts> {
   const [sequence, watermark] = [await newestNumber(ledger), await deletionWatermark(factsOf(data)).read()];
   const receiptKey = await factsOf(ledger).text(RECEIPT_KEY);
-  return { sequence, watermark, segmentDeletions: await newestGeneration(data), receiptKey };
+  const alerts = await factsOf(data).text(ALERTS);
+  return { sequence, watermark, segmentDeletions: await newestGeneration(data), receiptKey, alerts };
 }

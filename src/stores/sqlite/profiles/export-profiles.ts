@@ -11,7 +11,7 @@ import type {
   PartSource,
   StreamCountRecord,
 } from "../../copy.js";
-import { deletionWatermark, RECEIPT_KEY } from "../../database-facts.js";
+import { ALERTS, deletionWatermark, RECEIPT_KEY } from "../../database-facts.js";
 import { apiKeyOf } from "../catalogue/key-store.js";
 import type { Database } from "../connection.js";
 import { factsOf } from "../database-facts.js";
@@ -102,6 +102,7 @@ export function ledgerParts(db: Database): { readonly [P in LedgerPart]: PartSou
 export async function copyFacts(ledger: Database, entities: Database): Promise<CopyFacts> {
   return {
     receiptKey: await factsOf(ledger).text(RECEIPT_KEY),
+    alerts: await factsOf(entities).text(ALERTS),
     sequence: acceptedBy(ledger),
     segmentDeletions: segmentDeletions(entities).newest(),
     watermark: await deletionWatermark(factsOf(entities)).read(),
