@@ -5,6 +5,7 @@ import { YieldBudget } from "./async/yielding.js";
 import { monotonicClock } from "./clock.js";
 import { composeDeletions } from "./compose/deletions.js";
 import { composeProfiles } from "./compose/profiles.js";
+import { composeRecorder } from "./compose/recorder.js";
 import { composeSeries } from "./compose/series.js";
 import { readJson, type Settings } from "./config/settings.js";
 import { type Tables, tablesOf } from "./entities/profile/entity-tables.js";
@@ -16,6 +17,7 @@ import { markRoutes } from "./http/catalogue/marks.js";
 import { segmentRoutes } from "./http/catalogue/segments.js";
 import type { Route } from "./http/core/route.js";
 import { deletionWebhook } from "./http/deletions/webhook.js";
+import { alertWebhook } from "./http/metrics/alerts.js";
 import { keyRoutes, operationRoutes } from "./http/operations/index.js";
 import { pageRoutes } from "./http/pages/index.js";
 import { signInRoutes } from "./http/pages/sign-in.js";
@@ -25,7 +27,6 @@ import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { MemoryBudget } from "./memory-budget.js";
 import { openMeters } from "./meters.js";
-import { runRecorder, watchRecorder } from "./metrics/recorder/recorder.js";
 import type { ServiceClock } from "./service-clock.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
@@ -75,6 +76,7 @@ export async function compose(
   const series = composeSeries(shared);
   const profiles = composeProfiles(shared);
   const deletions = composeDeletions(shared, profiles);
+  const recorder = composeRecorder(shared, series, deletions.sendSigned);
 
   const signInCodes = new SignInCodes(clock);
   const listed = { catalogue: stores.catalogue, orders: series.orders, newest: series.newest, clock };
@@ -93,7 +95,15 @@ export async function compose(
   const routes: Route[] = roles.includes("api") ? served : [];
   const probes = followed === undefined ? stores.probes : [...stores.probes, followed.probe];
   routes.push(
-    ...operationRoutes({ probes, meters, version, roles, clock, routes: () => routes, webhooks: [deletionWebhook] }),
+    ...operationRoutes({
+      probes,
+      meters,
+      version,
+      roles,
+      clock,
+      routes: () => routes,
+      webhooks: [deletionWebhook, alertWebhook],
+    }),
   );
   const { history, catalogue, keys, serviceErrorOf } = stores;
   const verify = keyVerifier(keys, settings.admin_key, clock);
@@ -118,7 +128,7 @@ export async function compose(
       background.push(enforceRetention({ history, idempotency, catalogue, arrivalClock, retentionMs: retention, log }));
       if (roles.includes("worker")) {
         deletions.start();
-        background.push(runRecorder(watchRecorder(series.recorder, clock, meters), settings.recorder.tick_ms, log));
+        background.push(...(await recorder.start()));
       }
       return address;
     },

@@ -178,6 +178,16 @@ describe("settings", () => {
       { DELETIONS_WEBHOOK: '{"url":"https://a.example","token":"a\\nb"}' },
       /^deletions\.webhook.* its token/,
     ],
+    [
+      "a rule of alerts with an unknown condition",
+      { ALERTS: '[{"name":"no orders","condition":"under"}]' },
+      /^alerts \(ALERTS\) is wrong: its 0\.condition \("no orders"\) is not an allowed value/,
+    ],
+    [
+      "a rule of alerts with an unknown field",
+      { ALERTS: '[{"name":"no orders","condition":"below","limit":1}]' },
+      /^alerts\.0\.limit is not a setting \("no orders"\)\. Allowed here: name, .*value, over$/,
+    ],
     ["a webhook that is no JSON", { DELETIONS_WEBHOOK: "https://a.example" }, /^DELETIONS_WEBHOOK is wrong/],
     ["targets that are no JSON", { DELETIONS_TARGETS: "crm" }, /^DELETIONS_TARGETS is wrong/],
     ["a missing file", { CONFIG: "/nowhere/at-all.json" }, /^CONFIG names .* cannot be read/],
@@ -297,6 +307,10 @@ const texts: Readonly<Record<string, Examples>> = {
   "deletions.targets": {
     good: ["[]", '[{"name":"a","url":"https://a.example","token":"t"}]'],
     bad: ["crm", "{}", '[{"name":"a b","url":"https://a.example","token":"t"}]'],
+  },
+  alerts: {
+    good: ["[]", '[{"name":"a","series":"stream.a.size","condition":"below","value":1.5}]'],
+    bad: ["a", "{}", '[{"name":"a","condition":"under"}]', '[{"condition":"below"}]'],
   },
   "deletions.webhook": {
     good: ["", '{"url":"https://a.example","token":"t"}'],

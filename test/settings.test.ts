@@ -37,6 +37,7 @@ type Ask = (service: TestService) => Promise<unknown>;
 
 /** For each setting, the test that changes it and observes the effect. */
 const shownElsewhere: Readonly<Record<string, string>> = {
+  alerts: "http/alerts",
   "http.trust_proxy": "http/limits",
   "http.key_in_query": "http/keys",
   "http.cors.origins": "http/cors",

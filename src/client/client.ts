@@ -2,6 +2,7 @@ import { linesOf, readLines } from "./lines.js";
 import { ApiError, type CallOptions, type ClientOptions, NotReached, type Send, type Sent, sender } from "./request.js";
 import type { Points, SeriesAnswer, SeriesRequest } from "./series.js";
 import type {
+  Alert,
   CollectTally,
   DeletionInput,
   DeletionPreview,
@@ -94,6 +95,8 @@ export function createClient(options: ClientOptions) {
     series: listOf<ListedSeries>("/api/series"),
     /** Yields all streams. Scope `metric:read`. */
     streams: listOf<Stream>("/api/stream"),
+    /** Yields the alerts that are firing, the oldest first. Scope `metric:read`. */
+    alerts: listOf<Alert>("/api/alert"),
 
     /** Returns the readiness of the service and its stores, also when it is not ready. Needs no key. */
     ready: (options?: CallOptions) =>

@@ -23,6 +23,21 @@ interface SampledTrend extends Trend {
   since?: string;
 }
 
+/** A rule of alerts that is firing for a series. */
+export interface Alert {
+  id: string;
+  name: string;
+  dimension: string;
+  dimension_id: string;
+  dimension_type: string;
+  condition: "below" | "above" | "falls_by" | "silent_for";
+  value: number | null;
+  over: string;
+  since: string;
+  measured: number | null;
+  notified: boolean;
+}
+
 export interface Stream extends Trend {
   stream: string;
   /** Null for a stream that has only points. */
@@ -223,6 +238,7 @@ export interface ListRows {
   readonly series: ListedSeries;
   readonly stream: Stream;
   readonly deletion: ListedDeletion;
+  readonly alert: Alert;
 }
 
 /** One page of a list. `next` is the `after` of the following page, `total` the number of rows on all pages. */

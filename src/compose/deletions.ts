@@ -4,7 +4,7 @@ import { receipts } from "../deletions/receipt.js";
 import { replayLedger } from "../deletions/replay.js";
 import { scheduler } from "../deletions/scheduler.js";
 import { downstreamTargets } from "../deletions/targets/index.js";
-import { webhookAt } from "../deletions/webhook.js";
+import { signedCalls, webhookAt } from "../deletions/webhook.js";
 import { durationMs, retentionMs } from "../formats/duration.js";
 import { deletionRoutes } from "../http/deletions/index.js";
 import type { composeProfiles } from "./profiles.js";
@@ -49,6 +49,7 @@ export function composeDeletions(
   return {
     replay: () => replayLedger(dependencies),
     start: runs.start,
+    sendSigned: webhook === null ? undefined : signedCalls(webhook, signed, { stopping: stopping.signal }),
     routes: deletionRoutes({
       ...dependencies,
       completedByMonth: completedByMonth(ledger, clock),

@@ -4,6 +4,7 @@ import { audienceCounts } from "../catalogue/audience-counts.js";
 import { listOrders } from "../catalogue/list-orders.js";
 import { firstSegmentIds } from "../catalogue/segments.js";
 import { retentionMs, shorterOf } from "../formats/duration.js";
+import { alertRoutes } from "../http/metrics/alerts.js";
 import { federateRoutes } from "../http/metrics/federate.js";
 import { metricRoutes } from "../http/metrics/index.js";
 import { listingRoutes } from "../http/metrics/listings.js";
@@ -19,7 +20,7 @@ import { newestValues } from "../metrics/query/newest-values.js";
 import { readPlans } from "../metrics/query/read-plans.js";
 import { slotSums } from "../metrics/query/slot-sums.js";
 import { countMissed } from "../metrics/recorder/record-sizes.js";
-import { createRecorder } from "../metrics/recorder/recorder.js";
+import { createRecorder, recorderLease } from "../metrics/recorder/recorder.js";
 import { keptColumns } from "../metrics/slot-columns.js";
 import { expirePoints, writePoints } from "../metrics/write-points.js";
 import type { SharedDependencies } from "./shared.js";
@@ -48,11 +49,12 @@ export function composeSeries({
   const longest = retentionMs(settings.metrics.retention);
   const retention = shorterOf(longest, stores.retentionMs);
   const write = writePoints({ store, generations, failpoint });
+  const owner = randomUUID();
   const recorder = createRecorder({
     dimensions,
     clock,
     retention: longest,
-    owner: randomUUID(),
+    owner,
     audiences: audienceCounts(catalogue, stores.memberships),
     counts,
     lease: stores.lease,
@@ -81,6 +83,8 @@ export function composeSeries({
     orders,
     newest: newestValues({ slots: fewSlots, generations, retention }),
     recorder,
+    lease: recorderLease({ clock, lease: stores.lease, owner }),
+    fewSlots,
     routes: [
       ...pointRoutes({
         version,
@@ -91,6 +95,7 @@ export function composeSeries({
         clock,
       }),
       ...listingRoutes({ series: store, streams, catalogue, orders, clock }),
+      ...alertRoutes(stores.alerts),
       ...metricRoutes({ fetch, generations, limits, clock, count, cacheMemory }),
       ...federateRoutes({ series: store, slots: fewSlots, catalogue, turns, retention, clock }),
     ],

@@ -90,17 +90,18 @@ const valid = ajv.compile(settingsSchema);
 
 /** Throws a one-line `StartError` with the first wrong setting, its issue and the allowed values. */
 function checkSettings(settings: unknown): void {
-  if (!valid(settings)) throw new StartError(wordsFor((valid.errors as ErrorObject[])[0] as ErrorObject));
+  if (!valid(settings)) throw new StartError(wordsFor((valid.errors as ErrorObject[])[0] as ErrorObject, settings));
 }
 
-function wordsFor(error: ErrorObject): string {
+function wordsFor(error: ErrorObject, settings: unknown): string {
   const path = error.instancePath.split("/").slice(1);
-  if (error.keyword === "additionalProperties") return unknownWords(path, String(error.params.additionalProperty));
+  if (error.keyword === "additionalProperties")
+    return unknownWords(path, String(error.params.additionalProperty), nameOf(path, settings));
   const setting = settingList.find(({ path: own }) => own.every((name, index) => path[index] === name));
   if (setting === undefined) return `The settings are wrong: ${path.join(".") || "the whole"} ${error.message}`;
   const what =
     error.keyword === "required" ? `lacks ${error.params.missingProperty}` : (issues[error.keyword] ?? error.message);
-  const subject = subjectOf(path.slice(setting.path.length));
+  const subject = `${subjectOf(path.slice(setting.path.length))}${nameOf(path, settings)}`;
   return `${setting.name} (${setting.environment}) is wrong: ${subject} ${what}. Allowed: ${allowedWords(setting.schema)}. ${setting.schema.description}`;
 }
 
@@ -121,10 +122,21 @@ function subjectOf(path: readonly string[]): string {
     : `its ${path.join(".")}`;
 }
 
-function unknownWords(path: readonly string[], name: string): string {
+/** Returns the name of the entry of a list that contains this path, in parentheses. */
+function nameOf(path: readonly string[], settings: unknown): string {
+  const depth = path.findLastIndex((step) => /^\d+$/.test(step)) + 1;
+  const entry = path.slice(0, depth).reduce<unknown>((value, step) => (value as Tree)[step], settings);
+  const name = depth === 0 ? undefined : (entry as Tree | null)?.name;
+  return typeof name === "string" ? ` (${JSON.stringify(name.slice(0, 128))})` : "";
+}
+
+function unknownWords(path: readonly string[], name: string, entry: string): string {
   const full = [...path, name].join(".");
-  const level = path.reduce<SettingSchema | undefined>((schema, step) => schema?.properties?.[step], settingsSchema);
-  return `${full} is not a setting. Allowed here: ${Object.keys(level?.properties ?? level?.items?.properties ?? {}).join(", ")}`;
+  const level = path.reduce<SettingSchema | undefined>(
+    (schema, step) => schema?.properties?.[step] ?? schema?.items,
+    settingsSchema,
+  );
+  return `${full} is not a setting${entry}. Allowed here: ${Object.keys(level?.properties ?? {}).join(", ")}`;
 }
 
 /**

@@ -9,6 +9,8 @@ import type { Ledger } from "./ports.js";
 export interface Receipts {
   /** Returns a JWS (RFC 7515, compact, EdDSA) over the times of the request, without any identity. */
   sign(deletion: CompletedDeletion): Promise<string>;
+  /** Returns a JWS over these claims, with the same key. */
+  signClaims(claims: object): Promise<string>;
   publicKey(): Promise<PublicKey>;
 }
 
@@ -32,10 +34,12 @@ export function receipts({ ledger, pepper, version }: ReceiptDependencies): Rece
     return known;
   };
 
+  const signClaims = async (claims: object) =>
+    signJws({ ...claims, service: "entity-metrics", version }, await privateKey());
+
   return {
-    async sign(deletion) {
-      return signJws({ ...claimsOf(deletion), service: "entity-metrics", version }, await privateKey());
-    },
+    sign: (deletion) => signClaims(claimsOf(deletion)),
+    signClaims,
 
     publicKey: async () => publicKeyOf(await privateKey()),
   };

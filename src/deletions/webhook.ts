@@ -26,3 +26,20 @@ export function webhookAt(
     },
   };
 }
+
+/**
+ * Returns a function that sends other claims to the webhook with their signature. It resolves and rejects as
+ * `Webhook.notify` does.
+ */
+export function signedCalls(
+  { url, token }: WebhookSetting,
+  receipts: Pick<Receipts, "signClaims">,
+  calls: Pick<RemoteSystem, "stopping" | "callMs"> = {},
+): SignedCall {
+  return async (claims) => {
+    const receipt = await receipts.signClaims(claims);
+    await postJson({ name: "webhook", token, ...calls }, url, { ...claims, receipt }, ignoreBody);
+  };
+}
+
+export type SignedCall = (claims: object) => Promise<void>;

@@ -13,6 +13,7 @@ import type { ExplainedSegment } from "../../src/http/entities/account.js";
 import type { entityAnswer } from "../../src/http/entities/index.js";
 import type { MembersInput } from "../../src/http/entities/members.js";
 import type { ListMeta } from "../../src/http/lists/list-page.js";
+import type { Alert } from "../../src/http/metrics/alerts.js";
 import type { ListedSeries, Stream } from "../../src/http/metrics/listings.js";
 import type { metricBatchAnswer, SeriesField, seriesFields } from "../../src/http/metrics/schemas.js";
 import type { Key, Readiness } from "../../src/http/operations/index.js";
@@ -27,6 +28,7 @@ interface Bodies {
   SeriesAnswer: [client.SeriesAnswer, Answer<typeof metricBatchAnswer>["data"][number]];
   PointTally: [client.PointTally, Static<typeof PointTally>];
   ListedSeries: [client.ListedSeries, Static<typeof ListedSeries>];
+  Alert: [client.Alert, Static<typeof Alert>];
   Stream: [client.Stream, Static<typeof Stream>];
   DeletionListMeta: [client.DeletionPage["meta"], Static<typeof DeletionListMeta>];
   ListMeta: [client.ListPage<never>["meta"], Static<typeof ListMeta>];

@@ -7,7 +7,7 @@ import { serviceOfSuite } from "../support/service.js";
 interface OpenApi {
   readonly openapi: string;
   readonly paths: Record<string, Record<string, Described>>;
-  readonly webhooks: { readonly notifyCompletion: { readonly post: DescribedCall } };
+  readonly webhooks: Record<string, { readonly post: DescribedCall }>;
   readonly components: {
     readonly schemas: Record<string, object>;
     readonly responses: Record<string, { readonly content: Record<string, { schema: object; example?: object }> }>;
@@ -83,15 +83,16 @@ describe("the OpenAPI document", () => {
     expect(ids.size).to.equal(operations().length);
   });
 
-  it("describes the notification of a webhook, with an example that matches its schema", () => {
-    expect(Object.keys(plain.webhooks)).to.deep.equal(["notifyCompletion"]);
-    const { security, requestBody, responses } = plain.webhooks.notifyCompletion.post;
-    const { schema, example } = requestBody.content["application/json"];
-    expect(compiled(schema)(example)).to.equal(true);
-    expect(example).to.have.all.keys("request_id", "completed_at", "receipt");
-    expect(security).to.deep.equal([{ notifyCompletion: [] }]);
-    expect(responses).to.have.all.keys("2XX", "default");
-    expect(plain.webhooks.notifyCompletion.post).to.have.property("x-internal", true);
+  it("describes the notifications of a webhook, with examples that match their schemas", () => {
+    expect(Object.keys(plain.webhooks)).to.deep.equal(["notifyCompletion", "notifyAlert"]);
+    for (const [name, { post }] of Object.entries(plain.webhooks)) {
+      const { schema, example } = post.requestBody.content["application/json"];
+      expect(compiled(schema)(example), name).to.equal(true);
+      expect(example).to.have.all.keys((schema as { required: string[] }).required);
+      expect(post.security).to.deep.equal([{ [name]: [] }]);
+      expect(post.responses).to.have.all.keys("2XX", "default");
+      expect(post).to.have.property("x-internal", true);
+    }
   });
 
   it("marks older names of parameters as deprecated, and lists them after all others", () => {

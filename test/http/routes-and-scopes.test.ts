@@ -40,6 +40,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /api/entity/:table/:fieldname/:fieldval/segments": ["entity:read"],
   "GET /api/stream": ["metric:read"],
   "GET /federate": ["metric:read"],
+  "GET /api/alert": ["metric:read"],
   "GET /api/series": ["metric:read"],
   "POST /collect/json/:stream": ["entity:write"],
   "POST /v1/batch": ["entity:write"],

@@ -204,7 +204,7 @@ function observed(dimension: Dimension, clock: Clock, sampled: Set<string>): Dim
 }
 
 /** A small generator of numbers in [0, 1) that gives the same ones for the same seed. */
-function mulberry32(seed: number): () => number {
+export function mulberry32(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

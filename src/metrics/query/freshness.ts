@@ -15,7 +15,7 @@ export interface Freshness {
 }
 
 /** Maximum wait for a due slot, and polling interval during that wait, ms. */
-const SAVE_WAIT_MS = 60_000;
+export const SAVE_WAIT_MS = 60_000;
 const POLL_AGAIN_MS = 5_000;
 
 /** Returns the freshness of a plan's values as of `now`; slots are kept for `retention` ms. */

@@ -113,7 +113,7 @@ function readType(type: string | undefined, dimension: Dimension): string {
 }
 
 function readAggregation(name: string | undefined, series: Pick<SeriesRequest, "dimension" | "type">): Aggregation {
-  if (name === undefined) return isCounted(series) ? "sum" : "max";
+  if (name === undefined) return usualAggregation(series);
   const aggregation = aggregations.find((known) => known === name);
   if (aggregation !== undefined) return aggregation;
   throw invalid("unknown_aggregation", "aggregation", `aggregation must be one of ${aggregations.join(", ")}`);
@@ -123,6 +123,11 @@ function readTimeZone(name: string | undefined): TimeZone {
   const zone = name === undefined ? utc : timeZone(name);
   if (zone !== undefined) return zone;
   throw invalid("unknown_timezone", "timezone", "timezone must be a name of the IANA database, such as Europe/Berlin");
+}
+
+/** Returns the aggregation of a request without one. */
+export function usualAggregation(series: Pick<SeriesRequest, "dimension" | "type">): Aggregation {
+  return isCounted(series) ? "sum" : "max";
 }
 
 function isName(name: string | undefined): boolean {

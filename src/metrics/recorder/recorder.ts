@@ -34,11 +34,20 @@ export interface Recorder {
   tick(): Promise<boolean>;
 }
 
-export function createRecorder(dependencies: RecorderDependencies): Recorder {
-  const lease = () => {
-    const now = dependencies.clock();
-    return dependencies.lease("recorder", dependencies.owner, now, now + LEASE_MS);
+/** Returns a function that takes or renews the lease of the active recorder for this one. */
+export function recorderLease({
+  clock,
+  lease,
+  owner,
+}: Pick<RecorderDependencies, "clock" | "lease" | "owner">): () => Promise<LeaseResult> {
+  return () => {
+    const now = clock();
+    return lease("recorder", owner, now, now + LEASE_MS);
   };
+}
+
+export function createRecorder(dependencies: RecorderDependencies): Recorder {
+  const lease = recorderLease(dependencies);
   const sizes = dependencies.dimensions.flatMap((dimension) =>
     dimension.sampling === undefined ? [] : [sizeRecorder({ ...dependencies, lease }, dimension, dimension.sampling)],
   );
@@ -103,7 +112,7 @@ function expireSeries({ clock, series, retention }: RecorderDependencies): () =>
 const LONGEST_WAIT_MS = 5_000;
 
 /** Ticks the recorder every `tickMs` until stopped, never two at once, and immediately again while more is left. */
-export function runRecorder(recorder: Recorder, tickMs: number, log: Log): Background {
+export function runRecorder(recorder: Recorder, tickMs: number, log: Log, name = "the recorder"): Background {
   let failedTicks = 0;
 
   /** Resolves with the pause after the tick, ms. */
@@ -114,7 +123,7 @@ export function runRecorder(recorder: Recorder, tickMs: number, log: Log): Backg
       return more ? 0 : tickMs;
     } catch (error) {
       failedTicks += 1;
-      log.error({ err: error, failures: failedTicks }, "the recorder failed; retrying");
+      log.error({ err: error, failures: failedTicks }, `${name} failed; retrying`);
       return Math.max(tickMs, backoff(failedTicks + 1, tickMs, LONGEST_WAIT_MS));
     }
   }

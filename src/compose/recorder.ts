@@ -1,0 +1,56 @@
+import type { Background } from "../async/retry.js";
+import { LONGEST_WAIT_MS, retryDelay } from "../deletions/deletion.js";
+import { TargetError } from "../deletions/ports.js";
+import type { SignedCall } from "../deletions/webhook.js";
+import { retentionMs } from "../formats/duration.js";
+import { storedAlerts } from "../metrics/alerts/alert.js";
+import { evaluatingRecorder } from "../metrics/alerts/evaluate.js";
+import { type AlertReceiver, alertNotifier } from "../metrics/alerts/notify.js";
+import { alertRules } from "../metrics/alerts/rule.js";
+import { runRecorder, watchRecorder } from "../metrics/recorder/recorder.js";
+import type { composeSeries } from "./series.js";
+import type { SharedDependencies } from "./shared.js";
+
+/** Interval of checks for pending notifications, ms. */
+const NOTIFY_EVERY_MS = 2_000;
+
+/** Connects the recorder, which evaluates alerts if there are any, and their notifications. */
+export function composeRecorder(
+  { settings, stores, clock, budgets, meters, log }: SharedDependencies,
+  { recorder, lease, fewSlots }: Pick<ReturnType<typeof composeSeries>, "recorder" | "lease" | "fewSlots">,
+  sendSigned: SignedCall | undefined,
+) {
+  const rules = alertRules(settings.alerts, retentionMs(settings.metrics.retention));
+  const { alerts: state, series } = stores;
+  const shared = { state, lease, clock, log };
+
+  return {
+    /** Without rules, the alerts of earlier ones are resolved. */
+    async start(): Promise<Background[]> {
+      const isUsed = rules.length > 0 || storedAlerts(await state.read()).alerts.length > 0;
+      const evaluation = { ...shared, rules, series, slots: fewSlots, isNotifying: sendSigned !== undefined };
+      const evaluating = isUsed ? evaluatingRecorder(recorder, { ...evaluation, turns: budgets.turns }) : recorder;
+      const running = [runRecorder(watchRecorder(evaluating, clock, meters), settings.recorder.tick_ms, log)];
+      if (!isUsed || sendSigned === undefined) return running;
+      const tick = alertNotifier({ ...shared, receiver: receiverAt(sendSigned) });
+      return [...running, runRecorder({ tick }, NOTIFY_EVERY_MS, log, "the notification of alerts")];
+    },
+  };
+}
+
+/** The webhook of deletions, with its retry times. */
+function receiverAt(sendSigned: SignedCall): AlertReceiver {
+  return {
+    async notify(body) {
+      try {
+        await sendSigned(body);
+        return undefined;
+      } catch (error) {
+        if (error instanceof TargetError) return error.message;
+        throw error;
+      }
+    },
+    retryDelay: (attempts) => retryDelay(attempts, true),
+    longestDelayMs: LONGEST_WAIT_MS,
+  };
+}

@@ -1,0 +1,104 @@
+import { Type } from "@sinclair/typebox";
+import { timeText } from "../../formats/instant.js";
+import { alertFields, isFiring, storedAlerts } from "../../metrics/alerts/alert.js";
+import { conditions } from "../../metrics/alerts/rule.js";
+import { dimensions } from "../../metrics/dimensions.js";
+import type { AlertState } from "../../metrics/ports.js";
+import type { WebhookDocs } from "../core/openapi.js";
+import { listQuery, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
+import { type Route, route } from "../core/route.js";
+import { idPage, ListMeta } from "../lists/list-page.js";
+
+const numberOrNull = (description: string) => Type.Unsafe<number | null>({ type: ["number", "null"], description });
+
+const fields = {
+  id: Type.String({ description: "Unique for the rule, the series and the slot with which it began to fire." }),
+  name: Type.String({ description: "Name of the rule." }),
+  dimension: oneOf(dimensions.map(({ name }) => name)),
+  dimension_id: Type.String(),
+  dimension_type: Type.String(),
+  condition: oneOf(conditions),
+  value: numberOrNull("`value` of the rule; null for `silent_for`."),
+  over: Type.String({ description: "`over` of the rule." }),
+  since: Time("End of the slot with which it began to fire."),
+  measured: numberOrNull("What was compared with `value` then; null for `silent_for`."),
+};
+
+export const Alert = Type.Object(
+  {
+    ...fields,
+    notified: Type.Boolean({ description: "Whether no notification is pending; also true without a webhook." }),
+  },
+  { title: "Alert", additionalProperties: false },
+);
+
+/** Lists the alerts that are firing. */
+export function alertRoutes(state: AlertState): readonly Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/api/alert",
+      scopes: ["metric:read"],
+      docs: {
+        id: "listAlerts",
+        tag: "metrics",
+        summary: "List alerts",
+        description:
+          "Use it to show which rules of the setting `alerts` are firing, and since when: the oldest first, one entry for each series. Error 400: `invalid_limit`.",
+      },
+      query: listQuery,
+      responses: { 200: success("AlertsAnswer", Type.Array(Alert), { meta: ListMeta }) },
+      async handler({ query }) {
+        const firing = storedAlerts(await state.read()).alerts.filter(isFiring);
+        const rows = firing.map((alert) => ({ ...alertFields(alert), notified: alert.pending.length === 0 }));
+        const { items, meta } = idPage(rows, { ...query, order: "asc" });
+        return { data: items, meta };
+      },
+    }),
+  ];
+}
+
+/** Documents the notification of an alert to `deletions.webhook`. */
+export const alertWebhook: WebhookDocs = {
+  docs: {
+    id: "notifyAlert",
+    tag: "metrics",
+    summary: "Receive the notification of an alert",
+    description:
+      "The service posts this to the URL of the setting `deletions.webhook` when an alert begins to fire, and when it ends. It can arrive more than once: `id` and `state` identify it. The end of an alert arrives after its beginning.",
+  },
+  body: {
+    schema: Type.Object(
+      {
+        type: Type.String({ const: "alert" }),
+        state: oneOf(["firing", "resolved"]),
+        ...fields,
+        resolved_at: TimeOrNull("End of the slot with which it ended; null when it begins."),
+        receipt: Type.String({ description: "A JWS over the other fields, with the key of receipts." }),
+      },
+      { additionalProperties: false },
+    ),
+    examples: (hour) => ({
+      notification: {
+        type: "alert",
+        state: "firing",
+        id: `${hour / 1000}-0123456789abcdef0123`,
+        name: "no orders",
+        dimension: "stream",
+        dimension_id: "orders",
+        dimension_type: "size",
+        condition: "silent_for",
+        value: null,
+        over: "2h",
+        since: timeText(hour),
+        measured: null,
+        resolved_at: null,
+        receipt: "eyJhbGciOiJFZERTQSJ9.eyJpZCI6IuKApiJ9.c2lnbmF0dXJl",
+      },
+    }),
+  },
+  token: "The token of the setting `deletions.webhook`.",
+  taken: "The notification is delivered.",
+  notTaken:
+    "The notification is sent again, after at most 15 minutes: also after a redirect, a broken connection, or without an answer within 10 s.",
+};

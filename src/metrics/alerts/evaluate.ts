@@ -1,0 +1,158 @@
+import type { YieldBudget } from "../../async/yielding.js";
+import type { Clock } from "../../clock.js";
+import type { Log } from "../../log.js";
+import type { UncachedSlots } from "../cache/uncached-slots.js";
+import type { Versioned } from "../cache/versioned-cache.js";
+import { type Dimension, dimensions } from "../dimensions.js";
+import type { AlertState, LeaseResult, SeriesStore } from "../ports.js";
+import { SAVE_WAIT_MS } from "../query/freshness.js";
+import { storedSeries } from "../query/plan.js";
+import type { Recorder } from "../recorder/recorder.js";
+import { slotStart } from "../series.js";
+import { type Alert, isFiring, newAlert, type StoredAlerts, storedAlerts } from "./alert.js";
+import { type AlertRule, decide, windowSlots, windowValues } from "./rule.js";
+import { type Selected, seriesSelection } from "./select.js";
+
+export interface EvaluationDependencies {
+  readonly rules: readonly AlertRule[];
+  readonly state: AlertState;
+  readonly series: Pick<SeriesStore, "list">;
+  readonly slots: UncachedSlots;
+  /** Takes or renews the lease of the active recorder. */
+  lease(): Promise<LeaseResult>;
+  readonly clock: Clock;
+  /** Whether events are sent to a webhook. */
+  readonly isNotifying: boolean;
+  readonly turns: YieldBudget;
+  readonly log: Log;
+}
+
+/** Missed slots up to this age are evaluated later, ms. */
+const CATCH_UP_MS = 86_400_000;
+
+/** Interval of requests for the lease, ms. */
+const ASK_EVERY_MS = 5_000;
+
+/** Maximum stored alerts, which are one document of at most 16 MiB; further ones fire when others have ended. */
+const MAX_ALERTS = 5_000;
+
+/**
+ * Adds the evaluation of alerts to a recorder: once for each ended slot, when its counts are saved. An interrupted one
+ * is repeated; the state changes as a whole, and only if no other process has changed it.
+ */
+export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationDependencies): Recorder {
+  const { rules, state, lease, clock, isNotifying, turns, log } = dependencies;
+  /** State of the last read; another process may have evaluated later slots. */
+  let evaluated: StoredAlerts["evaluated"] = {};
+  let askedAt = Number.NEGATIVE_INFINITY;
+  const selections = new Map(dimensions.map((one) => [one, seriesSelection(rules, one, dependencies.series)] as const));
+
+  return {
+    async tick() {
+      if (await recorder.tick()) return true;
+      const now = clock();
+      const isDue = dimensions.some((dimension) => dueSlotEnd(dimension, evaluated, now) !== undefined);
+      if (!isDue || Math.abs(now - askedAt) < ASK_EVERY_MS) return false;
+      askedAt = now;
+      // Counts can be unsaved under a lease that was just taken: the recorder saves them before the next tick.
+      if ((await lease()) !== "renewed") return false;
+      const text = await state.read();
+      const current = storedAlerts(text);
+      const next = await evaluateDue(current, now);
+      if (next.evaluated !== current.evaluated && !(await state.replace(text, JSON.stringify(next)))) return false;
+      evaluated = next.evaluated;
+      askedAt = Number.NEGATIVE_INFINITY;
+      return dimensions.some((dimension) => dueSlotEnd(dimension, evaluated, now) !== undefined);
+    },
+  };
+
+  async function evaluateDue(current: StoredAlerts, now: number): Promise<StoredAlerts> {
+    let { evaluated, alerts } = current;
+    for (const dimension of dimensions) {
+      const end = dueSlotEnd(dimension, evaluated, now);
+      if (end === undefined) continue;
+      alerts = await evaluateSlot(alerts, dimension, end);
+      evaluated = { ...evaluated, [dimension.name]: end };
+    }
+    return { evaluated, alerts };
+  }
+
+  /** Returns the alerts after the slot of a dimension that ends at `end`. */
+  async function evaluateSlot(alerts: readonly Alert[], dimension: Dimension, end: number): Promise<Alert[]> {
+    const firing = new Set(alerts.filter((one) => isFiring(one) && one.dimension === dimension.name).map(keyOf));
+    const stillFiring = new Set<string>();
+    const fired: Alert[] = [];
+    let left = 0;
+    const pause = turns.pauses(5);
+    for await (const selected of (selections.get(dimension) as ReturnType<typeof seriesSelection>)()) {
+      const stored = await columnsOf(selected, dimension, end);
+      for (const [i, { id, type, rules }] of selected.entries()) {
+        const columns = stored[i] as Float64Array[];
+        const windows = new Map<string, ArrayLike<number>>();
+        for (const rule of rules) {
+          let values = windows.get(rule.window);
+          if (values === undefined) {
+            const length = windowSlots(rule);
+            const slots = columns.map((column) => column.subarray(column.length - length));
+            values = windowValues(rule, slots);
+            windows.set(rule.window, values);
+          }
+          const decision = decide(rule, values);
+          if (decision?.isFiring === false) continue;
+          const key = keyOf({ name: rule.name, dimensionId: id, type });
+          if (firing.has(key)) stillFiring.add(key);
+          else if (decision !== undefined && fired.length >= MAX_ALERTS) left += 1;
+          else if (decision !== undefined) {
+            const { measured } = decision;
+            fired.push(newAlert(rule, { id, since: end, measured }, isNotifying ? ["firing"] : []));
+          }
+        }
+        await pause();
+      }
+    }
+    const kept = alerts.flatMap((alert) => {
+      const hasEnded = isFiring(alert) && alert.dimension === dimension.name && !stillFiring.has(keyOf(alert));
+      const pending = isNotifying ? alert.pending.concat(hasEnded ? "resolved" : []) : [];
+      const after: Alert = hasEnded ? { ...alert, pending, resolvedAt: end } : { ...alert, pending };
+      return isFiring(after) || pending.length > 0 ? after : [];
+    });
+    const added = fired.slice(0, Math.max(0, MAX_ALERTS - kept.length));
+    left += fired.length - added.length;
+    if (left > 0)
+      log.error({ left }, `more than ${MAX_ALERTS} alerts are open; further ones fire when others have ended`);
+    return [...kept, ...added];
+  }
+
+  /** Reads the longest window of each series. */
+  async function columnsOf(
+    selected: readonly Selected[],
+    dimension: Dimension,
+    end: number,
+  ): Promise<Float64Array[][]> {
+    const windows = selected.map(({ id, type, slots }) =>
+      storedSeries({ dimension, id, type }).map((series) => ({
+        series,
+        from: end - slots * dimension.slotMs,
+        to: end,
+      })),
+    );
+    const read = (await dependencies.slots(windows.flat())).values();
+    return windows.map((own) => own.map(() => (read.next().value as Versioned<Float64Array>).value));
+  }
+}
+
+/** Identifies a rule and a series in a dimension. */
+function keyOf({ name, dimensionId, type }: Pick<Alert, "name" | "dimensionId" | "type">): string {
+  return `${name}\0${type}\0${dimensionId}`;
+}
+
+/**
+ * Returns the end of the next slot of a dimension to evaluate: the one after the last evaluated one, or, if that is
+ * unknown or too far from now, the newest one. A minute passes after each slot, in which its values are written.
+ */
+function dueSlotEnd(dimension: Dimension, evaluated: StoredAlerts["evaluated"], now: number): number | undefined {
+  const newest = slotStart(dimension, now - SAVE_WAIT_MS);
+  const last = evaluated[dimension.name];
+  if (last === undefined || Math.abs(newest - last) > CATCH_UP_MS) return newest;
+  return last < newest ? last + dimension.slotMs : undefined;
+}

@@ -1,0 +1,73 @@
+import type { Clock } from "../../clock.js";
+import { timeText } from "../../formats/instant.js";
+import type { Log } from "../../log.js";
+import type { AlertState, LeaseResult } from "../ports.js";
+import { type Alert, type AlertEvent, alertFields, isFiring, storedAlerts } from "./alert.js";
+
+/** PORT. The system that is notified of alerts. */
+export interface AlertReceiver {
+  /** Resolves with undefined when the system has received the notification, otherwise with the problem. */
+  notify(body: object): Promise<string | undefined>;
+  /** Returns the ms to wait after this many consecutive failures. */
+  retryDelay(attempts: number): number;
+  /** Maximum of `retryDelay`, ms. */
+  readonly longestDelayMs: number;
+}
+
+export interface NotifierDependencies {
+  readonly state: AlertState;
+  readonly receiver: AlertReceiver;
+  /** Takes or renews the lease of the active recorder. */
+  lease(): Promise<LeaseResult>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Notifications between two changes of the state: after a crash as many are sent again. */
+const BATCH = 20;
+
+/**
+ * Sends the pending events of alerts: of one alert in order, and again until they are received. Each call sends a batch
+ * up to the first failure, and returns true if more are due.
+ */
+export function alertNotifier({ state, receiver, lease, clock, log }: NotifierDependencies): () => Promise<boolean> {
+  return async () => {
+    if ((await lease()) === "refused") return false;
+    const text = await state.read();
+    const current = storedAlerts(text);
+    const now = clock();
+    const due = current.alerts
+      .filter(({ pending, notBefore }) => pending.length > 0 && isDue(notBefore, now))
+      .sort((a, b) => a.notBefore - b.notBefore);
+    const sent = new Map<string, Alert>();
+    let hasFailed = false;
+    for (const alert of due.slice(0, BATCH)) {
+      const problem = await receiver.notify(notificationOf(alert, alert.pending[0] as AlertEvent));
+      const attempts = alert.attempts + 1;
+      hasFailed = problem !== undefined;
+      if (!hasFailed) sent.set(alert.id, { ...alert, pending: alert.pending.slice(1), attempts: 0, notBefore: 0 });
+      else {
+        sent.set(alert.id, { ...alert, attempts, notBefore: now + receiver.retryDelay(attempts) });
+        log.warn({ alert: alert.id, problem, attempts }, "a notification of an alert failed; retrying later");
+        break;
+      }
+    }
+    if (sent.size === 0) return false;
+    const alerts = current.alerts
+      .map((alert) => sent.get(alert.id) ?? alert)
+      .filter((alert) => isFiring(alert) || alert.pending.length > 0);
+    await state.replace(text, JSON.stringify({ ...current, alerts }));
+    return !hasFailed && due.length > BATCH;
+  };
+
+  /** A time further ahead than any delay was stored before the clock was set back. */
+  function isDue(notBefore: number, now: number): boolean {
+    return notBefore <= now || notBefore > now + receiver.longestDelayMs;
+  }
+}
+
+/** The body of a notification: the same for each attempt, so that `id` and `state` identify it. */
+function notificationOf(alert: Alert, state: AlertEvent) {
+  const resolvedAt = state === "resolved" ? timeText(alert.resolvedAt as number) : null;
+  return { type: "alert", state, ...alertFields(alert), resolved_at: resolvedAt };
+}

@@ -1,0 +1,67 @@
+import { weightedBatches } from "../../async/weighted-batches.js";
+import type { Dimension } from "../dimensions.js";
+import type { SeriesStore } from "../ports.js";
+import { type AlertRule, hasType, matches, windowSlots } from "./rule.js";
+
+/** A series with the rules of its type that it matches. */
+export interface Selected {
+  readonly id: string;
+  readonly type: string;
+  readonly rules: readonly AlertRule[];
+  /** Slots of the longest window of these rules. */
+  readonly slots: number;
+}
+
+/** Series yielded at once: even their longest windows have at most 300,000 slots. */
+const PAGE = 200;
+
+/**
+ * Returns a function that yields the series that rules of a dimension select: first the named ones, then by id. What an
+ * id matches is kept for the next call, as series are seldom added.
+ */
+export function seriesSelection(
+  all: readonly AlertRule[],
+  dimension: Dimension,
+  series: Pick<SeriesStore, "list">,
+): () => AsyncGenerator<readonly Selected[]> {
+  const rules = all.filter((rule) => rule.dimension === dimension);
+  const named = rules.flatMap((rule) => (rule.id === undefined ? [] : selectedAs(rule.id, rule.type, [rule])));
+  const patterns = rules.filter(({ id }) => id === undefined);
+  let known = new Map<string, readonly Selected[]>();
+
+  return async function* () {
+    yield* weightedBatches(named, PAGE);
+    const before = known;
+    known = new Map();
+    for (let after: { after?: string } | undefined = {}; after !== undefined && patterns.length > 0; ) {
+      const listed = await series.list(dimension, { prefix: "", ...after, limit: PAGE });
+      for (const { id, types } of listed) {
+        const key = `${id}\0${types}`;
+        known.set(key, before.get(key) ?? selectedBy(patterns, id, types));
+      }
+      yield listed.flatMap(({ id, types }) => known.get(`${id}\0${types}`) ?? []);
+      const last = listed.at(-1);
+      after = last === undefined || listed.length < PAGE ? undefined : { after: last.id };
+    }
+  };
+}
+
+const none: readonly Selected[] = [];
+
+/** Returns the series of an id that these rules select, by type. */
+function selectedBy(rules: readonly AlertRule[], id: string, types: readonly string[]): readonly Selected[] {
+  const found = rules.filter((rule) => matches(rule.pattern, id) && hasType(rule, types));
+  if (found.length === 0) return none;
+  const foundTypes = [...new Set(found.map(({ type }) => type))];
+  return foundTypes.map((type) =>
+    selectedAs(
+      id,
+      type,
+      found.filter((rule) => rule.type === type),
+    ),
+  );
+}
+
+function selectedAs(id: string, type: string, rules: readonly AlertRule[]): Selected {
+  return { id, type, rules, slots: rules.reduce((most, rule) => Math.max(most, windowSlots(rule)), 0) };
+}

@@ -1,0 +1,116 @@
+import { expect } from "chai";
+import { compactVerify, createLocalJWKSet } from "jose";
+import { StartError } from "../../src/errors.js";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+import { type Received, type WebhookReceiver, webhookReceiver } from "../support/webhook-receiver.js";
+
+const HOUR = 3_600_000;
+const start = Date.UTC(2026, 2, 1);
+
+describe("GET /api/alert, and the notifications of alerts", function () {
+  this.timeout(60_000);
+  let receiver: WebhookReceiver;
+  let service: TestService | undefined;
+  let now = start + HOUR + 61_000;
+  const rule = { name: "few orders", series: "stream.orders.size", condition: "below", value: 5, over: "1h" };
+
+  before(async () => {
+    receiver = await webhookReceiver();
+  });
+  after(async () => {
+    await service?.stop();
+    await receiver.close();
+  });
+
+  /** Starts the service on the data of the one before. */
+  async function restart(alerts: readonly object[] = [rule]): Promise<TestService> {
+    await service?.stop({ keep: true });
+    const settings = {
+      alerts,
+      deletions: { webhook: { url: receiver.url, token: "secret" } },
+      recorder: { tick_ms: 10 },
+    };
+    const dir = service === undefined ? {} : { dir: service.dir };
+    service = await startService(settings as never, { clock: () => now, ...dir });
+    return service;
+  }
+  const write = async (at: TestService, ts: number, value: number) => {
+    const point = { dimension: "stream", dimension_id: "orders", dimension_type: "size", ts, value };
+    expect((await at.fetch("/api/metric/points", { method: "POST", json: [point] })).status).to.equal(200);
+  };
+  const listed = async (at: TestService, query = "") =>
+    (await (await at.fetch(`/api/alert${query}`)).json()) as { data: object[]; meta: object };
+  /** Advances the clock by a second with each look. */
+  const notified = (count: number) =>
+    until(`${count} notifications arrive`, () => {
+      now += 1_000;
+      return receiver.received.length >= count;
+    });
+
+  it("are an empty list and no call without rules", async () => {
+    const at = await restart([]);
+    await write(at, start, 3);
+    expect(await listed(at)).to.deep.include({ data: [], meta: { next: null, total: 0 } });
+  });
+
+  it("have the rule, the series and since when, with a signature, and the same id after a restart", async () => {
+    receiver.failure = "answers 500";
+    await restart();
+    await notified(1);
+    const [first] = receiver.received;
+    const { receipt, ...claims } = (first as Received).body as unknown as Record<string, unknown>;
+    const { type, state, resolved_at, ...alert } = claims;
+    expect(alert).to.deep.equal({
+      id: alert.id,
+      name: "few orders",
+      dimension: "stream",
+      dimension_id: "orders",
+      dimension_type: "size",
+      condition: "below",
+      value: 5,
+      over: "1h",
+      since: "2026-03-01T01:00:00.000Z",
+      measured: 3,
+    });
+    expect(alert.id).to.match(/^1772326800-[0-9a-f]{20}$/);
+    expect({ type, state, resolved_at }).to.deep.equal({ type: "alert", state: "firing", resolved_at: null });
+    expect(first).to.include({ method: "POST", path: "/hooks/deleted?of=people", authorization: "Bearer secret" });
+
+    const at = await restart();
+    const jwks = await (await at.fetch("/.well-known/jwks.json")).json();
+    const { payload } = await compactVerify(receipt as string, createLocalJWKSet(jwks as never));
+    expect(JSON.parse(Buffer.from(payload).toString())).to.deep.include(claims);
+    expect(await listed(at)).to.deep.include({
+      data: [{ ...alert, notified: false }],
+      meta: { next: null, total: 1 },
+    });
+    receiver.failure = undefined;
+    await notified(receiver.received.length + 1);
+    expect(receiver.received.map(({ body }) => ({ ...body, receipt }))).to.deep.equal(
+      receiver.received.map(() => ({ ...claims, receipt })),
+    );
+    await until("it is stored", async () => (await listed(at)).data.some((one) => "notified" in one && one.notified));
+  });
+
+  it("end once, with the slot in which the condition no longer holds", async () => {
+    const at = service as TestService;
+    const sent = receiver.received.length;
+    const slot = Math.floor(now / HOUR) * HOUR;
+    await write(at, slot, 5);
+    now = slot + HOUR + 61_000;
+    await notified(sent + 1);
+    const { body } = receiver.received.at(-1) as Received;
+    const resolved_at = new Date(slot + HOUR).toISOString();
+    expect(body).to.include({ ...receiver.received[0]?.body, receipt: body.receipt, state: "resolved", resolved_at });
+    expect(await listed(at)).to.deep.include({ data: [], meta: { next: null, total: 0 } });
+  });
+
+  it("end the start with the name of a wrong rule", async () => {
+    const error = await startService({ alerts: [{ ...rule, over: "90m" }] } as never).then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
+    expect(error).to.be.instanceOf(StartError).with.property("message").that.contains('the rule "few orders"');
+  });
+});

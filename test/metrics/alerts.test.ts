@@ -1,0 +1,230 @@
+import { expect } from "chai";
+import { storedAlerts } from "../../src/metrics/alerts/alert.js";
+import type { AlertSetting } from "../../src/metrics/alerts/rule.js";
+import { HeldCalls } from "../support/held-calls.js";
+import { storesOnServers } from "../support/servers.js";
+import { type OpenStores, openTemporaryStores } from "../support/stores.js";
+import { type AlertProcess, alertProcess, HOUR, type Notification, receiverOf } from "./alert-world.js";
+import { seriesOf } from "./recorder-fixture.js";
+import { mulberry32 } from "./recorder-simulation.js";
+
+const start = Date.UTC(2026, 2, 1);
+const days = storesOnServers ? 2 : 30;
+const MINUTE = 60_000;
+
+describe("alerts", function () {
+  this.timeout(240_000);
+  let opened: OpenStores;
+  let now = start;
+  beforeEach(async () => {
+    opened = await openTemporaryStores();
+  });
+  afterEach(() => opened.close());
+  const clock = () => now;
+
+  /** Writes the value of a stream in the hour of `time`. */
+  const write = (id: string, time: number, value: number) =>
+    opened.stores.series.write("clients", [
+      { series: seriesOf("stream", id), from: Math.floor(time / HOUR) * HOUR, values: Float64Array.of(value) },
+    ]);
+  const firing = async () => storedAlerts(await opened.stores.alerts.read()).alerts.map((one) => one.dimensionId);
+  /** Takes the lease, and then evaluates. */
+  const evaluate = async (process: AlertProcess) => {
+    await process.run();
+    now += 10_000;
+    await process.run();
+  };
+  const below: AlertSetting = { name: "few", dimension: "stream", pattern: "w*", condition: "below", value: 5 };
+
+  it(`of ${days} days fire once and resolve once, while processes are killed and the receiver fails`, async () => {
+    const random = mulberry32(7);
+    const rules: AlertSetting[] = [
+      below,
+      { name: "silent", series: "stream.web.size", condition: "silent_for", over: "2h" },
+      { name: "falls", dimension: "stream", pattern: "*", condition: "falls_by", value: 50, over: "3h" },
+    ];
+    const received: Notification[] = [];
+    const receiver = receiverOf(received, () => (random() < 0.2 ? "webhook answered 500" : undefined));
+    const history = new Map(["web", "wap", "app"].map((id) => [id, [] as number[]]));
+    const processes = [0, 1].map(() => ({
+      calls: new HeldCalls(),
+      work: undefined as AlertProcess | undefined,
+      upAt: 0,
+    }));
+    let [boots, deaths] = [0, 0];
+    for (let hour = 0; hour <= days * 24; hour += 1) {
+      for (const step of [62_000, 75_000, 30 * MINUTE]) {
+        now = start + hour * HOUR + step;
+        for (const one of processes) {
+          one.calls.revive();
+          if (hour < days * 24 && random() < 0.2) one.calls.die(Math.floor(random() * 14), random() < 0.5);
+          if (one.work === undefined && now >= one.upAt) {
+            boots += 1;
+            const { around } = one.calls;
+            one.work = alertProcess(opened.stores, { clock, owner: `process ${boots}`, rules, receiver, around });
+          }
+          await one.work?.run().catch(() => {
+            deaths += 1;
+            one.work = undefined;
+            one.upAt = now + Math.floor(random() ** 4 * 20) * HOUR;
+          });
+        }
+      }
+      // The values of this hour are written in the next one's first minute.
+      for (const [id, values] of history) {
+        const value = random() < 0.3 ? Number.NaN : Math.floor(random() * 10);
+        values.push(value);
+        if (!Number.isNaN(value)) await write(id, start + hour * HOUR, value);
+      }
+    }
+    const last = alertProcess(opened.stores, { clock, owner: "the last process", rules, receiver });
+    for (let minute = 0; minute < 60; minute += 1) {
+      now += MINUTE;
+      await last.run();
+    }
+    expect(deaths).to.be.greaterThan(days * 2);
+
+    const seen = new Map(received.map((one) => [`${one.id} ${one.state}`, one]));
+    const expected = rules.flatMap((rule) => [...history].flatMap(([id, values]) => expectedEvents(rule, id, values)));
+    const events = [...seen.values()].map((one) => {
+      const hour = (Date.parse(one.resolved_at ?? one.since) - start) / HOUR;
+      return `${one.name} ${one.dimension_id} ${one.state} ${hour}`;
+    });
+    expect(events.sort()).to.deep.equal(expected.sort());
+    expect(expected.length).to.be.greaterThan(days);
+    for (const [key, { id, state }] of seen) {
+      if (state === "firing") continue;
+      const first = received.findIndex((one) => one.id === id && one.state === "firing");
+      expect(first, `${key} arrives after its beginning`).to.be.within(
+        0,
+        received.indexOf(seen.get(key) as Notification),
+      );
+    }
+    // A short one may send nothing twice.
+    if (days > 2) expect(received.length).to.be.greaterThan(seen.size);
+  });
+
+  it("stay as they are without a value, and end when their rule or series is gone", async () => {
+    now = start + HOUR + MINUTE;
+    const first = alertProcess(opened.stores, { clock, owner: "a", rules: [below] });
+    await write("web", start, 3);
+    await write("wap", start, 7);
+    await write("app", start, 3);
+    await evaluate(first);
+    expect(await firing()).to.deep.equal(["web"]);
+    now += HOUR;
+    await evaluate(first);
+    expect(await firing(), "an hour without values").to.deep.equal(["web"]);
+    await write("web", now, 5);
+    now += HOUR;
+    await evaluate(first);
+    expect(await firing(), "enough again").to.deep.equal([]);
+    await write("web", now, 0);
+    await write("wap", now, 0);
+    now += HOUR;
+    await evaluate(first);
+    expect((await firing()).sort()).to.deep.equal(["wap", "web"]);
+    now += HOUR;
+    await evaluate(alertProcess(opened.stores, { clock, owner: "a", rules: [{ ...below, pattern: "we*" }] }));
+    expect(await firing(), "its pattern leaves one").to.deep.equal(["web"]);
+    now += HOUR;
+    await evaluate(alertProcess(opened.stores, { clock, owner: "a", rules: [] }));
+    expect(await firing(), "without rules").to.deep.equal([]);
+  });
+
+  it("are not evaluated in the first minute after a slot, nor without the lease", async () => {
+    now = start + HOUR + MINUTE - 1;
+    await write("web", start, 3);
+    const first = alertProcess(opened.stores, { clock, owner: "a", rules: [below] });
+    await first.run();
+    await first.run();
+    const evaluated = async () => storedAlerts(await opened.stores.alerts.read()).evaluated.stream;
+    expect(await evaluated(), "the slot before").to.equal(undefined);
+    now += 10_000;
+    await opened.stores.lease("recorder", "b", now, now + 60_000);
+    await evaluate(first);
+    expect(await evaluated(), "another process has the lease").to.equal(undefined);
+    now += MINUTE;
+    await evaluate(first);
+    expect(await evaluated()).to.equal(start + HOUR);
+    expect(await firing()).to.deep.equal(["web"]);
+  });
+
+  it("are sent by the process that took over, and not again by the stopped one when it continues", async () => {
+    const received: Notification[] = [];
+    const receiver = receiverOf(received);
+    const calls = new HeldCalls();
+    const first = alertProcess(opened.stores, { clock, owner: "a", rules: [below], receiver, around: calls.around });
+    const second = alertProcess(opened.stores, { clock, owner: "b", rules: [below], receiver });
+    now = start + HOUR + MINUTE;
+    await write("web", start, 3);
+    await first.run();
+    now += 10_000;
+    const held = calls.hold(0, "replace");
+    const stopped = first.run();
+    await held;
+    now += MINUTE;
+    await evaluate(second);
+    await write("web", now, 7);
+    now += HOUR;
+    await evaluate(second);
+    calls.release();
+    await stopped;
+    now += MINUTE;
+    await evaluate(first);
+    expect(received.map(({ state }) => state)).to.deep.equal(["firing", "resolved"]);
+    expect(await firing()).to.deep.equal([]);
+  });
+
+  it("evaluate the slots of a day that no process evaluated, and continue after longer ones at the newest", async () => {
+    const received: Notification[] = [];
+    const rules = [{ ...below, pattern: "*" }];
+    const work = alertProcess(opened.stores, { clock, owner: "a", rules, receiver: receiverOf(received) });
+    now = start + MINUTE;
+    await evaluate(work);
+    await write("web", start + 2 * HOUR, 1);
+    await write("web", start + 3 * HOUR, 9);
+    now = start + 20 * HOUR + MINUTE;
+    await evaluate(work);
+    expect(received.map(({ state }) => state)).to.deep.equal(["firing", "resolved"]);
+    await write("web", start + 30 * HOUR, 1);
+    now = start + 60 * HOUR + MINUTE;
+    await evaluate(work);
+    expect(received).to.have.length(2);
+    now = start - 60 * HOUR + MINUTE;
+    await evaluate(work);
+    expect(storedAlerts(await opened.stores.alerts.read()).evaluated.stream, "the clock was set back").to.equal(
+      now - (now % HOUR),
+    );
+  });
+});
+
+/** The events of a rule over one stream, from the values of its hours: `name id state hour`. */
+function expectedEvents({ name, pattern, series }: AlertSetting, id: string, values: readonly number[]): string[] {
+  if (!(pattern === "*" || (pattern === "w*" && id !== "app") || series === `stream.${id}.size`)) return [];
+  const events: string[] = [];
+  let isFiring = false;
+  // The first evaluated slot is the one before the first hour.
+  for (let end = 0; end <= values.length; end += 1) {
+    const holds = holdsAt(name, values, end);
+    if (holds === undefined || holds === isFiring) continue;
+    isFiring = holds;
+    events.push(`${name} ${id} ${holds ? "firing" : "resolved"} ${end}`);
+  }
+  return events;
+}
+
+function holdsAt(name: string, values: readonly number[], end: number): boolean | undefined {
+  const window = (from: number, to: number) => {
+    const saved = values.slice(Math.max(0, from), Math.max(0, to)).filter((value) => !Number.isNaN(value));
+    return saved.length === 0 ? undefined : saved.reduce((total, value) => total + value);
+  };
+  if (name === "silent") return (window(end - 2, end) ?? 0) === 0;
+  if (name === "few") {
+    const value = window(end - 1, end);
+    return value === undefined ? undefined : value < 5;
+  }
+  const [before, after] = [window(end - 6, end - 3), window(end - 3, end)];
+  if (before === undefined || after === undefined) return undefined;
+  return before > 0 && (1 - after / before) * 100 >= 50;
+}
