@@ -1,11 +1,13 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
+import { newAlert } from "../../src/metrics/alerts/alert.js";
+import { type AlertRule, alertRules } from "../../src/metrics/alerts/rule.js";
 import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { axeFindings, sideways } from "./browser.js";
-import { fillService, NOW } from "./dashboard-data.js";
+import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
 const MINUTE = 60_000;
@@ -18,6 +20,7 @@ const views = [
     "Overview",
     [
       "GET /metrics",
+      "GET /api/alert",
       "GET /api/segment",
       "GET /api/experience",
       "GET /api/stream",
@@ -57,7 +60,7 @@ const views = [
     ["GET /api/segment", "POST /api/metric", "GET /api/mark"],
   ],
   ["deletions", "", "Deletions", ["GET /api/deletion", "GET /api/deletion"]],
-  ["health", "", "Health", ["GET /metrics"]],
+  ["health", "", "Health", ["GET /metrics", "GET /api/alert"]],
 ] as const;
 
 /** Controls that a finger may miss: less than 44 px high, or wide. */
@@ -136,6 +139,28 @@ describe("in the dashboard,", function () {
     await page.clock.fastForward(7_000);
     await until("the view is loaded again", () => requests.includes("POST /api/metric"));
     expect(requests).to.deep.equal(["GET /api/segment", "GET /api/series", "POST /api/metric"]);
+  });
+
+  it("the overview and Health show the alerts that are firing, with since when", async () => {
+    const hour = NOW - (NOW % HOUR);
+    const [rule] = alertRules(
+      [{ name: "no mail", series: "stream.email.size", condition: "silent_for", over: "2h" }],
+      undefined,
+    );
+    const alert = newAlert(rule as AlertRule, { id: "email", since: hour, measured: null }, []);
+    const cardOf = (page: Page) => page.locator(".card", { has: page.getByRole("heading", { name: "Alerts: 1" }) });
+    const { page, errors } = await on.ready();
+    expect(await cardOf(page).count()).to.equal(0);
+    await on.service.service.stores.alerts.replace(undefined, JSON.stringify({ evaluated: {}, alerts: [alert] }));
+    await page.clock.fastForward(10 * MINUTE);
+    await cardOf(page).waitFor();
+    const health = (await on.ready("?view=health")).page;
+    for (const text of [await cardOf(page).innerText(), await cardOf(health).innerText()]) {
+      expect(text).to.match(/no mail ▲\s+stream\.email\.size\s+silent for 2h\s+20 Nov 2026, 21:00 UTC, \d\d min/);
+    }
+    expect(errors).to.deep.equal([]);
+    const stored = await on.service.service.stores.alerts.read();
+    await on.service.service.stores.alerts.replace(stored, JSON.stringify({ evaluated: {}, alerts: [] }));
   });
 
   it("segments that have only points are counted after each timed reload of the overview", async () => {

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import type { Readiness } from "../../client/client.js";
+import type { Alert, ListPage, Readiness } from "../../client/client.js";
 import { age } from "../duration.js";
 import { amount, count } from "../format.js";
 import { type Column, Table } from "../list/table.js";
@@ -7,10 +7,12 @@ import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
+import { Alerts } from "./alerts.js";
 
 interface Data {
   readonly ready: Readiness;
   readonly metrics: ServiceMetrics;
+  readonly alerts: ListPage<Alert>;
 }
 
 const REFRESH_MS = 15_000;
@@ -24,13 +26,15 @@ const STORE_COLUMNS: readonly Column<Readiness["stores"][number]>[] = [
   { head: "Note", cell: ({ note, required }) => note ?? (required ? "required" : "–") },
 ];
 
-/** Stores, version, recorder, load. */
-export async function load({ client, now, signal }: Page): Promise<Loaded<Data>> {
+/** Stores, alerts, version, recorder, load. */
+export async function load(page: Page): Promise<Loaded<Data>> {
+  const { client, now, signal } = page;
   const metrics = readServiceMetrics(await client.serviceMetrics({ signal }));
-  return { data: { ready: await client.ready({ signal }), metrics }, nextAt: now + REFRESH_MS };
+  const data = { ready: await client.ready({ signal }), metrics, alerts: await client.page("alert", {}, { signal }) };
+  return { data, nextAt: now + REFRESH_MS };
 }
 
-export function Show({ data: { ready, metrics } }: { readonly data: Data; readonly page: Page }): VNode {
+export function Show({ data: { ready, metrics, alerts }, page }: { readonly data: Data; readonly page: Page }): VNode {
   return (
     <>
       <h1 class="hidden">Health</h1>
@@ -38,9 +42,10 @@ export function Show({ data: { ready, metrics } }: { readonly data: Data; readon
         <p class={ready.ready && !ready.degraded ? "good" : "bad"}>{summaryOf(ready)}</p>
         <Table caption="Stores" columns={STORE_COLUMNS} rows={ready.stores} rowKey={({ name }) => name} />
       </Card>
+      {alerts.data.length > 0 && <Alerts alerts={alerts} page={page} />}
       <Card title="This process">
         <dl class="facts">
-          {factsOf(ready, metrics).map(([name, value]) => (
+          {factsOf(ready, metrics, alerts.meta.total).map(([name, value]) => (
             <Fact key={name} name={name}>
               {value}
             </Fact>
@@ -56,7 +61,7 @@ function summaryOf({ ready, degraded }: Readiness): string {
   return degraded ? "Ready, but degraded: see the notes." : "Ready: every store is up.";
 }
 
-function factsOf(ready: Readiness, { value }: ServiceMetrics): (readonly [string, string])[] {
+function factsOf(ready: Readiness, { value }: ServiceMetrics, alerts: number): (readonly [string, string])[] {
   const lag = value("recorder_lag_seconds");
   const [fetched, cached] = [value("series_fetched_total"), value("series_cached_total")];
   return [
@@ -69,6 +74,7 @@ function factsOf(ready: Readiness, { value }: ServiceMetrics): (readonly [string
     ["Requests in flight", count(value("http_requests_under_way") ?? 0)],
     ["Connections", count(value("http_connections") ?? 0)],
     ["Series served from memory", fetched ? amount((cached ?? 0) / fetched, "rate") : "none requested yet"],
+    ["Alerts firing", count(alerts)],
     ["Open deletions", count(value("deletions_open") ?? 0)],
     ["Stuck deletions", count(value("deletions_stuck") ?? 0)],
     ["Memory", `${count((value("process_resident_memory_bytes") ?? 0) / MEBIBYTE)} MiB`],

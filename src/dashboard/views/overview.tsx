@@ -1,8 +1,9 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ListedExperience, ListedSegment, ListedSeries, ListPage } from "../../client/client.js";
+import type { Alert, ListedExperience, ListedSegment, ListedSeries, ListPage } from "../../client/client.js";
 import { Chart } from "../chart/chart.js";
 import { Sparkline } from "../chart/sparkline.js";
+import { HOUR } from "../duration.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
 import { changeOf, countedWindow, hasMoved, type Moved, sampledWindow } from "../figures.js";
 import { amount, count, relative, type Unit } from "../format.js";
@@ -16,6 +17,7 @@ import { Link } from "../page/link.js";
 import { rangeOf } from "../range.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
+import type { Alerts } from "./alerts.js";
 import { type DayTotals, dayTotals, messagesByStream, type StreamShares, wantedDays } from "./messages-by-stream.js";
 import { PointsOnly, wantedPoints } from "./points-only.js";
 import { segmentsWithPoints } from "./segments-with-points.js";
@@ -25,9 +27,13 @@ import { usePoll } from "./use-poll.js";
 const STREAMS = 8;
 const ROWS = 8;
 const REFRESH_MS = 60_000;
+/** Time after a slot in which its alerts are evaluated: a minute, and some seconds. */
+const EVALUATED_MS = 75_000;
 
 interface Data {
   readonly service: ServiceMetrics;
+  /** Undefined while no alert is firing: then its card is not loaded. */
+  readonly alerts: { readonly page: ListPage<Alert>; readonly Card: typeof Alerts } | undefined;
   readonly segments: Optional<ListPage<ListedSegment>>;
   /** Number of segments that only have points. */
   readonly segmentsOfPoints: number;
@@ -52,7 +58,8 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const service = readServiceMetrics(await client.serviceMetrics({ signal }));
   const moved = { sort: "movement", order: "desc", limit: ROWS } as const;
   const largest = { sort: "now", order: "desc", limit: STREAMS, ...countedWindow(page) } as const;
-  const [segments, experiences, streams, segmentsOfPoints] = await Promise.all([
+  const [alerts, segments, experiences, streams, segmentsOfPoints] = await Promise.all([
+    client.page("alert", {}, { signal }),
     optional(client.page("segment", { ...moved, ...sampledWindow("segment", page) }, { signal })),
     optional(client.page("experience", { ...moved, ...sampledWindow("experience", page) }, { signal })),
     optional(client.page("stream", largest, { signal })),
@@ -72,6 +79,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   return {
     data: {
       service,
+      alerts: alerts.data.length > 0 ? { page: alerts, Card: (await import("./alerts.js")).Alerts } : undefined,
       segments,
       segmentsOfPoints,
       experiences,
@@ -81,18 +89,25 @@ export async function load(page: Page): Promise<Loaded<Data>> {
       points,
     },
     isEmpty: entries === 0 && points.length === 0,
-    nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
+    nextAt: Math.min(nextSaveOf(fetched.series) ?? now + REFRESH_MS, alertsAfter(now)),
   };
 }
 
+/** Returns when alerts of the last hour are evaluated; at its end they are not. */
+function alertsAfter(now: number): number {
+  const evaluated = now - (now % HOUR) + EVALUATED_MS;
+  return evaluated > now ? evaluated : Number.POSITIVE_INFINITY;
+}
+
 export function Show({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
-  const { service, segments, experiences, fetched, days, shares, points } = data;
+  const { service, alerts, segments, experiences, fetched, days, shares, points } = data;
   const currentCount = useCountOfPoints(data, page);
   if (points.length === 0 && shares.streams === 0 && !segments.value?.meta.total && !experiences.value?.meta.total)
     return <FirstSteps title="Overview" />;
   return (
     <>
       <h1 class="hidden">Overview</h1>
+      {alerts && <alerts.Card alerts={alerts.page} page={page} />}
       <Figures service={service} segments={segments} segmentsOfPoints={currentCount} days={days} />
       {points.length > 0 && <PointsOnly points={points} fetched={fetched} page={page} />}
       <Card title="Messages by stream">
