@@ -9,6 +9,8 @@ export function randomId(): string {
 export const NEARBY_DIGITS = 8;
 /** Consecutive ids that share a prefix. */
 const NEARBY = 1_000;
+/** Hex digits of an id after the prefix. */
+const OWN_DIGITS = 32 - NEARBY_DIGITS;
 
 /**
  * Returns a generator of random ids of 32 lower-case hex characters, for rows that are written together. Consecutive
@@ -16,14 +18,15 @@ const NEARBY = 1_000;
  * another page. The ids do not reveal the time.
  */
 export function clusteredIds(): () => string {
-  let start = "";
-  let left = 0;
+  let prefix = "";
+  let digits = "";
   return () => {
-    if (left === 0) {
-      start = randomBytes(NEARBY_DIGITS / 2).toString("hex");
-      left = NEARBY;
+    if (digits === "") {
+      prefix = randomBytes(NEARBY_DIGITS / 2).toString("hex");
+      digits = randomBytes((NEARBY * OWN_DIGITS) / 2).toString("hex");
     }
-    left -= 1;
-    return start + randomId().slice(NEARBY_DIGITS);
+    const id = prefix + digits.slice(-OWN_DIGITS);
+    digits = digits.slice(0, -OWN_DIGITS);
+    return id;
   };
 }

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { expect } from "chai";
 import fc from "fast-check";
 import type { IdentityField } from "../../src/entities/profile/entity-tables.js";
@@ -26,6 +27,14 @@ describe("identities", () => {
   ] as const) {
     it(`differ by ${what}`, () => {
       expect(canonical(field, one)).to.not.equal(canonical(field, other));
+    });
+  }
+
+  for (const bytes of [32, 64, 100]) {
+    it(`are hashed by HMAC-SHA-256 of their length-prefixed parts, with a pepper of ${bytes} bytes`, () => {
+      const pepper = Buffer.alloc(bytes, "pepper");
+      const hmac = createHmac("sha256", pepper).update("\0\0\0\x04user\0\0\0\x05email\0\0\0\x03\u00e9x");
+      expect(identityHashing(pepper)("user", { field: "email", value: "\u00e9x" })).to.equal(hmac.digest("hex"));
     });
   }
 

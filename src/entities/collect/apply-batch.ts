@@ -155,7 +155,8 @@ async function commitOf({ turns }: BatchDependencies, plan: BatchPlan, found: Re
     keys,
     plan.messages.map(({ message, profile }) => ({ entity: profile.id, plain: encodeMessage(message.message) })),
   );
-  const named = new Set(plan.messages.flatMap(({ message }) => message.hashes));
+  const hashes = plan.messages.flatMap(({ message }) => message.hashes);
+  const owners = new Map(hashes.map((hash) => [hash, found.owners.get(hash)]));
   return {
     profiles: plan.profiles.map((profile, index) => profile.change(documents[index] as Uint8Array)),
     messages: plan.messages.map(({ message: { id, table, stream, version }, profile }, index) => {
@@ -164,8 +165,8 @@ async function commitOf({ turns }: BatchDependencies, plan: BatchPlan, found: Re
     lastingIds: plan.messages.flatMap(({ message }) => message.message.lastingId ?? []),
     uncounted: new Set(plan.messages.flatMap(({ message }) => (message.message.isUncounted ? message.id : []))),
     keys: added,
-    owners: new Map([...found.owners].filter(([hash]) => named.has(hash))),
-    cutOffs: new Map([...found.cutOffs].filter(([hash]) => named.has(hash))),
+    owners,
+    cutOffs: new Map([...found.cutOffs].filter(([hash]) => owners.has(hash))),
     generation: found.deletions.newest,
     segments: segmentsOf(plan, found),
   };

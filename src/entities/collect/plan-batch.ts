@@ -158,7 +158,7 @@ function limitCheck(maxSegments: number) {
   ): LimitIssue | undefined => {
     const { draft, memberships } = unionOf(named);
     const merges = named.length > 1;
-    if ((merges || draft.lacks(document.identities)) && draft.valuesWith(document.identities) > table.maxValues) {
+    if ((merges || draft.lacks(document.identities)) && draft.hasMoreValues(document.identities, table.maxValues)) {
       return { code: "too_many_values", message: tooManyValues(table) };
     }
     const bytes = draft.bytesWith(document, ENTITY_BYTES);

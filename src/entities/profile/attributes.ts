@@ -2,6 +2,13 @@ import { compareVersions } from "./entity.js";
 import { type AttributeState, type EntityDocument, encodedBytes } from "./entity-document.js";
 import { type Identity, identityKey } from "./identity.js";
 
+/** A value that is newer than the stored one, and the bytes that it adds. */
+interface News {
+  readonly name: string;
+  readonly state: AttributeState;
+  readonly growth: number;
+}
+
 /**
  * A document under construction: the newest value of each attribute, and every identity. The result depends neither
  * on the order of merged documents nor on duplicates.
@@ -13,6 +20,8 @@ export class AttributesDraft {
   #modified: number | undefined;
   #bytes: number;
   #changes = 0;
+  /** The last document that `bytesWith` compared, until the next change. */
+  #compared: { readonly document: EntityDocument; readonly news: readonly News[] } | undefined;
 
   /** Starts empty, or with a document of known encoded size. */
   constructor(document?: EntityDocument, bytes = 0) {
@@ -45,9 +54,10 @@ export class AttributesDraft {
 
   /** Merges a document into this draft. */
   merge(document: EntityDocument): this {
-    for (const [name, state, growth] of this.#newsOf(document)) {
-      const kept = this.#attributes.get(name);
-      if (textOf(state) !== (kept === undefined ? "" : textOf(kept))) this.#changes += 1;
+    const news = this.#compared?.document === document ? this.#compared.news : this.#newsOf(document);
+    this.#compared = undefined;
+    for (const { name, state, growth } of news) {
+      if (!hasValue(this.#attributes.get(name), state)) this.#changes += 1;
       this.#attributes.set(name, state);
       this.#bytes += growth;
     }
@@ -73,10 +83,13 @@ export class AttributesDraft {
   bytesWith(document: EntityDocument, most: number): number {
     let bytes = this.#bytes;
     for (const stream of document.streams) bytes += this.#growthBy(stream);
-    for (const [, , growth] of this.#newsOf(document)) {
-      bytes += growth;
-      if (bytes > 2 * most) break;
+    const news: News[] = [];
+    for (const one of this.#newsOf(document)) {
+      news.push(one);
+      bytes += one.growth;
+      if (bytes > 2 * most) return bytes;
     }
+    this.#compared = { document, news };
     return bytes;
   }
 
@@ -92,18 +105,20 @@ export class AttributesDraft {
     return identities.some((identity) => !this.#identities.has(identityKey(identity)));
   }
 
-  /** Returns the number of values of the largest identity field after adding these. */
-  valuesWith(added: readonly Identity[]): number {
+  /** Returns whether an identity field would have more than `most` values after adding these. */
+  hasMoreValues(added: readonly Identity[], most: number): boolean {
+    if (this.#identities.size + added.length <= most) return false;
     const counts = new Map<string, number>();
     const all = new Map([...this.#identities, ...added.map((identity) => [identityKey(identity), identity] as const)]);
     for (const { field } of all.values()) counts.set(field, (counts.get(field) ?? 0) + 1);
-    return Math.max(0, ...counts.values());
+    return Math.max(...counts.values()) > most;
   }
 
+  /** Returns the document. It is valid until the next change. */
   document(): EntityDocument {
     const keys = [...this.#identities.keys()].sort();
     return {
-      attributes: new Map(this.#attributes),
+      attributes: this.#attributes,
       identities: keys.map((key) => this.#identities.get(key) as Identity),
       streams: [...this.#streams].sort(),
       modified: this.#modified,
@@ -115,12 +130,12 @@ export class AttributesDraft {
     return this.#streams.has(stream) ? 0 : Buffer.byteLength(stream) + 3;
   }
 
-  /** Yields the values that are newer than the stored ones, with the bytes that each adds. */
-  *#newsOf({ attributes }: EntityDocument): Generator<[name: string, state: AttributeState, growth: number]> {
+  /** Yields the values that are newer than the stored ones. */
+  *#newsOf({ attributes }: EntityDocument): Generator<News> {
     for (const [name, state] of attributes) {
       if (!this.#isNews(name, state)) continue;
       const kept = this.#attributes.get(name);
-      yield [name, state, encodedBytes(name, state) - (kept === undefined ? 0 : encodedBytes(name, kept))];
+      yield { name, state, growth: encodedBytes(name, state) - (kept === undefined ? 0 : encodedBytes(name, kept)) };
     }
   }
 
@@ -134,6 +149,11 @@ export class AttributesDraft {
 function isNewer(a: AttributeState, b: AttributeState): boolean {
   const order = compareVersions(a.version, b.version);
   return order > 0 || (order === 0 && textOf(a) > textOf(b));
+}
+
+/** Returns whether two states have the same value; undefined is no value. */
+function hasValue(a: AttributeState | undefined, b: AttributeState): boolean {
+  return a?.value === b.value || (a !== undefined && textOf(a) === textOf(b));
 }
 
 function textOf({ value }: AttributeState): string {

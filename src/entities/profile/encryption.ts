@@ -32,7 +32,7 @@ export function seal(
     const key = keys.get(entity);
     if (key === undefined) throw new Error("An entity has no key to seal under");
     const nonce = nonces.subarray(index * NONCE_BYTES, (index + 1) * NONCE_BYTES);
-    return Buffer.concat([Uint8Array.of(VERSION), encrypt(key, plain, nonce, entity)]);
+    return encrypt(key, plain, nonce, entity, Uint8Array.of(VERSION));
   });
 }
 
@@ -48,15 +48,16 @@ const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Returns the nonce, the AES-256-GCM ciphertext and its tag. `context` is authenticated with them. */
+/** Returns `prefix`, the nonce, the AES-256-GCM ciphertext and its tag. `context` is authenticated with them. */
 export function encrypt(
   key: Uint8Array,
   plain: Uint8Array,
   nonce: Uint8Array = randomBytes(NONCE_BYTES),
   context = "",
+  prefix: Uint8Array = new Uint8Array(),
 ): Buffer {
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(context));
-  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  return Buffer.concat([prefix, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
 /** Decrypts the output of `encrypt`. Throws when the bytes or the context differ. */

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { hash } from "node:crypto";
 import { invalid } from "../../errors.js";
 import type { IdentityField, NormalForm, Table } from "./entity-tables.js";
 
@@ -58,18 +58,37 @@ export function identityOf(table: Table, field: IdentityField, raw: unknown, max
   return { field: field.name, value };
 }
 
-/** Returns the hash of identities in a store with this pepper. */
+/**
+ * Returns the hash of identities in a store with this pepper. Computes HMAC (RFC 2104) by two calls of SHA-256: they
+ * take half the time of Node's `Hmac`, which is an object to collect for each identity.
+ */
 export function identityHashing(pepper: Uint8Array): HashIdentity {
+  const inner = paddedKey(pepper, 0x36);
+  const outer = Buffer.concat([paddedKey(pepper, 0x5c), Buffer.alloc(SHA256_BYTES)]);
   return (table, { field, value }) => {
-    const hmac = createHmac("sha256", pepper);
-    for (const part of [table, field, value]) {
-      const bytes = Buffer.from(part);
-      const length = Buffer.alloc(4);
-      length.writeUInt32BE(bytes.length);
-      hmac.update(length).update(bytes);
+    const parts = [table, field, value];
+    const bytes = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + 4 + 3 * part.length, inner.length));
+    let end = inner.copy(bytes);
+    for (const part of parts) {
+      const length = bytes.write(part, end + 4);
+      end = bytes.writeUInt32BE(length, end) + length;
     }
-    return hmac.digest("hex");
+    outer.write(hash("sha256", bytes.subarray(0, end), "binary"), inner.length, "binary");
+    return hash("sha256", outer, "hex");
   };
+}
+
+const SHA256_BYTES = 32;
+const SHA256_BLOCK_BYTES = 64;
+
+/** Returns the key in a block of SHA-256, each byte XOR `pad`. A longer key is hashed first. */
+function paddedKey(key: Uint8Array, pad: number): Buffer {
+  const short = key.length > SHA256_BLOCK_BYTES ? hash("sha256", key, "buffer") : key;
+  const block = Buffer.alloc(SHA256_BLOCK_BYTES, pad);
+  short.forEach((byte, index) => {
+    block[index] = byte ^ pad;
+  });
+  return block;
 }
 
 const normalForms: Record<NormalForm, (value: string) => string> = {
