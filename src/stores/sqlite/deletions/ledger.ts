@@ -258,7 +258,7 @@ interface OldRequests extends Record<string, number> {
  */
 function scopeCheck(entities: Database) {
   const revisionOf = entities.prepare("SELECT revision FROM entity WHERE id = ?");
-  const holderOf = entities.prepare("SELECT entity FROM identity WHERE hash = ?");
+  const holderOf = entities.prepare("SELECT entity FROM identity WHERE hash = unhex(?)");
   return (profiles: ScopeSnapshot["profiles"], holders: ScopeSnapshot["unheld"]): boolean =>
     profiles.every(
       ({ id, revision }) => (revisionOf.get(id) as { revision: number } | undefined)?.revision === revision,

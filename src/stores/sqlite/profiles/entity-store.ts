@@ -7,14 +7,13 @@ import {
 } from "../../../entities/ports.js";
 import { namesSegments, noSegmentDeletions, validMemberships } from "../../../entities/profile/deleted-segments.js";
 import {
-  type Binding,
   type EntityId,
   idsOf,
-  type Memberships,
   type StoredEntity,
   UPDATE_BYTES,
   type UpdateVersion,
 } from "../../../entities/profile/entity.js";
+import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { commitCounts } from "../../../metrics/added-counts.js";
 import { type Database, inTransaction, sharingCommits, unlessDamaged } from "../connection.js";
 import { suppressionIn } from "../deletions/suppression.js";
@@ -22,11 +21,12 @@ import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";
 import { addKeys } from "./entity-keys.js";
 import { keptMessages } from "./history.js";
-import { membershipRows } from "./membership-index.js";
+import { keepMemberships, membershipUpdates, updatesOf } from "./membership-index.js";
 
 /**
  * `merged` is a JSON array of the ids that were merged into the profile, `full_since` the version of its newest full
- * list of segments as JSON. Rows that refer to a profile are removed with it: identities here, memberships.
+ * list of segments as JSON. Rows that refer to a profile are removed with it: identities here, memberships. A hash is
+ * stored as its 32 bytes: each new identity changes a random page, so the table should have few.
  */
 export const entitySchema = `
   CREATE TABLE IF NOT EXISTS entity (
@@ -34,7 +34,7 @@ export const entitySchema = `
     full_since TEXT, sealed BLOB NOT NULL
   );
   CREATE TABLE IF NOT EXISTS identity (
-    hash TEXT PRIMARY KEY, entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE, since REAL NOT NULL
+    hash BLOB PRIMARY KEY, entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE, since REAL NOT NULL
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS identity_entity ON identity (entity);`;
 
@@ -45,6 +45,10 @@ interface EntityRow {
   readonly born: number;
   readonly merged: string;
   readonly full_since: string | null;
+  /** JSON: arrays of a hash and its `since`. */
+  readonly bindings: string;
+  /** JSON: see `updatesOf`. */
+  readonly updates: string;
   readonly sealed: Uint8Array;
 }
 
@@ -54,33 +58,32 @@ interface Size {
   readonly bytes: number;
 }
 
-interface IdentityRow extends Binding {
-  readonly entity: EntityId;
-}
-
 /**
  * Profiles in `entities.db`, next to memberships, history, counts and catalogue, so that one transaction stores all
  * changes of a message. Suppression is stored in `ledger.db`. Nothing else runs between the queries to the two files
  * and the end of the transaction: this process owns both files and every step is synchronous.
  */
 export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
-  const findOwners = db.prepare("SELECT hash, entity FROM identity WHERE hash IN (SELECT value FROM json_each(?))");
-  const findRows = db.prepare("SELECT * FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id");
+  // Pairs as one JSON text: the driver takes longer for a row than SQLite and the parser together.
+  const findOwners = db.prepare(`SELECT json_group_array(json_array(lower(hex(hash)), entity)) AS pairs
+    FROM identity WHERE hash IN (SELECT unhex(value) FROM json_each(?))`);
+  const rowsWith = (sealed: string) => `SELECT id, "table", revision, born, merged, full_since,
+      (SELECT json_group_array(json_array(lower(hex(hash)), since) ORDER BY hash)
+        FROM identity WHERE entity = entity.id) AS bindings,
+      ${membershipUpdates} AS updates, ${sealed} AS sealed
+    FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`;
+  const findRows = db.prepare(rowsWith("sealed"));
   // The length of a document is read without the document.
   const findSizes = db.prepare(`SELECT id, length(sealed) + ${UPDATE_BYTES} *
       (SELECT count(*) FROM membership WHERE entity = entity.id) AS bytes
     FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`);
-  const findRowWithoutDocument = db.prepare(
-    `SELECT id, "table", revision, born, merged, full_since, x'' AS sealed FROM entity WHERE id = ?`,
-  );
-  const findBindings = db.prepare(
-    "SELECT hash, entity, since FROM identity WHERE entity IN (SELECT value FROM json_each(?)) ORDER BY hash",
-  );
-  const findRevisions = db.prepare("SELECT id, revision FROM entity WHERE id IN (SELECT value FROM json_each(?))");
+  const findRowWithoutDocument = db.prepare(rowsWith("x''"));
+  const findRevisions = db.prepare(`SELECT json_group_array(json_array(id, revision)) AS pairs
+    FROM entity WHERE id IN (SELECT value FROM json_each(?))`);
   const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, merged, full_since, sealed)
     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born,
       merged = excluded.merged, full_since = excluded.full_since, sealed = excluded.sealed`);
-  const bind = db.prepare(`INSERT INTO identity (hash, entity, since) VALUES (?, ?, ?) ON CONFLICT DO UPDATE
+  const bind = db.prepare(`INSERT INTO identity (hash, entity, since) VALUES (unhex(?), ?, ?) ON CONFLICT DO UPDATE
     SET entity = excluded.entity, since = excluded.since WHERE entity <> excluded.entity OR since <> excluded.since`);
   const remove = db.prepare("DELETE FROM entity WHERE id IN (SELECT value FROM json_each(?))");
   const stored = db.prepare("SELECT 1 FROM entity WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
@@ -92,13 +95,12 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const noteArrival = db.prepare(`INSERT INTO stream (name, last_arrival) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET last_arrival = max(last_arrival, excluded.last_arrival)`);
   const register = db.prepare(`INSERT OR IGNORE INTO segment (id, name, "table") VALUES (?1, ?1, ?2)`);
-  const memberships = membershipRows(db);
+  const keepUpdates = keepMemberships(db);
   const segments = segmentDeletions(db);
   const suppression = suppressionIn(ledger);
   const addKeysOf = addKeys(ledger);
 
-  const ownersOf = (hashes: readonly string[]) =>
-    new Map((findOwners.all(JSON.stringify(hashes)) as unknown as IdentityRow[]).map((row) => [row.hash, row.entity]));
+  const ownersOf = (hashes: readonly IdentityHash[]) => pairsOf<EntityId>(findOwners.get(JSON.stringify(hashes)));
 
   function isAsPlanned(commit: Commit): boolean {
     const { profiles, messages, owners, cutOffs } = commit;
@@ -107,8 +109,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     const ids = planned.map(({ id }) => id);
     if (suppression.erased([...ids, ...profiles.flatMap(({ entity }) => entity.mergedIds)]).size > 0) return false;
     // A profile that is not stored has revision 0.
-    const rows = findRevisions.all(JSON.stringify(ids)) as { id: string; revision: number }[];
-    const revisions = new Map(rows.map(({ id, revision }) => [id, revision]));
+    const revisions = pairsOf<number>(findRevisions.get(JSON.stringify(ids)));
     if (!planned.every(({ id, revision }) => (revisions.get(id) ?? 0) === revision)) return false;
     const hashes = [...owners.keys()];
     const held = ownersOf(hashes);
@@ -126,7 +127,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     put.run(id, table, revision + 1, born, JSON.stringify(mergedIds), full, sealed);
     if (mergedFrom.length > 0) remove.run(JSON.stringify(mergedFrom.map(({ id }) => id)));
     for (const { hash, since } of changedBindings) bind.run(hash, id, since);
-    memberships.keep(id, updates, changedSegments);
+    keepUpdates(id, updates, changedSegments);
   }
 
   function countChanges(commit: Commit): void {
@@ -157,7 +158,10 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     const rows =
       unlessDamaged(() => findRows.all(JSON.stringify(ids))) ??
       ids.flatMap(
-        (id) => unlessDamaged(() => findRows.get(JSON.stringify([id]))) ?? findRowWithoutDocument.get(id) ?? [],
+        (id) =>
+          unlessDamaged(() => findRows.get(JSON.stringify([id]))) ??
+          findRowWithoutDocument.get(JSON.stringify([id])) ??
+          [],
       );
     return rows as unknown as EntityRow[];
   }
@@ -165,18 +169,8 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   function load(ids: readonly EntityId[], maxBytes = PAGE_BYTES): LoadedEntities {
     // A single profile is returned whatever its size.
     const { first, left } = ids.length > 1 ? idsWithin(ids, maxBytes) : { first: ids, left: [] };
-    const stored = JSON.stringify(first);
-    const bindings = new Map<EntityId, Binding[]>(first.map((id) => [id, []]));
-    for (const { hash, entity, since } of findBindings.all(stored) as unknown as IdentityRow[]) {
-      bindings.get(entity)?.push({ hash, since });
-    }
-    const updates = memberships.of(stored);
     const generations = segments.ending();
-    const profiles = rowsOf(first).map((row) => {
-      const fullSince = row.full_since === null ? undefined : (JSON.parse(row.full_since) as UpdateVersion);
-      const known = { fullSince, updates: updates.get(row.id) ?? new Map() };
-      return entityOf(row, bindings.get(row.id) ?? [], validMemberships(known, generations));
-    });
+    const profiles = rowsOf(first).map((row) => entityOf(row, generations));
     const erased = suppression.erased(profiles.flatMap(idsOf));
     const live = profiles.filter((profile) => !idsOf(profile).some((id) => erased.has(id)));
     return { profiles: new Map(live.map((profile) => [profile.id, profile])), left };
@@ -214,15 +208,21 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   };
 }
 
-function entityOf(row: EntityRow, bindings: readonly Binding[], memberships: Memberships): StoredEntity {
+/** Returns the pairs of a row as a map. */
+function pairsOf<V>(row: unknown): Map<string, V> {
+  return new Map(JSON.parse((row as { pairs: string }).pairs) as [string, V][]);
+}
+
+function entityOf(row: EntityRow, generations: ReadonlyMap<string, number>): StoredEntity {
+  const fullSince = row.full_since === null ? undefined : (JSON.parse(row.full_since) as UpdateVersion);
   return {
     id: row.id,
     table: row.table,
     revision: row.revision,
     born: row.born,
-    bindings,
+    bindings: (JSON.parse(row.bindings) as [IdentityHash, number][]).map(([hash, since]) => ({ hash, since })),
     mergedIds: JSON.parse(row.merged) as EntityId[],
-    memberships,
+    memberships: validMemberships({ fullSince, updates: updatesOf(row.updates) }, generations),
     sealed: row.sealed,
   };
 }

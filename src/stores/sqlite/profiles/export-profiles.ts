@@ -42,7 +42,7 @@ export function entityParts(
         return profiles;
       },
     }),
-    identities: exportTable(db, { from: "(SELECT hash AS id, entity FROM identity)" }),
+    identities: exportTable(db, { from: "(SELECT lower(hex(hash)) AS id, entity FROM identity)" }),
     history: exportTable(db, { from: "message" }),
     "lasting message ids": exportTable(db, { from: "lasting_message_id" }),
     "stream counts": exportTable<StreamCountRecord>(db, {

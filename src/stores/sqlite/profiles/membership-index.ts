@@ -1,6 +1,6 @@
 import { pacer } from "../../../async/yielding.js";
 import type { MembershipIndex } from "../../../entities/ports.js";
-import type { EntityId, Memberships, MembershipUpdate, UpdateVersion } from "../../../entities/profile/entity.js";
+import type { EntityId, Memberships, MembershipUpdate } from "../../../entities/profile/entity.js";
 import { moveCounts, type SegmentMove } from "../../../metrics/added-counts.js";
 import { type Database, inTransaction, sharingCommits } from "../connection.js";
 import { addSlotCount } from "../series/slot-counts.js";
@@ -134,34 +134,34 @@ async function total(step: (after: string) => unknown, pace: Pace): Promise<numb
   return sum;
 }
 
-/** Updates of profiles about segments, a row per update. */
-export function membershipRows(db: Database) {
-  const updates = db.prepare(`SELECT entity, segment, member, time, arrival, position, generation FROM membership
-    WHERE entity IN (SELECT value FROM json_each(?))`);
+/** SQL of the updates of the profile `entity.id`, as JSON. */
+export const membershipUpdates = `(
+    SELECT json_group_array(json_array(segment, member, time, arrival, position, generation))
+    FROM membership WHERE entity = entity.id)`;
+
+/** Returns the updates in the text of `membershipUpdates`, by segment. */
+export function updatesOf(text: string): Map<string, MembershipUpdate> {
+  type Row = [segment: string, member: number, time: number, arrival: number, position: number, generation: number];
+  const rows = JSON.parse(text) as Row[];
+  return new Map(
+    rows.map(([segment, member, time, arrival, position, generation]) => [
+      segment,
+      { member: member === 1, time, arrival, position, generation },
+    ]),
+  );
+}
+
+/** Stores changed updates of a profile, inside the caller's transaction. */
+export function keepMemberships(db: Database) {
   const state = db.prepare(`INSERT INTO membership (entity, segment, member, time, arrival, position, generation)
     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET member = excluded.member, time = excluded.time,
       arrival = excluded.arrival, position = excluded.position, generation = excluded.generation`);
-
-  return {
-    /** Returns the updates of profiles, by entity and segment. `ids` is a JSON array. */
-    of(ids: string): Map<EntityId, Map<string, MembershipUpdate>> {
-      type Row = UpdateVersion & { readonly entity: EntityId; readonly segment: string; readonly member: number };
-      const byEntity = new Map<EntityId, Map<string, MembershipUpdate>>();
-      for (const row of updates.all(ids) as unknown as Row[]) {
-        const { entity, segment, member, time, arrival, position, generation } = row;
-        const own = byEntity.get(entity) ?? new Map<string, MembershipUpdate>();
-        byEntity.set(entity, own.set(segment, { member: member === 1, time, arrival, position, generation }));
-      }
-      return byEntity;
-    },
-
-    keep(entity: EntityId, updates: Memberships["updates"], changed: ReadonlySet<string>): void {
-      for (const segment of changed) {
-        const update = updates.get(segment);
-        if (update === undefined) continue;
-        const { member, time, arrival, position, generation } = update;
-        state.run(entity, segment, member ? 1 : 0, time, arrival, position, generation);
-      }
-    },
+  return (entity: EntityId, updates: Memberships["updates"], changed: ReadonlySet<string>): void => {
+    for (const segment of changed) {
+      const update = updates.get(segment);
+      if (update === undefined) continue;
+      const { member, time, arrival, position, generation } = update;
+      state.run(entity, segment, member ? 1 : 0, time, arrival, position, generation);
+    }
   };
 }
