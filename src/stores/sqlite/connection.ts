@@ -25,12 +25,6 @@ const BUSY_MS = 2_000;
 /** Page cache, KiB. With SQLite's default of 2 MiB, a write of 500 new profiles reads each page of an index again. */
 const CACHE_KIB = 16_384;
 
-/**
- * Pages in the write-ahead log after which a commit copies them to the file: 16 MiB. New identities change random
- * pages; a page that several commits change is copied once.
- */
-const CHECKPOINT_PAGES = 4_000;
-
 /** Maximum size of the write-ahead log file after it restarts. A backup during many writes makes the file as large. */
 const WAL_BYTES = 32 * 1024 * 1024;
 
@@ -46,7 +40,7 @@ export function openDatabase(dir: string, layout: FileLayout): Database {
     db = opened;
     opened.exec(
       `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${WAL_BYTES};`,
+       PRAGMA journal_size_limit = ${WAL_BYTES};`,
     );
     tolerateFullDisk(opened, () => inTransaction(opened, () => createTables(opened, path, layout)));
     return opened;
