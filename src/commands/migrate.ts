@@ -180,7 +180,7 @@ async function copyAndCompare({ profiles, series }: Ends, migration: Migration):
     const since = retentionMs === undefined ? 0 : clock() - retentionMs + RETENTION_MARGIN_MS;
     const older = await copySeries(series.source, series.target, since, () => failpoint("copied-series"));
     if (older > 0) printLine(`${counted(older, "point")} skipped: they are older than the retention of the server.`);
-    comparisons.push(await compareSeries(series.source, series.target, since));
+    comparisons.push(...(await compareSeries(series.source, series.target, since)));
   }
   if (profiles !== undefined) {
     await copyProfiles(profiles.source, profiles.target, () => failpoint("copied-records"));

@@ -22,7 +22,7 @@ import { slotSums } from "../metrics/query/slot-sums.js";
 import { countMissed } from "../metrics/recorder/record-sizes.js";
 import { createRecorder, recorderLease } from "../metrics/recorder/recorder.js";
 import { keptColumns } from "../metrics/slot-columns.js";
-import { expirePoints, writePoints } from "../metrics/write-points.js";
+import { expirePoints, pointWrites } from "../metrics/write-points.js";
 import type { SharedDependencies } from "./shared.js";
 
 /** Connects writing, reading and recording series. */
@@ -48,7 +48,7 @@ export function composeSeries({
 
   const longest = retentionMs(settings.metrics.retention);
   const retention = shorterOf(longest, stores.retentionMs);
-  const write = writePoints({ store, generations, failpoint });
+  const { write } = pointWrites({ store, generations, failpoint });
   const owner = randomUUID();
   const recorder = createRecorder({
     dimensions,
@@ -58,7 +58,7 @@ export function composeSeries({
     audiences: audienceCounts(catalogue, stores.memberships),
     counts,
     lease: stores.lease,
-    series: { read: store.read, expire: expirePoints({ store, generations }) },
+    series: { read: store.read, expire: expirePoints({ store, generations }), settle: store.settle },
     missed: countMissed(dimensions, meters),
     write: (columns) => write("recorder", keptColumns(columns, clock(), retention())),
   });

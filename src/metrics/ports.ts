@@ -1,5 +1,5 @@
 import type { Dimension } from "./dimensions.js";
-import type { Series, SlotColumn } from "./series.js";
+import type { AddedPoints, Series, SlotColumn } from "./series.js";
 
 /** A window of one series. `from` and `to` are slot boundaries, Unix ms; the window is [from, to). */
 export interface SeriesWindow {
@@ -13,13 +13,19 @@ export function slotsIn({ series, from, to }: SeriesWindow): number {
   return (to - from) / series.dimension.slotMs;
 }
 
-/**
- * The writer of a value. Each value source of a series has its own slots; writes to the other source do not change
- * them.
- */
-export type ValueSource = "clients" | "recorder";
+/** The writers that set the value of a slot. */
+export const settingSources = ["clients", "recorder"] as const;
 
-export const valueSources: readonly ValueSource[] = ["clients", "recorder"];
+export type SettingSource = (typeof settingSources)[number];
+
+/**
+ * The origin of a value: set by a writer, or the sum of added points. Each value source of a series has its own slots;
+ * writes to another source do not change them.
+ */
+export type ValueSource = SettingSource | "added";
+
+/** All sources; a value of an earlier one takes precedence. */
+export const valueSources: readonly ValueSource[] = ["clients", "added", "recorder"];
 
 /** Ids that begin with `prefix` and contain `contains`, a `searchText`. */
 export interface ListedIds {
@@ -27,7 +33,7 @@ export interface ListedIds {
   readonly contains?: string;
 }
 
-/** PORT. Saved slots by series, of two value sources. Rejects as every store does: see `ServiceErrorOf`. */
+/** PORT. Saved slots by series, of three value sources. Rejects as every store does: see `ServiceErrorOf`. */
 export interface SeriesStore {
   /**
    * Slots of one series that are stored together, counted from 1970: reading some of them costs nearly as much as
@@ -41,13 +47,27 @@ export interface SeriesStore {
    * have stored a part, unless the engine is transactional, and is safe to repeat. Rejects with `invalid` if a slot is
    * older than the engine's own retention. Then nothing is stored, unless the retention became shorter during the call.
    */
-  write(source: ValueSource, columns: readonly SlotColumn[]): Promise<void>;
+  write(source: SettingSource, columns: readonly SlotColumn[]): Promise<void>;
+
+  /**
+   * Stores points, each by its series, source and instant: one that is stored already is replaced. The value of a slot
+   * in the source `added` is the sum of its points, up to rounding. If a call has a point twice, the later one wins.
+   * Resolves and rejects as `write` does; safe to repeat. Rejects with `invalid` if a sum would not be finite, or a
+   * slot is settled. Then nothing is stored.
+   */
+  add(added: readonly AddedPoints[]): Promise<void>;
+
+  /**
+   * Allows the store to keep only the sums of slots that start before `before` (Unix ms), of which it then refuses
+   * further points. Changes no value; safe to repeat.
+   */
+  settle(before: number): Promise<void>;
 
   /**
    * Returns the slots of each window, in order: a column of exactly (to - from) / slotMs values, NaN where nothing is
-   * saved, also for a series that was never written. A slot has the value of the clients, or else the recorder's; with
-   * `source`, only that source's. The series with its dimension's `sumId` is computed: in each slot the sum over all
-   * series of the dimension and type, in memory for at most about 300,000 slots of any number of series. Sees every
+   * saved, also for a series that was never written. A slot has the value of the first of `valueSources` that has one;
+   * with `source`, only that source's. The series with its dimension's `sumId` is computed: in each slot the sum over
+   * all series of the dimension and type, in memory for at most about 300,000 slots of any number of series. Sees every
    * write that resolved before the call; a sum also sees the writes of other processes. Rejects rather than return a
    * partial result.
    */
@@ -60,7 +80,7 @@ export interface SeriesStore {
   mayHold(series: Series): boolean;
 
   /**
-   * Lists the ids of the dimension that have a point in either source, in the order of their UTF-8 bytes or,
+   * Lists the ids of the dimension that have a point in any source, in the order of their UTF-8 bytes or,
    * `descending`, in the opposite order. Returns at most `limit` ids that are `among`, after the id `after`, each with
    * its stored types that have a point. Sees every write of this process that resolved before the call; writes of other
    * processes, and expired series, within a minute. Every page costs the same.
@@ -77,8 +97,8 @@ export interface SeriesStore {
   count(dimension: Dimension, among: ListedIds): Promise<number>;
 
   /**
-   * Removes slots of both sources that start before `before` (Unix ms). May keep some longer; a rejected call may have
-   * removed some. Safe to repeat.
+   * Removes slots of all sources that start before `before` (Unix ms), and may settle them. May keep some longer; a
+   * rejected call may have removed some. Safe to repeat.
    */
   expire(before: number): Promise<void>;
 }

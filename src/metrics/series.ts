@@ -16,6 +16,23 @@ export interface SlotColumn {
   readonly values: Float64Array;
 }
 
+/** A point that is added to its slot. Its series, `ms`, `ns` and `source` identify it. */
+export interface AddedPoint {
+  /** Unix ms, rounded down. */
+  readonly ms: number;
+  /** Nanoseconds after `ms`, below a million. */
+  readonly ns: number;
+  /** Number of its source: see `sourceNumber` in `added-points`. */
+  readonly source: number;
+  readonly value: number;
+}
+
+/** Added points of one series. */
+export interface AddedPoints {
+  readonly series: Series;
+  readonly points: readonly AddedPoint[];
+}
+
 /** A series that is used repeatedly: its key and its hash are computed once. */
 export class KnownSeries implements Series {
   readonly dimension: Dimension;

@@ -1,26 +1,30 @@
 import { type Failpoint, noFailpoint } from "../failpoint.js";
 import type { Generations } from "./cache/generations.js";
-import type { SeriesStore, SeriesWindow, ValueSource } from "./ports.js";
-import type { SlotColumn } from "./series.js";
+import type { SeriesStore, SeriesWindow } from "./ports.js";
+import { type AddedPoints, type SlotColumn, slotStart } from "./series.js";
 
 export interface WritePointsDependencies {
-  readonly store: Pick<SeriesStore, "write">;
+  readonly store: Pick<SeriesStore, "write" | "add">;
   readonly generations: Pick<Generations, "written">;
   readonly failpoint?: Failpoint;
 }
 
 /**
- * Stores slots. Once it resolves, all of them survive a crash and every read returns them. Safe to repeat. Rejects as
- * the store does.
+ * Writes of points. Once one resolves, all of its points survive a crash and every read returns them. Safe to repeat.
+ * Rejects as the store does.
  */
-export type WritePoints = (source: ValueSource, columns: readonly SlotColumn[]) => Promise<void>;
+export interface PointWrites {
+  /** Stores slots. */
+  readonly write: SeriesStore["write"];
+  /** Stores points that are added to their slots. */
+  readonly add: SeriesStore["add"];
+}
 
-export function writePoints({ store, generations, failpoint = noFailpoint }: WritePointsDependencies): WritePoints {
-  return async (source, columns) => {
-    const windows = writtenWindows(columns);
+export function pointWrites({ store, generations, failpoint = noFailpoint }: WritePointsDependencies): PointWrites {
+  async function announced(windows: readonly SeriesWindow[], store: () => Promise<void>): Promise<void> {
     if (windows.length === 0) return;
     try {
-      await store.write(source, columns);
+      await store();
     } catch (error) {
       // A part may be stored. The caller repeats the write, so this announcement may fail.
       await generations.written(windows).catch(() => {});
@@ -28,6 +32,11 @@ export function writePoints({ store, generations, failpoint = noFailpoint }: Wri
     }
     failpoint("points-written");
     await generations.written(windows);
+  }
+
+  return {
+    write: (source, columns) => announced(writtenWindows(columns), () => store.write(source, columns)),
+    add: (added) => announced(addedWindows(added), () => store.add(added)),
   };
 }
 
@@ -56,4 +65,18 @@ function writtenWindows(columns: readonly SlotColumn[]): SeriesWindow[] {
   for (const { series, from, values } of columns)
     if (values.length > 0) windows.push({ series, from, to: from + values.length * series.dimension.slotMs });
   return windows;
+}
+
+/** Returns a window for each series. The points of a request are of few days. */
+function addedWindows(added: readonly AddedPoints[]): SeriesWindow[] {
+  return added.map(({ series, points }) => {
+    let from = Number.POSITIVE_INFINITY;
+    let to = 0;
+    for (const { ms } of points) {
+      if (ms < from) from = ms;
+      if (ms >= to) to = ms + 1;
+    }
+    const { dimension } = series;
+    return { series, from: slotStart(dimension, from), to: slotStart(dimension, to - 1) + dimension.slotMs };
+  });
 }

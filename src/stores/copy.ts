@@ -5,6 +5,7 @@ import type { SegmentDeletion } from "../entities/profile/deleted-segments.js";
 import type { EntityId, StoredEntity } from "../entities/profile/entity.js";
 import type { ApiKey } from "../keys/api-key.js";
 import type { SeriesStore, SeriesWindow } from "../metrics/ports.js";
+import type { AddedPoint, AddedPoints, Series } from "../metrics/series.js";
 
 /** Records of the engines in the form in which they are copied. */
 export interface CopyRecords {
@@ -124,6 +125,9 @@ export interface ProfileTarget {
   close(): Promise<void>;
 }
 
+/** Receives an added point of a series. */
+export type TakeAdded = (series: Series, point: AddedPoint) => void;
+
 /** Series, locked against writes while this is open. */
 export interface SeriesSource {
   /** Permanent random id of this store. */
@@ -134,11 +138,17 @@ export interface SeriesSource {
    * once.
    */
   windows(): Iterable<SeriesWindow[]>;
+  /** Slots that start before it (Unix ms) are settled: only the sums of their added points are stored. */
+  readonly settled: number;
+  /** Yields the added points of the other slots, in batches. */
+  added(): Iterable<AddedPoints[]>;
 }
 
 /** An engine for series that is being filled. */
 export interface SeriesTarget {
   readonly series: SeriesStore;
+  /** Passes the added points of windows, which do not overlap, to `take`: each once, in no order. */
+  eachAdded(windows: readonly SeriesWindow[], take: TakeAdded): Promise<void>;
   /** The store's own retention, ms; undefined: unlimited. */
   retentionMs(): number | undefined;
   /** Like `ProfileTarget.begin`, but the points of an interrupted copy stay: they are written again. */

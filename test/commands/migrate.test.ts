@@ -63,6 +63,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect(code, err + out).to.equal(0);
     expect(out).to.match(/^entities +34 +34 +[0-9a-f]{32} +equal$/m);
     expect(out).to.match(/^saved points +\d{3,} +\d{3,} +[0-9a-f]{32} +equal$/m);
+    expect(out).to.match(/^added points +150 +150 +[0-9a-f]{32} +equal$/m);
     expect(out).to.match(/Nothing is erased from .* any more/);
     expect(err).to.match(/^history: 39 of 39 records/m);
     const [embedded, servers] = [await started({}, { dir }), await onTarget()];
@@ -262,7 +263,7 @@ function questions({ people, erased, requestIds }: FilledFolder): string[] {
     `/api/entity/user/${name}`,
     `/api/me/email/${name}%40example.com?fields=city,visits`,
   ]);
-  const metrics = ["web", "mobile", "shop"].flatMap((id) =>
+  const metrics = ["web", "mobile", "shop", "counted"].flatMap((id) =>
     ["3h", "6h", "1d", "1w"].map(
       (interval) =>
         `/api/metric?dimension=stream&dimension_id=${id}&dimension_type=size&startdate=now-3w&interval=${interval}&smooth=true`,

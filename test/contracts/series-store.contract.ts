@@ -1,7 +1,8 @@
 import { expect } from "chai";
+import { ServiceError } from "../../src/errors.js";
 import { type Dimension, experience, HOUR, segment, stream } from "../../src/metrics/dimensions.js";
-import { type SeriesStore, type ValueSource, valueSources } from "../../src/metrics/ports.js";
-import type { Series } from "../../src/metrics/series.js";
+import { type SeriesStore, type SettingSource, settingSources, type ValueSource } from "../../src/metrics/ports.js";
+import type { AddedPoint, Series } from "../../src/metrics/series.js";
 
 /** Promises of every engine on saved slots; `forgets`: `expire` removes them at once. */
 export function seriesStoreContract(
@@ -26,12 +27,22 @@ export function seriesStoreContract(
     });
     afterEach(() => close());
 
-    const write = (values: readonly number[], hour = 0, series = views, source: ValueSource = "clients") =>
+    const write = (values: readonly number[], hour = 0, series = views, source: SettingSource = "clients") =>
       store.write(source, [{ series, from: start + hour * HOUR, values: Float64Array.from(values) }]);
     const read = async (from: number, to: number, series = views, source?: ValueSource) => {
       const [column] = await store.read([{ series, from: start + from * HOUR, to: start + to * HOUR }], source);
       return [...(column ?? [])].map((value) => (Number.isNaN(value) ? null : value));
     };
+
+    const point = (value: number, more: Partial<AddedPoint> = {}) => ({ ms: 0, ns: 0, source: 0, value, ...more });
+    /** Adds points whose times are relative to an hour. */
+    const add = (points: readonly AddedPoint[], hour = 0, series = views) =>
+      store.add([{ series, points: points.map((one) => ({ ...one, ms: start + hour * HOUR + one.ms })) }]);
+    const issueOf = (work: Promise<unknown>) =>
+      work.then(
+        () => undefined,
+        (error: unknown) => (error instanceof ServiceError ? error.issues[0]?.code : error),
+      );
 
     it("returns a column of exactly the window, also for a series that was never written", async () => {
       expect(await read(-3, 2)).to.deep.equal([null, null, null, null, null]);
@@ -103,23 +114,24 @@ export function seriesStoreContract(
 
     it("expires slots before an instant and none after it, also repeatedly", async () => {
       const old = -30 * WEEK;
-      for (const source of valueSources) await write([1, 2], old, views, source);
+      for (const source of settingSources) await write([1, 2], old, views, source);
+      await add([point(3)], old + 2);
       await write([3, 4], -1);
       for (const _ of [1, 2]) await store.expire(start);
-      if (forgets) expect(await read(old, old + 2)).to.deep.equal([null, null]);
+      if (forgets) expect(await read(old, old + 3)).to.deep.equal([null, null, null]);
       expect(await read(0, 1)).to.deep.equal([4]);
       await write([5], old);
       expect(await read(old, old + 1)).to.deep.equal([5]);
     });
 
-    for (const first of valueSources) {
+    for (const first of settingSources) {
       it(`returns the value of the clients where there is one, else the value of the recorder: ${first} first`, async () => {
         const writes = {
           clients: () => write([1, Number.NaN, 3, 4], -1, views, "clients"),
           recorder: () => write([5, 6, Number.NaN, 8, 9], 0, views, "recorder"),
         };
         await writes[first]();
-        for (const source of valueSources) await writes[source]();
+        for (const source of settingSources) await writes[source]();
         expect(await read(-2, 6)).to.deep.equal([null, 1, 5, 3, 4, 8, 9, null]);
         expect(await read(1, 3), "within").to.deep.equal([3, 4]);
         expect(await read(-2, 6, views, "clients")).to.deep.equal([null, 1, null, 3, 4, null, null, null]);
@@ -137,6 +149,86 @@ export function seriesStoreContract(
       await write([11], 0, views, "clients");
       expect(await read(0, 1)).to.deep.equal([11]);
       expect(await read(0, 1, views, "recorder")).to.deep.equal([3]);
+    });
+
+    it("adds the points of a slot, each once: a series, a source and an instant in nanoseconds identify it", async () => {
+      const points = [
+        point(1),
+        point(2, { ns: 1 }),
+        point(4, { ms: 1 }),
+        point(8, { source: 7 }),
+        point(0.5, { ms: HOUR - 1, ns: 999_999 }),
+      ];
+      await add(points);
+      expect(await read(-1, 2)).to.deep.equal([null, 15.5, null]);
+      await Promise.all([
+        add(points),
+        add([point(-16, { ms: HOUR }), ...points.slice(0, 2)]),
+        add([point(32, { source: 2 ** 48 - 1 })]),
+      ]);
+      expect(await read(-1, 3)).to.deep.equal([null, 47.5, -16, null]);
+      await add([point(3, { ms: 5 }), point(0, { ms: 5 })], 2);
+      expect(await read(2, 3), "0 is a value, and the later of two wins").to.deep.equal([0]);
+      expect(await read(0, 3, views, "added")).to.deep.equal([47.5, -16, 0]);
+      expect(await read(0, 3, views, "clients")).to.deep.equal([null, null, null]);
+      expect(await read(0, 1, { ...views, id: "other" })).to.deep.equal([null]);
+    });
+
+    it("replaces the value of an added point, also by a much smaller one", async () => {
+      await add([point(0.25), point(1e300, { ms: 1 }), point(2, { ms: 2 }), point(5, { ms: HOUR })]);
+      await add([point(1, { ms: 1 }), point(7, { ms: HOUR })]);
+      expect(await read(0, 2)).to.deep.equal([3.25, 7]);
+    });
+
+    it("keeps the sum of a settled slot, and adds to the slots after it", async () => {
+      const members: Series = { dimension: segment, id: "a", type: "size" };
+      for (const series of [views, members])
+        await add([point(1), point(2, { ns: 5 }), point(4, { ms: 2 * HOUR })], 0, series);
+      for (const before of [2, 2, 1]) await store.settle(start + before * HOUR);
+      expect(await read(0, 3)).to.deep.equal([3, null, 4]);
+      for (const series of [views, members]) await add([point(8, { ms: 2 * HOUR + 1 })], 0, series);
+      expect(await read(0, 3)).to.deep.equal([3, null, 12]);
+      expect(await read(0, 4, members)).to.deep.equal([3, 12]);
+      if (!forgets) return;
+      expect(await issueOf(add([point(9, { ms: 5 }), point(9, { ms: 3 * HOUR })]))).to.equal("before_retention");
+      expect(await read(0, 4)).to.deep.equal([3, null, 12, null]);
+    });
+
+    it("returns the value of the clients, else the sum of added points, else the value of the recorder", async () => {
+      const writes = [
+        () => write([10, Number.NaN, 30], 0, views, "clients"),
+        () => add([point(1), point(2, { ms: HOUR }), point(2, { ms: HOUR + 1 })]),
+        () => write([100, 200, 300, 400], 0, views, "recorder"),
+      ];
+      for (const order of [
+        [0, 1, 2],
+        [2, 1, 0],
+        [1, 2, 0],
+      ]) {
+        for (const i of order) await writes[i]?.();
+        expect(await read(0, 5), order.join()).to.deep.equal([10, 4, 30, 400, null]);
+      }
+      expect(await sum(0, 2)).to.deep.equal([10, 4]);
+      await add([point(5, { ms: HOUR }), point(6, { ms: 4 * HOUR })], 0, { ...views, id: "other" });
+      expect(await sum(0, 5)).to.deep.equal([10, 9, 30, 400, 6]);
+      expect(await list(stream)).to.deep.equal(["other size", "views size"]);
+    });
+
+    it("refuses added points whose sum is not finite, and stores none of them", async () => {
+      const large = Number.MAX_VALUE;
+      await add([point(large)]);
+      await add([point(large)]);
+      expect(await issueOf(add([point(1, { ms: HOUR }), point(large, { ms: 1 })]))).to.equal("invalid_value");
+      expect(await issueOf(add([point(large, { ms: HOUR }), point(large, { ms: HOUR + 1 })]))).to.equal(
+        "invalid_value",
+      );
+      expect(await read(0, 2)).to.deep.equal([large, null]);
+      const outcomes = [add([point(large, { ms: 1 })]), add([point(3, { ms: HOUR })]), write([4], 2)].map(issueOf);
+      expect(await Promise.all(outcomes)).to.deep.equal(["invalid_value", undefined, undefined]);
+      expect(await read(0, 3)).to.deep.equal([large, 3, 4]);
+      await add([point(1)]);
+      await add([point(large, { ms: 1 })]);
+      expect(await read(0, 1)).to.deep.equal([large]);
     });
 
     const all: Series = { dimension: stream, id: stream.sumId, type: "size" };

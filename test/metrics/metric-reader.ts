@@ -3,12 +3,12 @@ import { CacheMemory } from "../../src/cache-memory.js";
 import { MemoryBudget, type Reservation } from "../../src/memory-budget.js";
 import { Generations } from "../../src/metrics/cache/generations.js";
 import { SlotCache } from "../../src/metrics/cache/slot-cache.js";
-import type { SeriesStore, ValueSource } from "../../src/metrics/ports.js";
+import type { SeriesStore, SettingSource } from "../../src/metrics/ports.js";
 import { seriesPlan } from "../../src/metrics/query/plan.js";
 import { type FetchedSeries, type ReadPlans, readPlans } from "../../src/metrics/query/read-plans.js";
 import { type RequestedSeries, seriesRequest } from "../../src/metrics/query/request.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
-import { writePoints } from "../../src/metrics/write-points.js";
+import { pointWrites } from "../../src/metrics/write-points.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { temporaryStores } from "../support/stores.js";
 
@@ -30,7 +30,7 @@ export interface MetricReader {
   fetch(asked: readonly RequestedSeries[], now: number): Promise<FetchedSeries[]>;
   readonly readPlans: ReadPlans;
   /** Writes slots of a source, by default the clients. */
-  write(columns: readonly SlotColumn[], source?: ValueSource): Promise<void>;
+  write(columns: readonly SlotColumn[], source?: SettingSource): Promise<void>;
   /** Saves one slot. */
   save(series: Series, ts: number, value: number): Promise<void>;
   close(): Promise<void>;
@@ -66,7 +66,7 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, turns, deadlineMs });
   const memory = new CacheMemory(cache.responses_bytes);
   const read = readPlans({ store, slots, generations, memory, turns });
-  const record = writePoints({ store, generations });
+  const { write: record } = pointWrites({ store, generations });
   return {
     stores,
     generations,

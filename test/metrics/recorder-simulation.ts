@@ -109,7 +109,7 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
       },
       lease: stores.lease,
     });
-    const series = mortal({ read: stores.series.read, expire: stores.series.expire });
+    const series = mortal({ read: stores.series.read, expire: stores.series.expire, settle: stores.series.settle });
     instance.recorder = recorderOver(stores, clock, owner, {
       dimensions: dimensions.map((dimension) => observed(dimension, clock, sampled)),
       audiences: mortal(audiences),

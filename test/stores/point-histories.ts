@@ -1,9 +1,10 @@
 import { rmSync } from "node:fs";
 import { expect } from "chai";
 import fc from "fast-check";
+import { ServiceError } from "../../src/errors.js";
 import { stream } from "../../src/metrics/dimensions.js";
-import { type ValueSource, valueSources } from "../../src/metrics/ports.js";
-import type { Series, SlotColumn } from "../../src/metrics/series.js";
+import { type SettingSource, settingSources, type ValueSource, valueSources } from "../../src/metrics/ports.js";
+import type { AddedPoint, Series, SlotColumn } from "../../src/metrics/series.js";
 import { type Database, openDatabase } from "../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
 import { CHUNK_SLOTS } from "../../src/stores/sqlite/series/chunks.js";
@@ -21,16 +22,33 @@ interface Stretch {
   readonly values: readonly number[];
 }
 
+/** A point that is added to a slot: `at` is its ms in the slot. Few different ones, so that many are repeated. */
+interface Added {
+  readonly series: number;
+  readonly slot: number;
+  readonly at: number;
+  readonly ns: number;
+  readonly source: number;
+  readonly value: number;
+}
+
 export type Step =
   | {
       readonly do: "write";
-      readonly source: ValueSource;
+      readonly source: SettingSource;
       readonly stretches: readonly Stretch[];
       readonly folding: boolean;
     }
+  | { readonly do: "add"; readonly added: readonly Added[]; readonly folding: boolean }
   | { readonly do: "fold" }
-  | { readonly do: "expire"; readonly slot: number }
-  | { readonly do: "die"; readonly at: string; readonly short: Stretch; readonly long: Stretch }
+  | { readonly do: "settle" | "expire"; readonly slot: number }
+  | {
+      readonly do: "die";
+      readonly at: string;
+      readonly short: Stretch;
+      readonly long: Stretch;
+      readonly added: readonly Added[];
+    }
   | { readonly do: "restart" };
 
 const value = fc.oneof(
@@ -48,18 +66,32 @@ const long = stretchOf(32, 2 * CHUNK_SLOTS);
 const write = (stretches: fc.Arbitrary<Stretch[]>) =>
   fc.record({
     do: fc.constant("write" as const),
-    source: fc.constantFrom(...valueSources),
+    source: fc.constantFrom(...settingSources),
     stretches,
     folding: fc.boolean(),
   });
 
-/** Steps of a history: short and long writes, folds during writes, expiry, restarts, and deaths at these failpoints. */
+const added = fc.array(
+  fc.record({
+    series: fc.nat(SERIES.length - 1),
+    slot: fc.oneof(fc.integer({ min: CHUNK_SLOTS - 2, max: CHUNK_SLOTS + 2 }), fc.nat(SLOTS - 1)),
+    at: fc.nat(2),
+    ns: fc.nat(1),
+    source: fc.nat(1),
+    value: fc.integer({ min: -9, max: 9 }).map((number) => number / 8),
+  }),
+  { minLength: 1, maxLength: 120 },
+);
+
+/** Steps of a history: writes, added points, folds during them, expiry, restarts, and deaths at these failpoints. */
 export function steps(deaths: readonly string[]): fc.Arbitrary<Step> {
-  const die = fc.record({ do: fc.constant("die" as const), at: fc.constantFrom(...deaths), short, long });
+  const die = fc.record({ do: fc.constant("die" as const), at: fc.constantFrom(...deaths), short, long, added });
   return fc.oneof(
     { weight: 8, arbitrary: write(fc.array(short, { minLength: 1, maxLength: 5 })) },
     { weight: 3, arbitrary: write(fc.array(long, { minLength: 1, maxLength: 2 })) },
+    { weight: 8, arbitrary: fc.record({ do: fc.constant("add" as const), added, folding: fc.boolean() }) },
     { weight: 2, arbitrary: fc.constant({ do: "fold" as const }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("settle" as const), slot: fc.nat(SLOTS) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant("expire" as const), slot: fc.nat(SLOTS) }) },
     { weight: 3, arbitrary: die },
     { weight: 1, arbitrary: fc.constant({ do: "restart" as const }) },
@@ -71,7 +103,11 @@ class Death extends Error {}
 /** The embedded store of series and a model of its slots, which take the same steps. */
 export class PointHistory {
   readonly #dir = dataFolder();
-  readonly #slots: Record<ValueSource, Float64Array[]> = { clients: empty(), recorder: empty() };
+  readonly #slots: Record<ValueSource, Float64Array[]> = { clients: empty(), added: empty(), recorder: empty() };
+  /** Every added point of slots that are not settled, by its slot and what identifies it. */
+  readonly #added = new Map<string, Map<string, number>>();
+  /** The slot before which all slots are settled. */
+  #settled = 0;
   #db: Database;
   #store: SqliteSeriesStore;
   /** The failpoint at which the process dies. */
@@ -81,10 +117,12 @@ export class PointHistory {
     [this.#db, this.#store] = this.#open();
   }
 
-  /** Takes a step, and compares every slot of both sources and of the values for readers. */
+  /** Takes a step, and compares every slot of each source and of the values for readers. */
   async take(step: Step): Promise<void> {
     if (step.do === "write") await this.#write(step.source, step.stretches, step.folding);
+    else if (step.do === "add") await this.#addAll(step.added, step.folding);
     else if (step.do === "fold") await this.#store.fold();
+    else if (step.do === "settle") await this.#settle(step.slot);
     else if (step.do === "expire") await this.#expire(step.slot);
     else if (step.do === "die") await this.#die(step.at, step);
     else await this.#restart();
@@ -95,11 +133,14 @@ export class PointHistory {
     const windows = SERIES.map((series) => ({ series, from: START, to: START + SLOTS * stream.slotMs }));
     for (const source of valueSources)
       expect(await this.#store.read(windows, source), source).to.deep.equal(this.#slots[source]);
-    const { clients, recorder } = this.#slots;
-    const both = clients.map((column, i) =>
-      column.map((value, slot) => (Number.isNaN(value) ? (recorder[i]?.[slot] as number) : value)),
+    const { clients, added, recorder } = this.#slots;
+    const all = clients.map((column, i) =>
+      column.map((_, slot) => {
+        const values = [clients, added, recorder].map((columns) => columns[i]?.[slot] as number);
+        return values.find((value) => !Number.isNaN(value)) ?? Number.NaN;
+      }),
     );
-    expect(await this.#store.read(windows), "both sources").to.deep.equal(both);
+    expect(await this.#store.read(windows), "all sources").to.deep.equal(all);
   }
 
   async end(): Promise<void> {
@@ -108,7 +149,7 @@ export class PointHistory {
     rmSync(this.#dir, { recursive: true });
   }
 
-  async #write(source: ValueSource, stretches: readonly Stretch[], folding: boolean): Promise<void> {
+  async #write(source: SettingSource, stretches: readonly Stretch[], folding: boolean): Promise<void> {
     const fold = folding ? this.#store.fold() : undefined;
     await this.#store.write(source, stretches.map(columnOf));
     for (const stretch of stretches) this.#lay(source, stretch);
@@ -116,20 +157,49 @@ export class PointHistory {
     await fold;
   }
 
+  /** A write with a point of a settled slot is refused as a whole. */
+  async #addAll(points: readonly Added[], folding: boolean): Promise<void> {
+    const fold = folding ? this.#store.fold() : undefined;
+    const isRefused = points.some(({ slot }) => slot < this.#settled);
+    expect(await isInvalid(this.#store.add(addedPointsOf(points)))).to.equal(isRefused);
+    const open = points.filter(({ slot }) => slot >= this.#settled);
+    if (isRefused) await this.#store.add(addedPointsOf(open));
+    for (const point of open) this.#count(point);
+    if (folding) await this.compare();
+    await fold;
+  }
+
+  async #settle(slot: number): Promise<void> {
+    await this.#store.settle(START + slot * stream.slotMs);
+    this.#noteSettled(slot);
+  }
+
   async #expire(slot: number): Promise<void> {
     await this.#store.expire(START + slot * stream.slotMs);
+    this.#noteSettled(slot);
     const end = Math.floor(slot / CHUNK_SLOTS) * CHUNK_SLOTS;
     for (const source of valueSources) for (const column of this.#slots[source]) column.fill(Number.NaN, 0, end);
   }
 
   /** The process dies in a write, or in a fold during a write. Its commits are kept. */
-  async #die(at: string, { short, long }: { short: Stretch; long: Stretch }): Promise<void> {
+  async #die(
+    at: string,
+    { short, long, added }: { short: Stretch; long: Stretch; added: readonly Added[] },
+  ): Promise<void> {
     this.#death = at;
+    const open = added.filter(({ slot }) => slot >= this.#settled);
+    const adding = hasDied(this.#store.add(addedPointsOf(open)));
+    for (const point of open) this.#count(point);
     const isSaid = !short.values.every(Number.isNaN);
     const written = this.#store.write("clients", [columnOf(short)]);
     const died = [await hasDied(written)];
+    await adding;
     this.#lay("clients", short);
-    if (at !== "journal-appended") {
+    if (at === "slots-settled") {
+      const isSettled = this.#noteSettled(long.slot);
+      const hasDiedThere = await hasDied(this.#store.settle(START + long.slot * stream.slotMs));
+      expect(hasDiedThere, at).to.equal(isSettled);
+    } else if (at !== "journal-appended") {
       const folded = hasDied(this.#store.fold());
       // A process that died in the first step of the fold writes no more.
       if (at !== "journal-folded-some") {
@@ -138,7 +208,7 @@ export class PointHistory {
       }
       died.push(await folded);
     }
-    if (isSaid) expect(died.at(-1), at).to.equal(true);
+    if (isSaid && at !== "slots-settled") expect(died.at(-1), at).to.equal(true);
     await this.#restart();
   }
 
@@ -158,7 +228,21 @@ export class PointHistory {
     return [db, sqliteSeriesStore(db, { failpoint: die })];
   }
 
-  #lay(source: ValueSource, { series, slot, values }: Stretch): void {
+  /** Notes that slots before this one are settled, and returns whether one of them has added points. */
+  #noteSettled(slot: number): boolean {
+    const slots = Array.from(this.#added.keys(), (key) => Number(key.split(" ")[1]));
+    const isSettled = slots.some((other) => other >= this.#settled && other < slot);
+    if (isSettled) this.#settled = slot;
+    return isSettled;
+  }
+
+  #count({ series, slot, at, ns, source, value }: Added): void {
+    const points = this.#added.get(`${series} ${slot}`) ?? new Map<string, number>();
+    this.#added.set(`${series} ${slot}`, points.set(`${at} ${ns} ${source}`, value));
+    (this.#slots.added[series] as Float64Array)[slot] = [...points.values()].reduce((sum, one) => sum + one, 0);
+  }
+
+  #lay(source: SettingSource, { series, slot, values }: Stretch): void {
     const column = this.#slots[source][series] as Float64Array;
     for (const [i, value] of values.entries()) if (!Number.isNaN(value)) column[slot + i] = value;
   }
@@ -172,6 +256,23 @@ async function hasDied(work: Promise<void>): Promise<boolean> {
     if (error instanceof Death) return true;
     throw error;
   }
+}
+
+async function isInvalid(work: Promise<void>): Promise<boolean> {
+  try {
+    await work;
+    return false;
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === "invalid") return true;
+    throw error;
+  }
+}
+
+function addedPointsOf(points: readonly Added[]) {
+  return points.map(({ series, slot, at, ns, source, value }) => {
+    const point: AddedPoint = { ms: START + slot * stream.slotMs + at, ns, source, value };
+    return { series: SERIES[series] as Series, points: [point] };
+  });
 }
 
 function empty(): Float64Array[] {

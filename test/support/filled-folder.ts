@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { mintKey } from "../../src/keys/verify-key.js";
-import { segment } from "../../src/metrics/dimensions.js";
+import { segment, stream } from "../../src/metrics/dimensions.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { startService } from "./service.js";
 import { until } from "./until.js";
@@ -74,6 +74,7 @@ export async function filledFolder(): Promise<FilledFolder> {
   await stores.keys.add(kept);
   await stores.alerts.replace(undefined, JSON.stringify({ evaluated: {}, alerts: [] }));
   await recordSizes(stores);
+  await addPoints(stores);
   await service.stop({ keep: true });
   const pepper = `base64:${readFileSync(join(service.dir, "pepper")).toString("base64")}`;
   return { dir: service.dir, pepper, key, people: people.slice(0, 35), erased, requestIds };
@@ -97,6 +98,20 @@ function pointsUpTo(now: number): object {
     ts,
     values: series.map((_, row) => ts.map((at, i) => ((i + row) % 7 === 0 ? null : (at / HOUR) % 100))),
   };
+}
+
+/** Added points: of a slot that is settled, and of one that is not. */
+async function addPoints({ series }: Stores): Promise<void> {
+  const hour = Math.floor(Date.now() / HOUR) * HOUR;
+  const counted = { dimension: stream, id: "counted", type: "size" };
+  const points = Array.from({ length: 300 }, (_, i) => ({
+    ms: hour - (i % 2 === 0 ? 50 : 2) * HOUR + Math.floor(i / 4),
+    ns: i % 3,
+    source: (i % 2) * 2 ** 47 + (i % 5),
+    value: 0.25 * i,
+  }));
+  await series.add([{ series: counted, points }]);
+  await series.settle(hour - 40 * HOUR);
 }
 
 /** Sizes of a segment as the recorder writes them, over a slot that clients wrote too. */

@@ -1,5 +1,13 @@
-import { type SeriesWindow, slotsIn, valueSources } from "../../metrics/ports.js";
-import { type SlotColumn, seriesKey } from "../../metrics/series.js";
+import { NO_SOURCE } from "../../metrics/added-points.js";
+import { type SeriesWindow, settingSources, slotsIn } from "../../metrics/ports.js";
+import {
+  type AddedPoint,
+  type AddedPoints,
+  type Series,
+  type SlotColumn,
+  seriesKey,
+  slotStart,
+} from "../../metrics/series.js";
 import { columnSince } from "../../metrics/slot-columns.js";
 import type {
   Part,
@@ -92,7 +100,8 @@ const WRITE_SLOTS = 50_000;
 
 /**
  * Copies every saved slot of each value source from `since` (Unix ms) on and calls `onBatch` after each durable batch.
- * Resolves with the number of skipped older ones. Safe to repeat.
+ * The sum of a settled slot becomes one added point; the added points of other slots are copied. Resolves with the
+ * number of skipped older slots. Safe to repeat.
  */
 export async function copySeries(
   source: SeriesSource,
@@ -104,14 +113,16 @@ export async function copySeries(
   let done = 0;
   let older = 0;
   for (const windows of source.windows()) {
-    for (const valueSource of valueSources) {
-      const columns = columnsOf(windows, await source.series.read(windows, valueSource));
+    for (const valueSource of [...settingSources, "added"] as const) {
+      const read = valueSource === "added" ? settledPart(windows, source) : windows;
+      const columns = columnsOf(read, await source.series.read(read, valueSource));
       const kept = columns.map((column) => columnSince(column, since));
       columns.forEach((column, i) => {
         older += savedIn(column.values) - savedIn((kept[i] as SlotColumn).values);
       });
       for (const batch of batches(kept)) {
-        await target.series.write(valueSource, batch);
+        if (valueSource === "added") await target.series.add(batch.map(sumPoints));
+        else await target.series.write(valueSource, batch);
         onBatch();
         progress.update(done + slotsInColumns(batch));
       }
@@ -119,33 +130,95 @@ export async function copySeries(
     done += slotsOf(windows);
     progress.update(done);
   }
+  for (const added of source.added()) {
+    await target.series.add(addedSince(added, since));
+    onBatch();
+  }
   progress.finish();
   return older;
 }
 
 /** Reads all copied data again on both sides and compares it. */
-export async function compareSeries(source: SeriesSource, target: SeriesTarget, since: number): Promise<Comparison> {
+export async function compareSeries(source: SeriesSource, target: SeriesTarget, since: number): Promise<Comparison[]> {
   const progress = new Progress("series compared", { unit: "slot", total: allSlots(source) });
   const sums = { source: new Checksum(), target: new Checksum() };
+  const points = { source: new Checksum(), target: new Checksum() };
   let done = 0;
   for (const all of source.windows()) {
     const windows = all.map((window) => windowSince(window, since)).filter(({ from, to }) => from < to);
-    if (windows.length === 0) continue;
     for (const end of ["source", "target"] as const) {
-      for (const valueSource of valueSources) {
-        const columns = await { source, target }[end].series.read(windows, valueSource);
-        windows.forEach(({ series, from }, i) => {
+      for (const valueSource of [...settingSources, "added"] as const) {
+        const read = valueSource === "added" ? settledPart(windows, source) : windows;
+        const columns = await { source, target }[end].series.read(read, valueSource);
+        read.forEach(({ series, from }, i) => {
           const values = columns[i] as Float64Array;
           const saved = savedIn(values);
           if (saved > 0) sums[end].addValues(`${valueSource}\0${seriesKey(series)}\0${from}`, values, saved);
         });
       }
     }
-    done += slotsOf(windows);
+    for (const some of openParts(windows, source)) await target.eachAdded(some, pointsTo(points.target));
+    done += slotsOf(all);
     progress.update(done);
   }
+  for (const added of source.added()) {
+    const take = pointsTo(points.source);
+    for (const { series, points } of addedSince(added, since)) for (const point of points) take(series, point);
+  }
   progress.finish();
-  return { part: "saved points", source: sums.source.summary, target: sums.target.summary };
+  return [
+    { part: "saved points", source: sums.source.summary, target: sums.target.summary },
+    { part: "added points", source: points.source.summary, target: points.target.summary },
+  ];
+}
+
+/** Returns the function that adds points to a checksum. */
+function pointsTo(checksum: Checksum): (series: Series, point: AddedPoint) => void {
+  return (series, { ms, ns, source, value }) => checksum.addRecord([seriesKey(series), ms, ns, source, value]);
+}
+
+/** Returns the sums of settled slots as points, one at the start of each slot. */
+function sumPoints({ series, from, values }: SlotColumn): AddedPoints {
+  const { slotMs } = series.dimension;
+  const points = Array.from(values, (value, i) => ({ ms: from + i * slotMs, ns: 0, source: NO_SOURCE, value }));
+  return { series, points: points.filter(({ value }) => !Number.isNaN(value)) };
+}
+
+/** Returns the points of slots that start at `since` (Unix ms) or after. */
+function addedSince(added: readonly AddedPoints[], since: number): AddedPoints[] {
+  return added
+    .map(({ series, points }) => ({
+      series,
+      points: points.filter(({ ms }) => slotStart(series.dimension, ms) >= since),
+    }))
+    .filter(({ points }) => points.length > 0);
+}
+
+/** Returns the parts of windows whose slots are settled. */
+function settledPart(windows: readonly SeriesWindow[], { settled }: Pick<SeriesSource, "settled">): SeriesWindow[] {
+  return windows
+    .map(({ series, from, to }) => ({ series, from, to: Math.min(to, firstSlot(series, settled)) }))
+    .filter(({ from, to }) => from < to);
+}
+
+/** Slots of each series whose added points are read at once. */
+const OPEN_SLOTS = 6;
+
+/** Yields the parts of windows, which are of one dimension and time, whose slots are not settled. */
+function* openParts(
+  windows: readonly SeriesWindow[],
+  { settled }: Pick<SeriesSource, "settled">,
+): Iterable<SeriesWindow[]> {
+  const [window] = windows;
+  if (window === undefined) return;
+  const length = OPEN_SLOTS * window.series.dimension.slotMs;
+  for (let from = Math.max(window.from, firstSlot(window.series, settled)); from < window.to; from += length)
+    yield windows.map(({ series, to }) => ({ series, from, to: Math.min(to, from + length) }));
+}
+
+/** Returns the start of the first slot that starts at an instant (Unix ms) or after. */
+function firstSlot({ dimension: { slotMs } }: Series, ms: number): number {
+  return Math.ceil(ms / slotMs) * slotMs;
 }
 
 function allSlots(source: SeriesSource): number {
@@ -163,8 +236,7 @@ function columnsOf(windows: readonly SeriesWindow[], values: readonly Float64Arr
 }
 
 function windowSince({ series, from, to }: SeriesWindow, since: number): SeriesWindow {
-  const { slotMs } = series.dimension;
-  return { series, from: Math.max(from, Math.ceil(since / slotMs) * slotMs), to };
+  return { series, from: Math.max(from, firstSlot(series, since)), to };
 }
 
 function savedIn(values: Float64Array): number {

@@ -3,6 +3,7 @@ import type { Clock } from "../../clock.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
 import { countedSeries } from "../added-counts.js";
+import { settledBefore } from "../added-points.js";
 import { type Dimension, stream } from "../dimensions.js";
 import type { Lease, LeaseResult, SeriesStore, SlotCount, SlotCounts } from "../ports.js";
 import { type Series, type SlotColumn, slotStart } from "../series.js";
@@ -12,13 +13,13 @@ import { type SizeDependencies, sizeRecorder } from "./record-sizes.js";
 /** Duration of a recorder's lease, ms; also the delay after a recorder has died. */
 const LEASE_MS = 5_000;
 
-const EXPIRE_EVERY_MS = 3_600_000;
+const MAINTAIN_EVERY_MS = 3_600_000;
 
 export interface RecorderDependencies extends Pick<SizeDependencies, "clock" | "audiences" | "missed" | "write"> {
   readonly dimensions: readonly Dimension[];
   readonly counts: Pick<SlotCounts, "unsaved" | "saved">;
   readonly lease: Lease;
-  readonly series: Pick<SeriesStore, "read" | "expire">;
+  readonly series: Pick<SeriesStore, "read" | "expire" | "settle">;
   /** Distinguishes this recorder from others over the same stores. */
   readonly owner: string;
   /** Retention of series, ms; undefined: unlimited. */
@@ -51,7 +52,7 @@ export function createRecorder(dependencies: RecorderDependencies): Recorder {
   const sizes = dependencies.dimensions.flatMap((dimension) =>
     dimension.sampling === undefined ? [] : [sizeRecorder({ ...dependencies, lease }, dimension, dimension.sampling)],
   );
-  const expire = expireSeries(dependencies);
+  const maintain = maintainSeries(dependencies);
 
   return {
     async tick() {
@@ -60,7 +61,7 @@ export function createRecorder(dependencies: RecorderDependencies): Recorder {
         more = await recordCounts({ ...dependencies, lease });
       };
       const errors: unknown[] = [];
-      for (const step of [...sizes, counts, expire]) await step().catch((error: unknown) => errors.push(error));
+      for (const step of [...sizes, counts, maintain]) await step().catch((error: unknown) => errors.push(error));
       if (errors.length > 0) throw errors[0];
       return more;
     },
@@ -97,14 +98,15 @@ function columnsOf(counts: readonly SlotCount[]): SlotColumn[] {
   return fold.columns();
 }
 
-/** Removes slots that are older than the retention from the store. */
-function expireSeries({ clock, series, retention }: RecorderDependencies): () => Promise<void> {
-  let expiredAt = Number.NEGATIVE_INFINITY;
+/** Removes slots that are older than the retention, and settles those to which no point is added any more. */
+function maintainSeries({ clock, series, retention }: RecorderDependencies): () => Promise<void> {
+  let maintainedAt = Number.NEGATIVE_INFINITY;
   return async () => {
     const now = clock();
-    if (retention === undefined || Math.abs(now - expiredAt) < EXPIRE_EVERY_MS) return;
-    await series.expire(now - retention);
-    expiredAt = now;
+    if (Math.abs(now - maintainedAt) < MAINTAIN_EVERY_MS) return;
+    if (retention !== undefined) await series.expire(now - retention);
+    await series.settle(settledBefore(now));
+    maintainedAt = now;
   };
 }
 

@@ -20,6 +20,7 @@ export async function openInfluxImport(dependencies: EngineDependencies): Promis
   let source = "";
   return {
     series: engine.series,
+    eachAdded: engine.series.eachAdded,
     retentionMs: () => engine.retentionMs?.(),
     async begin(mark) {
       source = mark;

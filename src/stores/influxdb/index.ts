@@ -5,7 +5,7 @@ import type { EngineDependencies, MetricEngine } from "../stores.js";
 import { findBucket, KnownBucket } from "./bucket.js";
 import { influxAddress, influxClient } from "./connection.js";
 import { BucketError, influxServiceError } from "./errors.js";
-import { influxSeriesStore } from "./series-store.js";
+import { type InfluxSeriesStore, influxSeriesStore } from "./series-store.js";
 
 /** Time limit of a check of the bucket, and maximum wait of the start for the first check, ms. */
 const CHECK_MS = 5_000;
@@ -21,7 +21,11 @@ const SILENCE_FACTOR = 2;
  * Opens the series in InfluxDB 2, whose retention is the bucket's. While the server is unreachable, reads and writes
  * reject; they succeed again once it responds. Throws a `StartError` if the URL or the token is missing or malformed.
  */
-export async function openInflux({ settings, log, clock }: EngineDependencies): Promise<MetricEngine> {
+export async function openInflux({
+  settings,
+  log,
+  clock,
+}: EngineDependencies): Promise<MetricEngine & { readonly series: InfluxSeriesStore }> {
   const address = influxAddress(settings);
   const deadlineMs = settings.limits.store_deadline_ms;
   const client = influxClient(address, SILENCE_FACTOR * deadlineMs);

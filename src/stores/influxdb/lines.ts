@@ -1,14 +1,21 @@
 import { writeNumber, writeTags } from "../../formats/line-protocol.js";
-import type { ValueSource } from "../../metrics/ports.js";
-import type { Series, SlotColumn } from "../../metrics/series.js";
+import type { SettingSource, ValueSource } from "../../metrics/ports.js";
+import type { AddedPoints, Series, SlotColumn } from "../../metrics/series.js";
 
 /** The field of each source. */
-export const fieldOf: Readonly<Record<ValueSource, string>> = { clients: "value", recorder: "recorded" };
+export const fieldOf: Readonly<Record<ValueSource, string>> = {
+  clients: "value",
+  added: "added",
+  recorder: "recorded",
+};
+
+/** The tag of the number of an added point's source, in hex. */
+export const SOURCE_TAG = "added_by";
 
 /**
  * Returns the slots of columns that are not NaN as line protocol, in order, with times in ms, in the field of a source.
  */
-export function linesOf(source: ValueSource, columns: readonly SlotColumn[]): string {
+export function linesOf(source: SettingSource, columns: readonly SlotColumn[]): string {
   let text = "";
   for (const { series, from, values } of columns) {
     const start = `${lineStart(series)}${fieldOf[source]}=`;
@@ -16,6 +23,19 @@ export function linesOf(source: ValueSource, columns: readonly SlotColumn[]): st
     for (let slot = 0; slot < values.length; slot += 1) {
       const value = values[slot] as number;
       if (!Number.isNaN(value)) text += `${start}${writeNumber(value)} ${from + slot * slotMs}\n`;
+    }
+  }
+  return text;
+}
+
+/** Returns added points as line protocol, in order, with times in ns. */
+export function addedLines(added: readonly AddedPoints[]): string {
+  let text = "";
+  for (const { series, points } of added) {
+    const start = `${lineStart(series).slice(0, -1)},${SOURCE_TAG}=`;
+    for (const { ms, ns, source, value } of points) {
+      const time = `${ms}${String(ns).padStart(6, "0")}`;
+      text += `${start}${source.toString(16)} ${fieldOf.added}=${writeNumber(value)} ${time}\n`;
     }
   }
   return text;

@@ -1,12 +1,12 @@
-import { type FluxParameterLike, flux, fluxDateTime, fluxExpression } from "@influxdata/influxdb-client";
+import { type FluxParameterLike, flux, fluxDateTime, fluxDuration, fluxExpression } from "@influxdata/influxdb-client";
 import { timeText } from "../../formats/instant.js";
 import type { Dimension } from "../../metrics/dimensions.js";
-import { type SeriesWindow, type ValueSource, valueSources } from "../../metrics/ports.js";
+import { type SeriesWindow, settingSources, type ValueSource } from "../../metrics/ports.js";
 import { type Series, seriesKey } from "../../metrics/series.js";
-import { fieldOf } from "./lines.js";
+import { fieldOf, SOURCE_TAG } from "./lines.js";
 
 /** Series of one dimension to read over one window. */
-interface SlotQuery {
+export interface SlotQuery {
   readonly dimension: Dimension;
   readonly from: number;
   readonly to: number;
@@ -36,6 +36,21 @@ export function slotQueries(windows: readonly SeriesWindow[]): SlotQuery[] {
   return [...groupBy(windows, ({ series }) => series.dimension.name).values()].flatMap((ofDimension) =>
     spansOf(ofDimension).flatMap(boundedQueries),
   );
+}
+
+/** Returns the places of the windows by the query that covers them: each window has one; none if it is empty. */
+export function windowsByQuery(windows: readonly SeriesWindow[]): Map<SlotQuery, number[]> {
+  const places = new Map<SlotQuery, number[]>();
+  const queries = slotQueries(windows).flatMap((query) => query.series.map((series) => ({ query, series })));
+  const ofSeries = groupBy(queries, ({ series }) => seriesKey(series));
+  for (const { query } of queries) places.set(query, []);
+  for (const [place, { series, from, to }] of windows.entries()) {
+    const covers = ({ query }: { readonly query: SlotQuery }) =>
+      query.from <= Math.max(FIRST, from) && query.to >= Math.min(LAST, to);
+    const found = ofSeries.get(seriesKey(series))?.find(covers);
+    if (found !== undefined) places.get(found.query)?.push(place);
+  }
+  return places;
 }
 
 interface Span {
@@ -105,7 +120,7 @@ function boundedQueries({ dimension, from, to, series }: Span): SlotQuery[] {
   return queries;
 }
 
-function groupBy<T>(items: readonly T[], groupOf: (item: T) => string): Map<string, T[]> {
+export function groupBy<T>(items: readonly T[], groupOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
     const key = groupOf(item);
@@ -117,10 +132,69 @@ function groupBy<T>(items: readonly T[], groupOf: (item: T) => string): Map<stri
 }
 
 /**
- * In: a query of slots. Out: rows of `_time`, `_value`, `_field`, `dimension_id` and `dimension_type`, a table for each
- * series and source that has points. Reads one source, or both.
+ * In: a query of slots. Out: rows of `_time`, `_value`, `_field`, `dimension_id` and `dimension_type`: the points of
+ * each series in the source, or in all sources. The added points of a slot are a row for each of their sources: their
+ * sum, at the start of the slot.
  */
-export function fluxScript(bucket: string, { series, ...query }: SlotQuery, source?: ValueSource): string {
+export function fluxScript(bucket: string, query: SlotQuery, source?: ValueSource): string {
+  return slotsScript(bucket, query, isOneOf(query.series), source);
+}
+
+/** In: a type of a dimension, and a window. Out: the rows of all its series, in the form of `fluxScript`. */
+export function sumScript(bucket: string, query: Omit<SlotQuery, "series">, type: string): string {
+  return slotsScript(bucket, query, oneOf("dimension_type", [type]));
+}
+
+/** In: a query of slots. Out: the added points of each series, in the form of `fluxScript` and with their source. */
+export function addedScript(bucket: string, query: SlotQuery): string {
+  const columns = [...SLOT_COLUMNS, SOURCE_TAG];
+  return flux`${pointsIn(bucket, query, isOneOf(query.series), ["added"])}
+  |> keep(columns: ${columns})`.toString();
+}
+
+const SLOT_COLUMNS = ["_time", "_value", "_field", "dimension_id", "dimension_type"];
+
+/** `wanted` is the Flux condition of the rows. */
+function slotsScript(bucket: string, query: Omit<SlotQuery, "series">, wanted: string, source?: ValueSource): string {
+  const scripts: string[] = [];
+  if (source !== "added") {
+    const set = pointsIn(bucket, query, wanted, source === undefined ? settingSources : [source]);
+    scripts.push(
+      flux`${set}
+  |> keep(columns: ${SLOT_COLUMNS})
+  |> yield(name: "set")`.toString(),
+    );
+  }
+  if (source === undefined || source === "added") {
+    const every = fluxDuration(`${query.dimension.slotMs}ms`);
+    scripts.push(
+      flux`${pointsIn(bucket, query, wanted, ["added"])}
+  |> aggregateWindow(every: ${every}, fn: sum, createEmpty: false, timeSrc: "_start")
+  |> keep(columns: ${SLOT_COLUMNS})
+  |> yield(name: "added")`.toString(),
+    );
+  }
+  return scripts.join("\n");
+}
+
+/** The points of these sources, as a part of a script. */
+function pointsIn(
+  bucket: string,
+  { dimension, from, to }: Omit<SlotQuery, "series">,
+  wanted: string,
+  sources: readonly ValueSource[],
+): FluxParameterLike {
+  const [start, stop] = [Math.max(FIRST, from), Math.min(LAST, to)].map((ms) => fluxDateTime(timeText(ms)));
+  const fields = sources.map((source) => fieldOf[source]);
+  const script = flux`from(bucket: ${fluxText(bucket)})
+  |> range(start: ${start}, stop: ${stop})
+  |> filter(fn: (r) => r._measurement == ${fluxText(dimension.name)} and (${fluxExpression(oneOf("_field", fields))}))
+  |> filter(fn: (r) => ${fluxExpression(wanted)})`;
+  return fluxExpression(script.toString());
+}
+
+/** Returns the condition of the rows of these series. */
+function isOneOf(series: readonly Series[]): string {
   // Each id is compared once: comparing it for each of its types takes the server 50 % longer.
   const typesOf = [...groupBy(series, ({ id }) => id)].map(([id, ofId]) => [id, ofId.map(({ type }) => type)] as const);
   const wanted = [...groupBy(typesOf, ([, types]) => [...types].sort().join()).values()].map((group) => {
@@ -128,28 +202,7 @@ export function fluxScript(bucket: string, { series, ...query }: SlotQuery, sour
     const ids = group.map(([id]) => id);
     return `((${oneOf("dimension_type", types)}) and (${oneOf("dimension_id", ids)}))`;
   });
-  return slotsScript(bucket, query, anyOf(wanted), source === undefined ? valueSources : [source]);
-}
-
-/** In: a type of a dimension, and a window. Out: the rows of all its series, in the form of `fluxScript`. */
-export function sumScript(bucket: string, query: Omit<SlotQuery, "series">, type: string): string {
-  return slotsScript(bucket, query, oneOf("dimension_type", [type]), valueSources);
-}
-
-/** `wanted` is the Flux condition of the rows. */
-function slotsScript(
-  bucket: string,
-  { dimension, from, to }: Omit<SlotQuery, "series">,
-  wanted: string,
-  sources: readonly ValueSource[],
-): string {
-  const [start, stop] = [Math.max(FIRST, from), Math.min(LAST, to)].map((ms) => fluxDateTime(timeText(ms)));
-  const fields = sources.map((source) => fieldOf[source]);
-  return flux`from(bucket: ${fluxText(bucket)})
-  |> range(start: ${start}, stop: ${stop})
-  |> filter(fn: (r) => r._measurement == ${fluxText(dimension.name)} and (${fluxExpression(oneOf("_field", fields))}))
-  |> filter(fn: (r) => ${fluxExpression(wanted)})
-  |> keep(columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"])`.toString();
+  return anyOf(wanted);
 }
 
 /**

@@ -1,9 +1,10 @@
 import { LineSplitter } from "@influxdata/influxdb-client";
-import type { ValueSource } from "../../metrics/ports.js";
+import { type ValueSource, valueSources } from "../../metrics/ports.js";
+import { type AddedPoint, finite } from "../../metrics/series.js";
 import { BrokenResponse } from "./errors.js";
-import { fieldOf } from "./lines.js";
+import { fieldOf, SOURCE_TAG } from "./lines.js";
 
-/** A column to be filled: the slots of one series over one window, in both sources. */
+/** A column to be filled: the slots of one series over one window, in each source. */
 export class SlotTarget {
   readonly from: number;
   readonly slotMs: number;
@@ -17,26 +18,30 @@ export class SlotTarget {
     this.length = length;
   }
 
-  /** Stores the value of an instant (Unix ms) in a source; ignores an instant outside the window. */
+  /**
+   * Stores the value of an instant (Unix ms) in a source; ignores an instant outside the window. Values of the source
+   * `added` are added up.
+   */
   take(source: ValueSource, at: number, value: number): void {
     const slot = Math.floor((at - this.from) / this.slotMs);
     if (slot < 0 || slot >= this.length) return;
     this.#columns[source] ??= new Float64Array(this.length).fill(Number.NaN);
     const values = this.#columns[source];
-    if (this.from + slot * this.slotMs === at || Number.isNaN(values[slot])) values[slot] = value;
+    if (source === "added" && !Number.isNaN(values[slot])) values[slot] = finite((values[slot] as number) + value);
+    else if (this.from + slot * this.slotMs === at || Number.isNaN(values[slot])) values[slot] = value;
   }
 
-  /**
-   * Returns the column of both sources; the clients' value takes precedence. Call it once, at the end.
-   */
+  /** Returns the column of all sources, in the order of `valueSources`. Call it once, at the end. */
   merged(): Float64Array {
-    const { clients, recorder } = this.#columns;
-    if (clients === undefined || recorder === undefined)
-      return clients ?? recorder ?? new Float64Array(this.length).fill(Number.NaN);
-    for (let slot = 0; slot < this.length; slot += 1) {
-      if (Number.isNaN(clients[slot])) clients[slot] = recorder[slot] as number;
+    const [first = new Float64Array(this.length).fill(Number.NaN), ...others] = valueSources.flatMap(
+      (source) => this.#columns[source] ?? [],
+    );
+    for (const other of others) {
+      for (let slot = 0; slot < this.length; slot += 1) {
+        if (Number.isNaN(first[slot])) first[slot] = other[slot] as number;
+      }
     }
-    return clients;
+    return first;
   }
 }
 
@@ -71,7 +76,7 @@ export function slotReader(targetsOf: (id: string, type: string) => readonly Slo
     row(cells, line) {
       const [time, value, field, id, type] = cells as [string, string, string, string, string];
       targets = targetsOf(id, type);
-      source = field === fieldOf.recorder ? "recorder" : "clients";
+      source = sourceOf.get(field) ?? "clients";
       take(time, value);
       const both = `,${time},${value},`;
       const [before, after] = line.split(both) as [string, string | undefined];
@@ -85,6 +90,26 @@ export function slotReader(targetsOf: (id: string, type: string) => readonly Slo
       if (comma < 0 || comma !== both.lastIndexOf(",")) return false;
       take(both.slice(0, comma), both.slice(comma + 1));
       return true;
+    },
+  };
+}
+
+const sourceOf = new Map(valueSources.map((source) => [fieldOf[source], source]));
+
+/** Returns a reader of added points. */
+export function addedReader(take: (id: string, type: string, point: AddedPoint) => void): RowReader {
+  return {
+    columns: ["_time", "_value", SOURCE_TAG, "dimension_id", "dimension_type"],
+    row([time, value, source, id, type]) {
+      const [, fraction = ""] = /\.(\d+)Z$/.exec(time as string) ?? [];
+      const ns = Number(fraction.padEnd(9, "0").slice(3));
+      const point = {
+        ms: timeOf(time as string),
+        ns,
+        source: Number.parseInt(source as string, 16),
+        value: Number(value),
+      };
+      take(id as string, type as string, point);
     },
   };
 }

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Dimension } from "../../metrics/dimensions.js";
 import type { ListedIds, SeriesStore } from "../../metrics/ports.js";
-import type { Series, SlotColumn } from "../../metrics/series.js";
+import type { Series } from "../../metrics/series.js";
 import { compareBytes, searchText } from "../../text.js";
 
 /** Loads the ids of all series of a dimension and type, in the order of the server. */
@@ -29,11 +29,9 @@ export class SeriesNames {
     this.#time = time;
   }
 
-  /** Call it after each write. */
-  written(columns: readonly SlotColumn[]): void {
-    for (const { series, values } of columns) {
-      if (values.some((value) => !Number.isNaN(value))) this.#lists.get(series.dimension)?.written(series);
-    }
+  /** Call it after each write, with the series that have a new point. */
+  written(series: readonly Series[]): void {
+    for (const one of series) this.#lists.get(one.dimension)?.written(one);
   }
 
   readonly list: SeriesStore["list"] = async (dimension, { after, limit, descending = false, ...among }) => {

@@ -1,17 +1,25 @@
-import { eachAtOnce } from "../../async/each-at-once.js";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import type { Clock } from "../../clock.js";
 import { invalid, ServiceError } from "../../errors.js";
 import type { Log } from "../../log.js";
-import type { SeriesStore, SeriesWindow, ValueSource } from "../../metrics/ports.js";
-import { addSlots, isSum, type SlotColumn, seriesKey } from "../../metrics/series.js";
+import type { SeriesStore, SeriesWindow } from "../../metrics/ports.js";
+import {
+  type AddedPoint,
+  type AddedPoints,
+  type Series,
+  type SlotColumn,
+  seriesKey,
+  slotStart,
+} from "../../metrics/series.js";
+import type { TakeAdded } from "../copy.js";
 import type { KnownBucket } from "./bucket.js";
-import type { InfluxClient } from "./connection.js";
+import type { InfluxClient, LinePrecision } from "./connection.js";
 import { attempts, requestError, statusOf, timedOut } from "./errors.js";
-import { halves, linesOf } from "./lines.js";
-import { FIRST, fluxScript, idsScript, LAST, slotQueries, sumScript } from "./queries.js";
-import { type RowReader, readRows, SlotTarget, slotReader } from "./response-csv.js";
+import { addedLines, halves, linesOf } from "./lines.js";
+import { idsScript } from "./queries.js";
+import { type RowReader, readRows } from "./response-csv.js";
 import { SeriesNames } from "./series-names.js";
+import { seriesReads } from "./series-reads.js";
 
 interface InfluxSeriesDependencies {
   readonly client: InfluxClient;
@@ -26,10 +34,17 @@ interface InfluxSeriesDependencies {
   readonly closing: AbortSignal;
 }
 
+/** Series in a bucket, whose added points can be read one by one. */
+export interface InfluxSeriesStore extends SeriesStore {
+  /** Passes the added points of windows, which do not overlap, to `take`: each once, in no order. */
+  eachAdded(windows: readonly SeriesWindow[], take: TakeAdded): Promise<void>;
+}
+
 /** The write of one call. */
 interface Write {
-  readonly columns: readonly SlotColumn[];
   readonly lines: string;
+  /** Returns whether it has a value of a slot that starts before an instant (Unix ms). */
+  hasValueBefore(ms: number): boolean;
   /** Time of the call, ms of `performance.now`. */
   readonly since: number;
 }
@@ -53,44 +68,64 @@ const CONCURRENT_WRITES = 2;
 /** Statuses of a combined request that the lines of a single write may have caused. */
 const OF_ONE_WRITE = [201, 400, 422];
 
-/** Slots of all series that one query sums up. */
-const SUMMED_SLOTS = 300_000;
-
-/** Concurrent queries of one read. */
-const CONCURRENT_QUERIES = 4;
-
 /**
  * Series in a bucket: a measurement for each dimension, the tags `dimension_id` and `dimension_type`, the field `value`
- * for clients and `recorded` for the recorder, at the ms of the slot's start. A write that rejects may be stored in
+ * for clients and `recorded` for the recorder, at the ms of the slot's start; the field `added` for each added point,
+ * at its own ns, with the tag `added_by` for its source. A write that rejects may be stored in
  * part; repeating it completes it. Rejects with a `ServiceError`: `unavailable`, `invalid` for a point older than the
  * retention, `internal` for lines that the server refuses.
  */
-export function influxSeriesStore(dependencies: InfluxSeriesDependencies): SeriesStore {
+export function influxSeriesStore(dependencies: InfluxSeriesDependencies): InfluxSeriesStore {
   const { client, bucket, bucketName, deadlineMs, clock, log, closing } = dependencies;
   const names = new SeriesNames((dimension, type, take) =>
-    query(idsScript(bucketName, dimension.name, type), { columns: ["_value"], row: ([id]) => take(id as string) }),
+    query(idsScript(bucketName, dimension.name, type), () => ({
+      columns: ["_value"],
+      row: ([id]) => take(id as string),
+    })),
   );
-
-  const writeTogether = groupedCalls((writes: readonly Write[]) => sendTogether(writes), {
-    most: TOGETHER,
-    weightOf: ({ lines }) => lines.length,
-    atOnce: CONCURRENT_WRITES,
-    isOfOneCall: (error) =>
-      OF_ONE_WRITE.includes(statusOf(error) ?? 0) || (error instanceof ServiceError && error.kind === "invalid"),
-    deadline: { ms: deadlineMs / 2, error: timedOut },
+  const reads = seriesReads({
+    bucket: bucketName,
+    query,
+    countIds: (dimension) => names.count(dimension, { prefix: "" }),
   });
+
+  const groupedWrites = (precision: LinePrecision) =>
+    groupedCalls((writes: readonly Write[]) => sendTogether(writes, precision), {
+      most: TOGETHER,
+      weightOf: ({ lines }) => lines.length,
+      atOnce: CONCURRENT_WRITES,
+      isOfOneCall: (error) =>
+        OF_ONE_WRITE.includes(statusOf(error) ?? 0) || (error instanceof ServiceError && error.kind === "invalid"),
+      deadline: { ms: deadlineMs / 2, error: timedOut },
+    });
+  const writeSlots = groupedWrites("ms");
+  const writeAdded = groupedWrites("ns");
 
   return {
     chunkSlots: CHUNK_SLOTS,
     write: (source, columns) =>
       reported("write", async () => {
-        await writeTogether([{ columns, lines: linesOf(source, columns), since: performance.now() }]);
+        const hasValueBefore = (ms: number) => hasSlotBefore(columns, ms);
+        await writeSlots([{ lines: linesOf(source, columns), hasValueBefore, since: performance.now() }]);
         bucket.isFull = false;
-        names.written(columns);
+        names.written(columns.filter(hasValue).map(({ series }) => series));
       }),
+    add: (added) =>
+      reported("write", async () => {
+        const since = performance.now();
+        await refuseInfinite(added);
+        const hasValueBefore = (before: number) =>
+          added.some(({ series: { dimension }, points }) => points.some(({ ms }) => slotStart(dimension, ms) < before));
+        await writeAdded([{ lines: addedLines(added), hasValueBefore, since }]);
+        bucket.isFull = false;
+        names.written(added.map(({ series }) => series));
+      }),
+    /** Every point is kept. */
+    settle: async () => {},
+    eachAdded: (windows, take) => reported("read", () => reads.eachAdded(windows, take)),
     list: (dimension, page) => reported("read", () => names.list(dimension, page)),
     count: (dimension, among) => reported("read", () => names.count(dimension, among)),
-    read: (windows, source) => reported("read", () => read(windows, source)),
+    read: (windows, source) => reported("read", () => reads.read(windows, source)),
     /** Returns true: finding out would take a query. */
     mayHold: () => true,
     /** The bucket deletes points by its own retention. */
@@ -98,117 +133,75 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
   };
 
   /** Sends the lines of concurrent writes in one request. */
-  async function sendTogether(writes: readonly Write[]): Promise<void> {
-    const columns = writes.flatMap((write) => write.columns);
+  async function sendTogether(writes: readonly Write[], precision: LinePrecision): Promise<void> {
     const lines = writes.map((write) => write.lines).join("");
     // Deadline of the write that has waited longest.
     const restMs = Math.min(...writes.map(({ since }) => since)) + deadlineMs - performance.now();
     // An attempt without a response leaves time for another: its connection may have died silently.
     const limits = { deadlineMs: restMs, attemptMs: restMs / 2, signals: [closing] };
     await attempts(limits, async (signal) => {
-      if (hasValueBefore(columns, clock() - SHORTEST_RETENTION_MS)) await bucket.checked(signal);
-      refuseExpired(columns, 0);
+      const oldest = clock() - SHORTEST_RETENTION_MS;
+      if (writes.some((write) => write.hasValueBefore(oldest))) await bucket.checked(signal);
+      refuseExpired(writes, 0);
       try {
-        await send(lines, signal);
+        await send(lines, precision, signal);
       } catch (error) {
         if (statusOf(error) !== 422) throw error;
         // The retention may have been shortened, or the server's clock may be ahead of ours.
         await bucket.check();
-        refuseExpired(columns, SKEW_MS);
+        refuseExpired(writes, SKEW_MS);
         throw error;
       }
     });
   }
 
-  /** Throws if a slot of the columns is older than the retention, or will be within `marginMs`. */
-  function refuseExpired(columns: readonly SlotColumn[], marginMs: number): void {
+  /** Throws if a slot of the writes is older than the retention, or will be within `marginMs`. */
+  function refuseExpired(writes: readonly Write[], marginMs: number): void {
     if (bucket.retentionMs === undefined) return;
     const oldest = clock() - bucket.retentionMs + marginMs;
-    if (hasValueBefore(columns, oldest)) {
+    if (writes.some((write) => write.hasValueBefore(oldest))) {
       throw invalid("before_retention", "", "A point is older than what the store keeps");
     }
   }
 
   /** Sends lines. After a 413 of the server or a proxy, sends them in two requests. */
-  async function send(lines: string, signal: AbortSignal): Promise<void> {
+  async function send(lines: string, precision: LinePrecision, signal: AbortSignal): Promise<void> {
     try {
-      await inBucket(signal, () => client.write(lines, signal));
+      await inBucket(signal, () => client.write(lines, signal, precision));
     } catch (error) {
       const both = statusOf(error) === 413 ? halves(lines) : undefined;
       if (both === undefined) throw error;
-      for (const half of both) await send(half, signal);
+      for (const half of both) await send(half, precision, signal);
     }
   }
 
-  async function read(windows: readonly SeriesWindow[], source: ValueSource | undefined): Promise<Float64Array[]> {
-    const stored = windows.filter(({ series }) => !isSum(series));
-    const columns = (await readStored(stored, source)).values();
-    const read: Float64Array[] = [];
-    for (const window of windows)
-      read.push(isSum(window.series) ? await readSum(window) : (columns.next().value as Float64Array));
-    return read;
-  }
-
-  async function readStored(
-    windows: readonly SeriesWindow[],
-    source: ValueSource | undefined,
-  ): Promise<Float64Array[]> {
-    const targets = new Map<string, SlotTarget[]>();
-    const filled = windows.map(({ series, from, to }) => {
+  /** Throws if a sum would not be finite. Reads the stored points only for extremely large values. */
+  async function refuseInfinite(added: readonly AddedPoints[]): Promise<void> {
+    const large = added.filter(({ points }) => points.some(({ value }) => Math.abs(value) > LARGEST_SAFE));
+    if (large.length === 0) return;
+    const slots = new Map<string, Map<string, number>>();
+    const place = (series: Series, { ms, ns, source, value }: AddedPoint) => {
+      const slot = `${slotStart(series.dimension, ms)} ${seriesKey(series)}`;
+      slots.set(slot, (slots.get(slot) ?? new Map<string, number>()).set(`${ms} ${ns} ${source}`, value));
+    };
+    const windows = large.flatMap(({ series, points }) => {
       const { slotMs } = series.dimension;
-      const target = new SlotTarget(from, slotMs, (to - from) / slotMs);
-      const key = seriesKey(series);
-      const others = targets.get(key);
-      if (others === undefined) targets.set(key, [target]);
-      else others.push(target);
-      return target;
+      const starts = new Set(points.map(({ ms }) => slotStart(series.dimension, ms)));
+      return Array.from(starts, (from) => ({ series, from, to: from + slotMs }));
     });
-    const failed = new AbortController();
-    await eachAtOnce(slotQueries(windows), CONCURRENT_QUERIES, async (slotQuery) => {
-      const { dimension } = slotQuery;
-      const targetsOf = (id: string, type: string) => targets.get(seriesKey({ dimension, id, type })) ?? [];
-      try {
-        await query(fluxScript(bucketName, slotQuery, source), slotReader(targetsOf), failed.signal);
-      } catch (error) {
-        failed.abort();
-        throw error;
-      }
-    });
-    return filled.map((target) => target.merged());
-  }
-
-  /** Queries all series of the dimension, in windows short enough that the values of one query fit into memory. */
-  async function readSum({ series: { dimension, type }, from, to }: SeriesWindow): Promise<Float64Array> {
-    const { slotMs } = dimension;
-    const sums = new Float64Array((to - from) / slotMs).fill(Number.NaN);
-    const series = Math.max(1, await names.count(dimension, { prefix: "" }));
-    const length = Math.max(1, Math.floor(SUMMED_SLOTS / series));
-    for (let first = 0; first < sums.length; first += length) {
-      const count = Math.min(length, sums.length - first);
-      const start = from + first * slotMs;
-      const end = start + count * slotMs;
-      // InfluxDB refuses queries outside the range of times that it can store.
-      if (end <= FIRST || start >= LAST) continue;
-      const targets = new Map<string, [SlotTarget]>();
-      const targetsOf = (id: string) => {
-        const target = targets.get(id) ?? [new SlotTarget(start, slotMs, count)];
-        targets.set(id, target);
-        return target;
-      };
-      const script = sumScript(bucketName, { dimension, from: start, to: end }, type);
-      await query(script, slotReader(targetsOf));
-      const part = sums.subarray(first, first + count);
-      for (const [target] of targets.values()) addSlots(target.merged(), part);
+    await reads.eachAdded(windows, place);
+    for (const { series, points } of large) for (const point of points) place(series, point);
+    for (const points of slots.values()) {
+      let sum = 0;
+      for (const value of points.values()) sum += value;
+      if (!Number.isFinite(sum)) throw invalid("invalid_value", "", "The sum of a slot would not be a finite number");
     }
-    return sums;
   }
 
-  /**
-   * Runs a query and passes the rows of its response to `reader`. After a temporary error, begins with the first again.
-   */
-  function query(script: string, reader: RowReader, ...signals: readonly AbortSignal[]): Promise<void> {
+  /** Runs a query and passes the rows of its response to a reader; after a temporary error, all of them to another. */
+  function query(script: string, readerOf: () => RowReader, ...signals: readonly AbortSignal[]): Promise<void> {
     const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing, ...signals] };
-    return attempts(limits, (signal) => inBucket(signal, () => readRows(client.query(script, signal), reader)));
+    return attempts(limits, (signal) => inBucket(signal, () => readRows(client.query(script, signal), readerOf())));
   }
 
   /** Runs work on the bucket, and again after a check if the server does not find the bucket or the token. */
@@ -243,8 +236,15 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Serie
   }
 }
 
+function hasValue({ values }: SlotColumn): boolean {
+  return values.some((value) => !Number.isNaN(value));
+}
+
+/** A value of more than this, and so many others as fit into a slot, might add up to an infinite sum. */
+const LARGEST_SAFE = 2 ** 960;
+
 /** Returns whether the columns have a value of a slot that starts before an instant (Unix ms). */
-function hasValueBefore(columns: readonly SlotColumn[], ms: number): boolean {
+function hasSlotBefore(columns: readonly SlotColumn[], ms: number): boolean {
   return columns.some(({ series, from, values }) => {
     const before = Math.max(0, Math.ceil((ms - from) / series.dimension.slotMs));
     return values.subarray(0, before).some((value) => !Number.isNaN(value));

@@ -26,7 +26,8 @@ export function factsOf(db: Database): Facts {
   };
 }
 
-function storedValue(db: Database, name: string): string | number | undefined {
+/** Returns the value of a fact; undefined if it was never set. */
+export function storedValue(db: Database, name: string): string | number | undefined {
   const row = db.prepare("SELECT value FROM fact WHERE name = ?").get(name);
   return (row as { value: string | number } | undefined)?.value;
 }

@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { weightedBatches } from "../../async/weighted-batches.js";
 import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
 import { dimensionNamed } from "../../metrics/dimensions.js";
 import type { SeriesWindow } from "../../metrics/ports.js";
-import type { Series } from "../../metrics/series.js";
+import { type AddedPoint, type AddedPoints, type Series, slotStart } from "../../metrics/series.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
 import { PEPPER_MARK } from "../pepper.js";
 import type { Database, FileLayout } from "./connection.js";
@@ -13,6 +14,7 @@ import { matchLedger } from "./deletions/ledger-match.js";
 import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
 import { OpenFiles } from "./open-files.js";
 import { copyFacts, entityParts, ledgerParts } from "./profiles/export-profiles.js";
+import { settledIn } from "./series/added-points.js";
 import { CHUNK_SLOTS, chunkOf, rowOf } from "./series/chunks.js";
 import { sqliteSeriesStore } from "./series/series-store.js";
 
@@ -59,7 +61,13 @@ export function lockSource(dir: string): LockedFolder {
       const series = sqliteSeriesStore(db);
       closeSeries = series.close;
       await series.fold();
-      return { mark: await factsOf(db).textOnce(SERIES_MARK, randomId()), series, windows: () => seriesWindows(db) };
+      return {
+        mark: await factsOf(db).textOnce(SERIES_MARK, randomId()),
+        series,
+        windows: () => seriesWindows(db),
+        settled: settledIn(db),
+        added: () => addedPoints(db),
+      };
     },
 
     async close() {
@@ -102,21 +110,45 @@ function* seriesWindows(db: Database): Iterable<SeriesWindow[]> {
 
 /** Returns every series that has a chunk, grouped by dimension. */
 function extentsOf(db: Database): Extent[] {
-  const rows = db.prepare("SELECT id, dimension, dimension_id, type FROM series ORDER BY dimension, id").all();
   const chunks = db.prepare("SELECT min(id) AS first, max(id) AS last FROM chunk WHERE id >= ? AND id < ?");
-  return (rows as { id: number; dimension: string; dimension_id: string; type: string }[]).flatMap((row) => {
-    const { first, last } = chunks.get(rowOf(row.id, 0), rowOf(row.id + 1, 0)) as {
+  return [...seriesById(db)].flatMap(([id, series]) => {
+    const { first, last } = chunks.get(rowOf(id, 0), rowOf(id + 1, 0)) as {
       first: number | null;
       last: number | null;
     };
     if (first === null || last === null) return [];
+    return [{ series, first: chunkOf(first, id) * CHUNK_SLOTS, end: (chunkOf(last, id) + 1) * CHUNK_SLOTS }];
+  });
+}
+
+/** Returns every series by its number, grouped by dimension. */
+function seriesById(db: Database): Map<number, Series> {
+  const rows = db.prepare("SELECT id, dimension, dimension_id, type FROM series ORDER BY dimension, id").all();
+  const series = new Map<number, Series>();
+  for (const row of rows as { id: number; dimension: string; dimension_id: string; type: string }[]) {
     const dimension = dimensionNamed(row.dimension);
     if (dimension === undefined) {
       throw new StartError("metrics.db contains series of a dimension that is unknown to this version");
     }
-    const series = { dimension, id: row.dimension_id, type: row.type };
-    return [{ series, first: chunkOf(first, row.id) * CHUNK_SLOTS, end: (chunkOf(last, row.id) + 1) * CHUNK_SLOTS }];
-  });
+    series.set(row.id, { dimension, id: row.dimension_id, type: row.type });
+  }
+  return series;
+}
+
+/** Added points read at once. */
+const POINTS_AT_ONCE = 10_000;
+
+/** Yields the added points of all slots that are not settled, in batches. */
+function* addedPoints(db: Database): Iterable<AddedPoints[]> {
+  const series = seriesById(db);
+  const settled = settledIn(db);
+  const rows = db.prepare("SELECT ms, ns, series, source, value FROM added ORDER BY ms, ns, series, source").iterate();
+  for (const batch of weightedBatches(rows as Iterable<AddedPoint & { readonly series: number }>, POINTS_AT_ONCE)) {
+    const points = batch.map(({ series: id, ...point }) => ({ series: series.get(id) as Series, point }));
+    yield points
+      .filter(({ series, point }) => slotStart(series.dimension, point.ms) >= settled)
+      .map(({ series, point }) => ({ series, points: [point] }));
+  }
 }
 
 /** Yields a few series at a time, all of one dimension. */

@@ -36,7 +36,7 @@ export const entitiesFile: FileLayout = {
   ],
 };
 
-/** Series of both value sources. */
+/** Series of all value sources. */
 export const metricsFile: FileLayout = {
   name: "metrics.db",
   schema: [...seriesSchema, factSchema],

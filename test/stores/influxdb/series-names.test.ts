@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { stream } from "../../../src/metrics/dimensions.js";
-import type { SlotColumn } from "../../../src/metrics/series.js";
+import type { Series } from "../../../src/metrics/series.js";
 import { SeriesNames } from "../../../src/stores/influxdb/series-names.js";
 import { collectGarbage } from "../../support/collect-garbage.js";
 
@@ -29,11 +29,11 @@ describe("the list of series in InfluxDB", () => {
 
   function write(ids: readonly string[]): void {
     for (const id of ids) onServer.push(id);
-    names.written(ids.map(columnOf));
+    names.written(ids.map(seriesOf));
   }
 
-  function columnOf(id: string): SlotColumn {
-    return { series: { dimension: stream, id, type: "size" }, from: 0, values: Float64Array.of(1) };
+  function seriesOf(id: string): Series {
+    return { dimension: stream, id, type: "size" };
   }
 
   const list = async (limit = 9) => (await names.list(stream, { prefix: "", limit })).map(({ id }) => id);
@@ -44,7 +44,7 @@ describe("the list of series in InfluxDB", () => {
     write(["a", "c"]);
     expect(await list()).to.deep.equal(["a", "b", "c"]);
     expect(loads).to.equal(2);
-    names.written([columnOf("a")]);
+    names.written([seriesOf("a")]);
     expect(await list()).to.deep.equal(["a", "b", "c"]);
     expect(loads).to.equal(2);
   });
@@ -73,7 +73,7 @@ describe("the list of series in InfluxDB", () => {
     time += 600 * SECOND;
     collectGarbage();
     const before = process.memoryUsage().heapUsed;
-    for (let n = 0; n < 300_000; n += 1) names.written([columnOf(`a series of its own, ${n}`)]);
+    for (let n = 0; n < 300_000; n += 1) names.written([seriesOf(`a series of its own, ${n}`)]);
     collectGarbage();
     expect(process.memoryUsage().heapUsed - before).to.be.below(5_000_000);
     expect(await list()).to.deep.equal([]);

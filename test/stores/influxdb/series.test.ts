@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { experience, HOUR, segment, stream } from "../../../src/metrics/dimensions.js";
-import { type SeriesStore, type SeriesWindow, valueSources } from "../../../src/metrics/ports.js";
+import { type SeriesStore, type SeriesWindow, settingSources, valueSources } from "../../../src/metrics/ports.js";
 import type { Series, SlotColumn } from "../../../src/metrics/series.js";
 import { onServers } from "../../support/servers.js";
 import { temporaryStores } from "../../support/stores.js";
@@ -54,18 +54,32 @@ onServers(["influxdb"], "series in InfluxDB", () => {
       start,
       length: fc.oneof(fc.integer({ min: 0, max: 400 }), fc.constant(30_000)),
     });
+    const added = fc.record({
+      series,
+      start,
+      ms: fc.nat(3_599_999),
+      ns: fc.constantFrom(0, 1, 999_999),
+      source: fc.constantFrom(0, 255, 2 ** 48 - 1),
+      value: fc.integer({ min: -1e6, max: 1e6 }).map((number) => number / 4),
+    });
     const step = fc.record({
-      source: fc.constantFrom(...valueSources),
+      source: fc.constantFrom(...settingSources),
       columns: fc.array(column, { maxLength: 6 }),
+      added: fc.array(added, { maxLength: 20 }),
       windows: fc.array(window, { minLength: 1, maxLength: 8 }),
     });
     try {
       await fc.assert(
-        fc.asyncProperty(step, async ({ source, columns, windows }) => {
+        fc.asyncProperty(step, async ({ source, columns, added, windows }) => {
           const written = columns.map(({ series, start, values }): SlotColumn => {
             return { series, from: from + start * series.dimension.slotMs, values: Float64Array.from(values) };
           });
-          await Promise.all([store.write(source, written), embedded.series.write(source, written)]);
+          const points = added.map(({ series, start, ms, ...point }) => ({
+            series,
+            points: [{ ...point, ms: from + start * series.dimension.slotMs + ms }],
+          }));
+          for (const { series: target } of [engine, embedded])
+            await Promise.all([target.write(source, written), target.add(points), target.add(points.slice(0, 5))]);
           const asked = windows.map(({ series, start, length }): SeriesWindow => {
             const at = from + start * series.dimension.slotMs;
             return { series, from: at, to: at + length * series.dimension.slotMs };

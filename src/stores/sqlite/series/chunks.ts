@@ -10,7 +10,7 @@ export const CHUNK_SLOTS = 168;
  * A row of `chunk` holds slots of one source and one chunk, from the first saved slot to the last: `first` is the
  * position of the first slot in the chunk, `slots` are the values in the form of `encodeSlots`. Its id is
  * (the series' id × CHUNKS + the number of the chunk, counted from 1970) × SOURCES + the number of the source; `sum` is
- * the checksum of the row. The index on the id keeps the chunks of a series, and both sources of a chunk, next to each
+ * the checksum of the row. The index on the id keeps the chunks of a series, and all sources of a chunk, next to each
  * other. The rows themselves are stored in the order of their first write. Values written at one time are therefore
  * neighbours, and a fold, or a week of many series, writes few pages.
  */
@@ -21,9 +21,9 @@ export const chunkSchema = `CREATE TABLE IF NOT EXISTS chunk (
 /** Maximum chunks per series: at least a thousand years. */
 export const CHUNKS = 2 ** 20;
 
-/** The recorder's row of a chunk comes first; the clients' row takes precedence over it. */
+/** Rows of a chunk are in this order; a later one takes precedence. */
 export const SOURCES = valueSources.length;
-export const sourceNumber: Readonly<Record<ValueSource, number>> = { recorder: 0, clients: 1 };
+export const sourceNumber: Readonly<Record<ValueSource, number>> = { recorder: 0, added: 1, clients: 2 };
 
 /** Returns the id of the first row of a chunk of a series. */
 export function rowOf(series: number, chunk: number): number {

@@ -179,7 +179,8 @@ function isRecord(doubles: Float64Array): boolean {
   return length === doubles.length && !hasInfinity(doubles.subarray(head));
 }
 
-function placeOf(series: number, slot: number): number {
+/** Returns a number for a slot of a series (its id), the slot counted from 1970. */
+export function placeOf(series: number, slot: number): number {
   if (series > SERIES_ROOM) throw new RangeError("metrics.db has no room for another series");
   return series * SLOTS_ROOM + slot;
 }

@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../../async/grouped-calls.js";
 import { weightedBatches } from "../../../async/weighted-batches.js";
-import { StartError } from "../../../errors.js";
-import { type SeriesStore, type SeriesWindow, slotsIn, type ValueSource } from "../../../metrics/ports.js";
-import { addSlots, isSum, type SlotColumn } from "../../../metrics/series.js";
+import { ServiceError, StartError } from "../../../errors.js";
+import { type SeriesStore, type SeriesWindow, type SettingSource, slotsIn } from "../../../metrics/ports.js";
+import { type AddedPoints, addSlots, isSum, type SlotColumn } from "../../../metrics/series.js";
 import { type Database, inTransaction } from "../connection.js";
+import { AddedPointTable, addedSchema } from "./added-points.js";
 import {
   CHUNK_SLOTS,
   CHUNKS,
@@ -20,7 +21,7 @@ import { journalSchema, type PlacedSlots, PointRecord } from "./journal-table.js
 import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
 import { chunkRange, windowReader } from "./window-reader.js";
 
-export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema];
+export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema, addedSchema];
 
 /**
  * Average slots per column from which a write goes directly into the chunks. A shorter write goes into the journal, as
@@ -51,11 +52,10 @@ export interface SqliteSeriesStore extends SeriesStore {
   close(): Promise<void>;
 }
 
-/** The columns of one write, with the source to write them to. */
-interface SourceColumns {
-  readonly source: ValueSource;
-  readonly columns: readonly SlotColumn[];
-}
+/** One write: columns, with the source to write them to, or added points. */
+type Write =
+  | { readonly source: SettingSource; readonly columns: readonly SlotColumn[] }
+  | { readonly source: "added"; readonly added: readonly AddedPoints[] };
 
 /** Reads the journal into memory. Throws a `StartError` if it, or the list of series, is damaged. */
 export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): SqliteSeriesStore {
@@ -63,6 +63,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   const ids = seriesIds(db);
   const journal = new Journal(db, options);
   const readWindows = windowReader(db, ids, journal);
+  const points = new AddedPointTable(db, { ids, read: readWindows, failpoint: options.failpoint });
   const writeColumn = columnWriter(db, ids);
   const idsOf = db.prepare("SELECT dimension_id AS id FROM series WHERE dimension = ? AND type = ?");
   const expireChunks = db.prepare(
@@ -72,39 +73,50 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     "DELETE FROM series WHERE id = ? AND NOT EXISTS (SELECT 1 FROM chunk WHERE id >= ? AND id < ?)",
   );
 
-  const append = groupedCalls<SourceColumns, void>(
+  const append = groupedCalls<Write, void>(
     async (writes) => {
       await journal.waitForRoom();
-      forgettingIds(() => journal.append(() => PointRecord.of(placedSlots(writes))));
+      for (const write of writes) if (write.source === "added") await points.load(write.added);
+      forgettingFailed(() => journal.append(() => PointRecord.of(placedSlots(writes))));
     },
     {
       most: COMMIT_SLOTS,
-      weightOf: ({ columns }) => slotsOf(columns) + COLUMN_COST * columns.length,
+      weightOf: (write) =>
+        write.source === "added"
+          ? COLUMN_COST * write.added.reduce((sum, { points }) => sum + points.length, 0)
+          : slotsOf(write.columns) + COLUMN_COST * write.columns.length,
       atOnce: 1,
       afterRound: true,
+      isOfOneCall: (error) =>
+        error instanceof DamagedRow || (error instanceof ServiceError && error.kind === "invalid"),
     },
   );
 
-  /** Returns the slots of columns with the numbers of their series; gives numbers to new series. */
-  function placedSlots(writes: readonly SourceColumns[]): PlacedSlots[] {
+  /** Returns the slots of writes with the numbers of their series; gives numbers to new series, stores added points. */
+  function placedSlots(writes: readonly Write[]): PlacedSlots[] {
     const placed: PlacedSlots[] = [];
-    for (const { source, columns } of writes) {
-      for (const { series, from, values } of columns) {
+    for (const write of writes) {
+      if (write.source === "added") {
+        for (const sum of points.store(write.added)) placed.push(sum);
+        continue;
+      }
+      for (const { series, from, values } of write.columns) {
         const { start, end } = savedRange(values);
         if (start === end) continue;
         const slot = from / series.dimension.slotMs + start;
-        placed.push({ series: ids.findOrAdd(series), source: sourceNumber[source], slot, values, start, end });
+        placed.push({ series: ids.findOrAdd(series), source: sourceNumber[write.source], slot, values, start, end });
       }
     }
     return placed;
   }
 
-  /** Forgets the numbers of series added by a transaction that fails. */
-  function forgettingIds(work: () => void): void {
+  /** Forgets the numbers of series and the sums that a transaction computed, if it fails. */
+  function forgettingFailed(work: () => void): void {
     try {
       work();
     } catch (error) {
       ids.forget();
+      points.forget();
       throw error;
     }
   }
@@ -119,9 +131,9 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   }
 
   /** Returns false, with nothing written, if one of the chunks is damaged: the write then goes to the journal. */
-  function writeChunks(source: ValueSource, columns: readonly SlotColumn[]): boolean {
+  function writeChunks(source: SettingSource, columns: readonly SlotColumn[]): boolean {
     try {
-      forgettingIds(() =>
+      forgettingFailed(() =>
         inTransaction(db, () => {
           for (const column of columns) writeColumn(source, column);
         }),
@@ -152,6 +164,12 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
       if (!areForChunks(columns) || !writeChunks(source, columns)) await append([{ source, columns }]);
     },
 
+    async add(added) {
+      if (added.length > 0) await append([{ source: "added", added }]);
+    },
+
+    settle: (before) => points.settle(before),
+
     async read(windows, source) {
       const stored = windows.filter(({ series }) => !isSum(series));
       const columns: Float64Array[] = [];
@@ -169,7 +187,8 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     ...seriesList(db, ids),
 
     async expire(before) {
-      // A full disk may prevent the fold, and this removal frees space. Slots left in the journal are removed later.
+      // A full disk may prevent both, and this removal frees space. Slots left in the journal are removed later.
+      await points.settle(before).catch(() => {});
       await journal.fold().catch(() => {});
       for (const { id, slotMs } of ids.all()) {
         const end = Math.min(CHUNKS, Math.max(0, Math.floor(before / slotMs / CHUNK_SLOTS)));
@@ -181,6 +200,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
         if (journal.has(id)) continue;
         if (Number(removeEmpty.run(id, rowOf(id, 0), rowOf(id + 1, 0)).changes) > 0) ids.forget();
       }
+      points.forget();
     },
 
     fold: () => journal.fold(),
@@ -210,7 +230,7 @@ function refuseDamaged(db: Database, table: string): void {
 }
 
 /** Writes a column into its chunks, inside the caller's transaction. */
-function columnWriter(db: Database, ids: SeriesIds): (source: ValueSource, column: SlotColumn) => void {
+function columnWriter(db: Database, ids: SeriesIds): (source: SettingSource, column: SlotColumn) => void {
   const writeChunk = chunkWriter(db);
 
   return (source, { series, from, values }) => {

@@ -17,7 +17,7 @@ import {
 import type { Journal } from "./journal.js";
 import type { SeriesIds } from "./series-ids.js";
 
-/** Reads the slots of each window into a column: of one source, or of both. */
+/** Reads the slots of each window into a column: of one source, or of all. */
 export type ReadWindows = (windows: readonly SeriesWindow[], source?: ValueSource) => Float64Array[];
 
 /** A column to fill, with its window, the number of its series and the range of its rows of `chunk`. */
@@ -59,7 +59,7 @@ export function windowReader(db: Database, ids: SeriesIds, journal: Journal): Re
     return layers;
   }
 
-  /** Writes the layers of one source, or of both, into a column. */
+  /** Writes the layers of one source, or of all, into a column. */
   function fill({ window, column, id }: Target, layers: readonly Layer[], source: ValueSource | undefined): void {
     const begin = window.from / window.series.dimension.slotMs;
     let lastChunk = -1;

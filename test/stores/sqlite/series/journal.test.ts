@@ -14,10 +14,10 @@ import { PointHistory, type Step, steps } from "../../point-histories.js";
 const HISTORIES = Number(process.env.POINT_HISTORIES ?? 80);
 
 /** Where a process dies, between two transactions each. */
-const DEATHS = ["journal-appended", "journal-folded-some", "journal-folded", "journal-removed-some"];
+const DEATHS = ["journal-appended", "journal-folded-some", "journal-folded", "journal-removed-some", "slots-settled"];
 
 describe("the journal of the embedded series store", () => {
-  it(`has every slot of ${HISTORIES} random histories of writes, folds, expiry and deaths as a table of them has it`, async function () {
+  it(`has every slot of ${HISTORIES} random histories of set and added points, folds, settled slots, expiry and deaths as a table of them has it`, async function () {
     this.timeout(HISTORIES * 1_000);
     await fc.assert(fc.asyncProperty(fc.array(steps(DEATHS), { maxLength: 25 }), check), { numRuns: HISTORIES });
   });

@@ -1,0 +1,109 @@
+import { eachAtOnce } from "../../async/each-at-once.js";
+import type { Dimension } from "../../metrics/dimensions.js";
+import { type SeriesWindow, slotsIn, type ValueSource } from "../../metrics/ports.js";
+import { addSlots, isSum, seriesKey } from "../../metrics/series.js";
+import type { TakeAdded } from "../copy.js";
+import { addedScript, FIRST, fluxScript, groupBy, LAST, slotQueries, sumScript, windowsByQuery } from "./queries.js";
+import { addedReader, type RowReader, SlotTarget, slotReader } from "./response-csv.js";
+
+/** Slots of all series that one query sums up. */
+const SUMMED_SLOTS = 300_000;
+
+/** Concurrent queries of one read. */
+const CONCURRENT_QUERIES = 4;
+
+interface SeriesReadDependencies {
+  /** Name of the bucket. */
+  readonly bucket: string;
+  /** Runs a query and passes the rows of its response to a reader; after a temporary error, all of them to another. */
+  query(script: string, readerOf: () => RowReader, ...signals: readonly AbortSignal[]): Promise<void>;
+  /** Number of ids of a dimension. */
+  countIds(dimension: Dimension): Promise<number>;
+}
+
+/** Reads series in a bucket. */
+export function seriesReads({ bucket, query, countIds }: SeriesReadDependencies) {
+  return { read, eachAdded };
+
+  async function eachAdded(windows: readonly SeriesWindow[], take: TakeAdded): Promise<void> {
+    for (const same of groupBy(windows, ({ from, to }) => `${from} ${to}`).values()) {
+      for (const slotQuery of slotQueries(same)) {
+        const { dimension } = slotQuery;
+        const points: Parameters<TakeAdded>[] = [];
+        await query(addedScript(bucket, slotQuery), () => {
+          points.length = 0;
+          return addedReader((id, type, point) => points.push([{ dimension, id, type }, point]));
+        });
+        for (const point of points) take(...point);
+      }
+    }
+  }
+
+  async function read(windows: readonly SeriesWindow[], source: ValueSource | undefined): Promise<Float64Array[]> {
+    const stored = windows.filter(({ series }) => !isSum(series));
+    const columns = (await readStored(stored, source)).values();
+    const read: Float64Array[] = [];
+    for (const window of windows)
+      read.push(isSum(window.series) ? await readSum(window) : (columns.next().value as Float64Array));
+    return read;
+  }
+
+  async function readStored(
+    windows: readonly SeriesWindow[],
+    source: ValueSource | undefined,
+  ): Promise<Float64Array[]> {
+    const columns = windows.map((window): Float64Array => new Float64Array(slotsIn(window)).fill(Number.NaN));
+    const failed = new AbortController();
+    await eachAtOnce([...windowsByQuery(windows)], CONCURRENT_QUERIES, async ([slotQuery, places]) => {
+      const { dimension } = slotQuery;
+      const targets = new Map<number, SlotTarget>();
+      const readerOf = () => {
+        const ofSeries = groupBy(places, (place) => seriesKey((windows[place] as SeriesWindow).series));
+        for (const place of places) {
+          const window = windows[place] as SeriesWindow;
+          targets.set(place, new SlotTarget(window.from, dimension.slotMs, slotsIn(window)));
+        }
+        const targetsOf = (id: string, type: string) =>
+          (ofSeries.get(seriesKey({ dimension, id, type })) ?? []).map((place) => targets.get(place) as SlotTarget);
+        return slotReader(targetsOf);
+      };
+      try {
+        await query(fluxScript(bucket, slotQuery, source), readerOf, failed.signal);
+      } catch (error) {
+        failed.abort();
+        throw error;
+      }
+      for (const [place, target] of targets) columns[place] = target.merged();
+    });
+    return columns;
+  }
+
+  /** Queries all series of the dimension, in windows short enough that the values of one query fit into memory. */
+  async function readSum({ series: { dimension, type }, from, to }: SeriesWindow): Promise<Float64Array> {
+    const { slotMs } = dimension;
+    const sums = new Float64Array((to - from) / slotMs).fill(Number.NaN);
+    const series = Math.max(1, await countIds(dimension));
+    const length = Math.max(1, Math.floor(SUMMED_SLOTS / series));
+    for (let first = 0; first < sums.length; first += length) {
+      const count = Math.min(length, sums.length - first);
+      const start = from + first * slotMs;
+      const end = start + count * slotMs;
+      // InfluxDB refuses queries outside the range of times that it can store.
+      if (end <= FIRST || start >= LAST) continue;
+      const targets = new Map<string, [SlotTarget]>();
+      const targetsOf = (id: string) => {
+        const target = targets.get(id) ?? [new SlotTarget(start, slotMs, count)];
+        targets.set(id, target);
+        return target;
+      };
+      const script = sumScript(bucket, { dimension, from: start, to: end }, type);
+      await query(script, () => {
+        targets.clear();
+        return slotReader(targetsOf);
+      });
+      const part = sums.subarray(first, first + count);
+      for (const [target] of targets.values()) addSlots(target.merged(), part);
+    }
+    return sums;
+  }
+}
