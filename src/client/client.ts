@@ -112,9 +112,12 @@ export function createClient(options: ClientOptions) {
     serviceMetrics: async (options?: CallOptions) =>
       (await send({ method: "GET", path: "/metrics", accept: "text/plain" }, options)).text(),
 
-    /** Writes points; replaces existing ones of the same series and slot. Scope `metric:write`. */
-    writePoints: (points: Points, options?: CallOptions) =>
-      read<PointTally>({ method: "POST", path: "/api/metric/points", ...json(points) }, options),
+    /**
+     * Writes points; replaces existing ones of the same series and slot. With `mode: "add"` each value is added to its
+     * slot, once for each series, `source` and `ts`. Scope `metric:write`.
+     */
+    writePoints: (points: Points, { mode, ...options }: CallOptions & { readonly mode?: "add" } = {}) =>
+      read<PointTally>({ method: "POST", path: `/api/metric/points${text({ mode })}`, ...json(points) }, options),
 
     /**
      * Yields all segments with their current sizes. The query may have `table`, `limit` (per page) and, as in every

@@ -68,9 +68,12 @@ export type RefusedSeries = Partial<Pick<FetchedSeries, "name" | "dimension" | "
 /** A series of a batch: its values, or `errors`. */
 export type SeriesAnswer = FetchedSeries | RefusedSeries;
 
-/** `ts` is Unix ms. A block has a list of values per series: a number or null for each `ts`. */
+/**
+ * `ts` is Unix ms. Only added points may have a `source`. A block has a list of values per series: a number or null for
+ * each `ts`.
+ */
 export type Points =
-  | readonly (StoredSeries & { readonly value: number; readonly ts: number | string })[]
+  | readonly (StoredSeries & { readonly value: number; readonly ts: number | string; readonly source?: string })[]
   | {
       readonly series: readonly StoredSeries[];
       readonly ts: readonly (number | string)[];

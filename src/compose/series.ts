@@ -48,7 +48,7 @@ export function composeSeries({
 
   const longest = retentionMs(settings.metrics.retention);
   const retention = shorterOf(longest, stores.retentionMs);
-  const { write } = pointWrites({ store, generations, failpoint });
+  const { write, add } = pointWrites({ store, generations, failpoint });
   const owner = randomUUID();
   const recorder = createRecorder({
     dimensions,
@@ -89,6 +89,7 @@ export function composeSeries({
       ...pointRoutes({
         version,
         write: (columns) => write("clients", columns),
+        add,
         countPoints,
         limits,
         retention,

@@ -101,7 +101,7 @@ export function metricLine(
 export function parseUsualLine(
   text: string,
   precision: Precision,
-): { readonly head: string; readonly value: number; readonly ms: number } | undefined {
+): { readonly head: string; readonly value: number; readonly ms: number; readonly timestamp: string } | undefined {
   const blank = text.indexOf(" ");
   const second = text.indexOf(" ", blank + 1);
   if (blank <= 0 || second < 0 || !text.startsWith(VALUE, blank + 1)) return undefined;
@@ -109,7 +109,7 @@ export function parseUsualLine(
   const value = SHORT_INTEGER.test(written) ? Number.parseInt(written, 10) : decimal(written);
   const timestamp = text.slice(second + 1);
   if (value === undefined || !Number.isFinite(value) || !TIMESTAMP.test(timestamp)) return undefined;
-  return { head: text.slice(0, blank), value, ms: toMs(timestamp, DIGITS_BELOW_MS[precision]) };
+  return { head: text.slice(0, blank), value, ms: toMs(timestamp, DIGITS_BELOW_MS[precision]), timestamp };
 }
 
 const VALUE = "value=";
@@ -126,6 +126,12 @@ function toMs(timestamp: string, digits: number): number {
   if (digits <= 0) return Number(timestamp) * 10 ** -digits;
   const ms = timestamp.slice(0, -digits);
   return timestamp.startsWith("-") ? -1 : Number(ms);
+}
+
+/** Returns the nanoseconds of a timestamp after its millisecond; 0 before 1970. */
+export function nsOf(timestamp: string, precision: Precision): number {
+  const digits = DIGITS_BELOW_MS[precision];
+  return digits <= 0 || timestamp.startsWith("-") ? 0 : Number(timestamp.slice(-digits)) * 10 ** (6 - digits);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { ADDED_UNTIL_MS } from "./added-points.js";
 import { type Dimension, dimensionNamed, dimensionNames } from "./dimensions.js";
 import { dimensionIdRule, isDimensionId, KnownSeries, type Series } from "./series.js";
 
@@ -6,6 +7,12 @@ export interface SeriesIssue {
   readonly field: "dimension" | "dimension_id" | "dimension_type";
   readonly code: string;
   readonly message: string;
+}
+
+/** A series, and the number of a source of its added points. */
+export interface NamedSeries {
+  readonly series: Series;
+  readonly source: number;
 }
 
 /** Maximum length of cached texts that name a series. */
@@ -18,7 +25,7 @@ const MOST_TEXTS = 250_000;
 export class WritableSeries {
   /** The series of an id: one for each dimension and type. */
   readonly #byId = new Map<unknown, Series[]>();
-  readonly #byText = new Map<string, Series>();
+  readonly #byText = new Map<string, NamedSeries>();
   #size = 0;
 
   /** Number of series. */
@@ -27,7 +34,7 @@ export class WritableSeries {
   }
 
   /** Returns the series that was recently stored for a text by `name`. */
-  named(text: string): Series | undefined {
+  named(text: string): NamedSeries | undefined {
     return this.#byText.get(text);
   }
 
@@ -35,11 +42,11 @@ export class WritableSeries {
    * Caches the series of a text, such as the corresponding part of a line. Skips long texts, and caches a bounded
    * number.
    */
-  name(text: string, series: Series): void {
+  name(text: string, named: NamedSeries): void {
     if (text.length > LONGEST_TEXT) return;
     if (this.#byText.size >= MOST_TEXTS) this.#byText.clear();
     // A copy: a slice of a request body would keep all of it in memory.
-    this.#byText.set(Buffer.from(text).toString(), series);
+    this.#byText.set(Buffer.from(text).toString(), named);
   }
 
   /** Returns the series with these names, or the issue. The names may be any input of a caller. */
@@ -98,22 +105,30 @@ const AHEAD_MS = 10 * 60_000;
 /** 2000-01-01: an earlier instant was probably meant in another unit than ms. */
 export const EARLIEST_POINT_MS = Date.UTC(2000, 0, 1);
 
-/** Accepted points: at `to` (Unix ms) or before, in slots that start at `from` or after. */
+/** Accepted points: at `to` (Unix ms) or before, in slots that start at `from` or after and end after `endAfter`. */
 export interface WriteWindow {
   readonly from: number;
   readonly to: number;
+  readonly endAfter: number;
 }
 
 /**
  * Returns which points may be written `now` to a store that keeps points for `retention` ms (unlimited if undefined).
  */
 export function writeWindow(now: number, retention: number | undefined): WriteWindow {
-  return { from: Math.max(EARLIEST_POINT_MS, retention === undefined ? 0 : now - retention), to: now + AHEAD_MS };
+  const from = Math.max(EARLIEST_POINT_MS, retention === undefined ? 0 : now - retention);
+  return { from, to: now + AHEAD_MS, endAfter: 0 };
+}
+
+/** Like `writeWindow`, for points that are added. */
+export function addWindow(now: number, retention: number | undefined): WriteWindow {
+  return { ...writeWindow(now, retention), endAfter: now - ADDED_UNTIL_MS };
 }
 
 /** Returns whether a point at an instant (Unix ms), in a slot of `slotMs`, is accepted. */
-export function isInWindow(ms: number, slotMs: number, { from, to }: WriteWindow): boolean {
-  return ms <= to && ms - (ms % slotMs) >= from;
+export function isInWindow(ms: number, slotMs: number, { from, to, endAfter }: WriteWindow): boolean {
+  const start = ms - (ms % slotMs);
+  return ms <= to && start >= from && start + slotMs > endAfter;
 }
 
 /** Returns why an instant outside the window is refused. */
@@ -121,5 +136,7 @@ export function instantIssue(ms: number, window: WriteWindow): { code: string; m
   if (ms > window.to)
     return { code: "too_far_ahead", message: "The time is more than 10 minutes in the future; check its unit" };
   if (ms < EARLIEST_POINT_MS) return { code: "too_old", message: "The time is before 2000-01-01; check its unit" };
+  if (ms < window.endAfter && ms >= window.from)
+    return { code: "before_retention", message: "The slot ended more than 48 hours ago: only its sum is kept" };
   return { code: "before_retention", message: "The time is before what the store keeps" };
 }

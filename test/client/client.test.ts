@@ -32,13 +32,15 @@ describe("the client", () => {
     const at = (id: string, value: number) =>
       ({ dimension: "stream", dimension_id: id, dimension_type: "size", ts: now - 4 * hour, value }) as const;
     expect(await client.writePoints([at("web", 3), at("app", 4)])).to.deep.equal({ point_count: 2 });
+    for (const source of ["a", "b", "a"]) await client.writePoints([{ ...at("added", 5), source }], { mode: "add" });
     const series = { dimension: "stream", dimension_type: "size", range: "1d", interval: "2h" } as const;
     const answers = await client.metrics([
       { ...series, dimension_id: "web" },
       { ...series, dimension_id: "x", range: "no duration" },
       { ...series, dimension_id: "app" },
+      { ...series, dimension_id: "added" },
     ]);
-    expect(answers.map(({ values }) => values.map(({ value }) => value))).to.deep.equal([[3], [], [4]]);
+    expect(answers.map(({ values }) => values.map(({ value }) => value))).to.deep.equal([[3], [], [4], [10]]);
     const [, refused] = answers;
     expect(refused !== undefined && "errors" in refused ? refused.errors[0]?.code : undefined).to.equal(
       "invalid_range",

@@ -29,24 +29,39 @@ interface Group {
   tried: number;
 }
 
+/** A series to which increments of 1 are added, many at once and each of its own. */
+interface Counter {
+  readonly name: string;
+  /** Increments in requests that were acknowledged, and in all requests. */
+  acknowledged: number;
+  tried: number;
+}
+
+/** Increments of a request, and the hour of all of them, Unix ms: the slot stays open during the load. */
+const INCREMENTS = 120;
+const OPEN_HOUR = Math.floor(Date.now() / HOUR) * HOUR - 3 * HOUR;
+
 /**
- * Writes blocks to a real service from several writers, kills it (`kill -9`) in the middle, starts it again, and reads
- * every slot: it must contain the version acknowledged last, or all of the version in progress. Repeats this `kills`
- * times.
+ * Writes blocks and adds increments to a real service from several writers, kills it (`kill -9`) in the middle, starts
+ * it again, and reads every slot: it must contain the version acknowledged last, or all of the version in progress; the
+ * sum of the acknowledged increments, or also those in progress. Then each increment in progress is sent again, and is
+ * counted once. Repeats this `kills` times.
  */
 export async function loadUnderKills(kills: number): Promise<KilledLoad> {
   const dir = dataFolder();
   const groups = Array.from({ length: WRITERS }, (_, i): Group => {
     return { name: `w${i}`, hours: i % 2 === 0 ? LONG : SHORT, acknowledged: 0, tried: 0 };
   });
+  const counters = ["a", "b"].map((name): Counter => ({ name, acknowledged: 0, tried: 0 }));
   const violations: string[] = [];
   let acknowledged = 0;
   try {
     let service = await start(dir);
     for (let kill = 0; kill < kills; kill += 1) {
-      acknowledged += await loadUntilKilled(service, groups, 20 + ((kill * 7919) % 230));
+      acknowledged += await loadUntilKilled(service, { groups, counters }, 20 + ((kill * 7919) % 230));
       service = await start(dir);
       for (const group of groups) violations.push(...(await look(service.url, group)));
+      for (const counter of counters) violations.push(...(await count(service.url, counter)));
     }
     service.child.child.kill("SIGKILL");
     await service.child.ended;
@@ -67,7 +82,11 @@ async function start(dir: string): Promise<Running> {
 }
 
 /** Lets every writer write until the service dies, `ms` after each has been acknowledged once more. */
-async function loadUntilKilled({ child, url }: Running, groups: readonly Group[], ms: number): Promise<number> {
+async function loadUntilKilled(
+  { child, url }: Running,
+  { groups, counters }: { readonly groups: readonly Group[]; readonly counters: readonly Counter[] },
+  ms: number,
+): Promise<number> {
   let acknowledged = 0;
   let fresh = 0;
   const write = async (group: Group) => {
@@ -80,8 +99,15 @@ async function loadUntilKilled({ child, url }: Running, groups: readonly Group[]
       if (first) fresh += 1;
     }
   };
-  const writing = groups.map(write);
-  await until("every writer has been acknowledged", () => fresh === groups.length);
+  const add = async (counter: Counter) => {
+    for (let first = true; ; first = false) {
+      if (!(await sendIncrements(url, counter))) return;
+      acknowledged += INCREMENTS;
+      if (first) fresh += 1;
+    }
+  };
+  const writing = [...groups.map(write), ...counters.map(add)];
+  await until("every writer has been acknowledged", () => fresh === writing.length);
   await new Promise((resolve) => setTimeout(resolve, ms));
   child.child.kill("SIGKILL");
   await Promise.all([...writing, child.ended]);
@@ -96,6 +122,42 @@ function block({ name, hours, tried }: Group): object {
     dimension_type: "size",
   }));
   return { series, ts, values: series.map(() => ts.map(() => tried)) };
+}
+
+/** Sends the increments after the acknowledged ones; returns whether they were acknowledged. */
+async function sendIncrements(url: string, counter: Counter): Promise<boolean> {
+  const { name, acknowledged } = counter;
+  counter.tried = acknowledged + INCREMENTS;
+  const points = Array.from({ length: INCREMENTS }, (_, i) => ({
+    dimension: "stream",
+    dimension_id: `counter.${name}`,
+    dimension_type: "size",
+    // Several sources have a point at the same instant.
+    source: `${(acknowledged + i) % 4}`,
+    value: 1,
+    ts: OPEN_HOUR + Math.floor((acknowledged + i) / 4),
+  }));
+  const answer = await post(url, "/api/metric/points?mode=add", points).catch(() => undefined);
+  if (answer?.status !== 200) return false;
+  counter.acknowledged = counter.tried;
+  return true;
+}
+
+async function count(url: string, counter: Counter): Promise<string[]> {
+  const { name, acknowledged, tried } = counter;
+  const found = await sumOf(url, name);
+  const isSent = await sendIncrements(url, counter);
+  const after = await sumOf(url, name);
+  if ((found === acknowledged || found === tried) && isSent && after === tried) return [];
+  return [`counter ${name}: ${found} and then ${after}, acknowledged ${acknowledged}, under way ${tried}`];
+}
+
+async function sumOf(url: string, name: string): Promise<number | undefined> {
+  const series = { dimension: "stream", dimension_id: `counter.${name}`, dimension_type: "size" };
+  const window = { interval: "1h", startdate: OPEN_HOUR, enddate: OPEN_HOUR + HOUR };
+  const answer = await post(url, "/api/metric", [{ ...series, ...window }]);
+  const { data } = (await answer.json()) as { data: { values: { value: number }[] }[] };
+  return data[0]?.values[0]?.value;
 }
 
 async function look(url: string, group: Group): Promise<string[]> {

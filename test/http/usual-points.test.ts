@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { pointReaders } from "../../src/http/points/point-reader.js";
 import { readUsualPoints } from "../../src/http/points/usual-points.js";
 import { stream } from "../../src/metrics/dimensions.js";
+import { PointFold } from "../../src/metrics/slot-columns.js";
 import { settingsFor } from "../support/service.js";
 
 const readers = pointReaders(settingsFor("unused").limits);
@@ -12,9 +13,10 @@ async function read(text: string, before = "[", after = "]") {
   const other = (value: number) =>
     `{"dimension":"stream","dimension_id":"other","dimension_type":"size","ts":${value},"value":1}`;
   const bytes = Buffer.from(`${before}${other(1)},${text},${other(2)}${after}`);
-  const window = { from: -Number.MAX_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER };
-  const points = await readUsualPoints(bytes, readers(window), 3, () => undefined);
-  const [column] = points?.columns.filter(({ series }) => series.id !== "other") ?? [];
+  const window = { from: -Number.MAX_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER, endAfter: -Number.MAX_SAFE_INTEGER };
+  const reader = readers({ newSink: () => new PointFold(), window, hasSources: false });
+  const count = await readUsualPoints(bytes, reader, 3, () => undefined);
+  const [column] = count === undefined ? [] : reader.sink.columns().filter(({ series }) => series.id !== "other");
   return column && { id: column.series.id, from: column.from, value: column.values[0] };
 }
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type ProcessSet, processSet } from "../support/process-set.js";
 import type { RealService } from "../support/real-service.js";
-import { collectThrough, isCompleteIn, removeThrough, statusOf } from "../support/requests.js";
+import { collectThrough, isCompleteIn, pointOf, removeThrough, statusOf } from "../support/requests.js";
 import { runToEnd } from "../support/run-command.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
@@ -73,6 +73,20 @@ onServers(["mongodb", "influxdb", "bullmq"], "processes on the same stores", fun
       next = page.meta.next;
     }
     expect(found).to.deep.equal(["order-c", "order-b", "order-a"]);
+  });
+
+  it("count each added point once, also if it is sent to both, and show the sum within a second", async () => {
+    for (let round = 1; round <= 5; round += 1) {
+      const points = Array.from({ length: 20 }, (_, i) => ({
+        ...pointOf("stream", "added", 1, SLOT + 1_000 * round + i),
+        source: `${i % 3}`,
+      }));
+      const adding = apis.map((api, i) =>
+        api.fetch("/api/metric/points?mode=add", { method: "POST", json: points.slice(5 * i, 15 + 5 * i) }),
+      );
+      for (const { status } of await Promise.all(adding)) expect(status).to.equal(200);
+      await Promise.all(apis.map((api) => shownWithin(1_000, api, "added", 20 * round)));
+    }
   });
 
   it("answer from their caches again while no process writes", async () => {

@@ -6,7 +6,7 @@ import type { Series } from "../../metrics/series.js";
 import { isSeries, type WritableSeries } from "../../metrics/writable-points.js";
 import { parseJson, reserveParsed } from "../core/json-body.js";
 import { compile, type Issues, unknownFields } from "../core/validation.js";
-import { NOTHING_WRITTEN, type PointReader, type PointsRead, readInstant, type WriteLimits } from "./point-reader.js";
+import { NOTHING_WRITTEN, type PointReader, readInstant, type WriteLimits } from "./point-reader.js";
 import type { SeriesList } from "./series-lists.js";
 
 /** The block without the items of its lists: these are validated while reading, 100 times as fast. */
@@ -38,16 +38,16 @@ const isBlock = compile(PointBlock);
 /** Begins the text of a block from which the list was cut. */
 const CUT_LIST = '{"series":[null]';
 
-/** Reads a block `{ series, ts, values }`. */
-export function readBlock(bytes: Buffer, memory: Reservation, reader: PointReader, limits: WriteLimits): PointsRead {
+/** Reads a block `{ series, ts, values }` and returns the number of its points. */
+export function readBlock(bytes: Buffer, memory: Reservation, reader: PointReader, limits: WriteLimits): number {
   const known = reader.lists.find(bytes);
   reserveParsed(bytes.subarray(known?.end), memory, (size) => refuseManySeries(size, limits));
   const { series: list, ts, values } = blockOf(parseBlock(bytes, known), reader);
   const series = known?.series ?? readSeries(list, reader);
   readValues(series, ts, values, reader);
-  const read = reader.finish();
+  const count = reader.finish();
   if (known === undefined) reader.lists.remember(bytes, series as readonly Series[]);
-  return read;
+  return count;
 }
 
 /** Parses a block, without its list of series if that is known. Throws when it is not JSON. */
@@ -117,7 +117,7 @@ function readRow(
   { series, times }: { readonly series: Series | undefined; readonly times: readonly number[] },
   reader: PointReader,
 ): void {
-  const { issues, fold } = reader;
+  const { issues, sink } = reader;
   if (!Array.isArray(row) || row.length !== times.length) {
     issues.add("invalid_length", `values[${index}]`, "The list must have one number or null for each ts");
     return;
@@ -130,5 +130,5 @@ function readRow(
       issues.add("invalid_value", `values[${index}][${i}]`, "The value must be a finite number or null");
   }
   reader.count(count);
-  if (series !== undefined && issues.count === 0) fold.addRow(series, times, row);
+  if (series !== undefined && issues.count === 0) sink.addRow(series, times, row);
 }

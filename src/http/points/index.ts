@@ -2,22 +2,27 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import type { ErrorKind } from "../../errors.js";
 import { precisions } from "../../formats/line-protocol.js";
+import type { KeyBounds } from "../../keys/api-key.js";
+import { AddedFold } from "../../metrics/added-points.js";
 import { stream } from "../../metrics/dimensions.js";
-import type { SlotColumn } from "../../metrics/series.js";
-import { writeWindow } from "../../metrics/writable-points.js";
+import type { AddedPoints, Series, SlotColumn } from "../../metrics/series.js";
+import { PointFold } from "../../metrics/slot-columns.js";
+import { addWindow, writeWindow } from "../../metrics/writable-points.js";
 import { exampleNames } from "../core/openapi.js";
 import { empty, oneOf, success } from "../core/responses.js";
 import { type ApiContext, type Route, route, type Within } from "../core/route.js";
 import { outOfBound } from "../keys/bounds.js";
 import { PointTally, pointsBody, readJsonPoints } from "./json-points.js";
 import { readLinePoints } from "./line-points.js";
-import { type PointsRead, pointReaders, type WriteLimits } from "./point-reader.js";
+import { type PointReader, pointReaders, type WriteLimits } from "./point-reader.js";
 
 export interface PointDependencies {
   /** Version of this package. */
   readonly version: string;
   /** Stores slots written by clients; resolves when they are durable and visible. */
   write(columns: readonly SlotColumn[]): Promise<void>;
+  /** Stores points that are added to their slots; resolves when they are durable and visible. */
+  add(added: readonly AddedPoints[]): Promise<void>;
   /** Counts stored points. */
   countPoints(points: number): void;
   readonly limits: WriteLimits;
@@ -32,6 +37,14 @@ const precision = oneOf(precisions, {
   issue: { code: "invalid_precision", message: `precision must be one of ${precisions.join(", ")}` },
 });
 
+const mode = Type.Optional(
+  oneOf(["add"], {
+    description:
+      "`add`: each value is added to its slot. A point is identified by its series, `source` and `ts`; sending it again replaces it.",
+    issue: { code: "invalid_mode", message: "mode must be add" },
+  }),
+);
+
 /** Every write of points compares its series with the bound in `writeAll`. */
 const within: Within = { stream: () => true };
 
@@ -42,19 +55,35 @@ const within: Within = { stream: () => true };
 export function pointRoutes({
   version,
   write,
+  add,
   countPoints,
   limits,
   retention,
   clock,
 }: PointDependencies): readonly Route[] {
   const readerOf = pointReaders(limits);
+  const addingReaderOf = pointReaders(limits);
 
-  /** Writes points, unless one is outside the stream that the key is bound to. */
-  async function writeAll({ state: { bounds } }: ApiContext, { count, columns }: PointsRead): Promise<void> {
-    const isWithin = ({ series }: SlotColumn) => series.dimension === stream && series.id === bounds.stream;
-    if (bounds.stream !== undefined && !columns.every(isWithin)) throw outOfBound("stream");
-    await write(columns);
+  /** Reads and writes points, unless one is outside the stream that the key is bound to. Resolves with their number. */
+  async function writeAll(
+    { state: { bounds } }: ApiContext,
+    { adds, now }: { readonly adds: boolean; readonly now: number },
+    read: (reader: PointReader) => Promise<number>,
+  ): Promise<number> {
+    let count: number;
+    if (adds) {
+      const window = addWindow(now, retention());
+      const reader = addingReaderOf({ newSink: () => new AddedFold(), window, hasSources: true });
+      count = await read(reader);
+      await add(withinBound(reader.sink.points(), bounds));
+    } else {
+      const window = writeWindow(now, retention());
+      const reader = readerOf({ newSink: () => new PointFold(), window, hasSources: false });
+      count = await read(reader);
+      await write(withinBound(reader.sink.columns(), bounds));
+    }
     countPoints(count);
+    return count;
   }
 
   return [
@@ -72,6 +101,7 @@ export function pointRoutes({
           'A block instead of the array is faster: `{ "series": [{ dimension, dimension_id, dimension_type }], ' +
           '"ts": [..], "values": [[one number or null for each ts] for each series] }`. Errors: 400 `not_points`, `invalid_time`, `invalid_value`, `unknown_field`, `empty`; 403 `forbidden` if the key is bound to a stream and a point is of another series; 413 `too_large`; 507 `out_of_space`.',
       },
+      query: { mode },
       stream: {
         "application/json": { schema: pointsBody(limits.batch_points), examples: pointExamples },
         "application/x-ndjson": {
@@ -84,10 +114,10 @@ export function pointRoutes({
         },
       },
       responses: { 200: success("PointsAnswer", PointTally) },
-      async handler({ ctx }) {
-        const points = await readJsonPoints(ctx, readerOf(writeWindow(clock(), retention())), limits);
-        await writeAll(ctx, points);
-        return { data: { point_count: points.count } };
+      async handler({ ctx, query: { mode } }) {
+        const how = { adds: mode === "add", now: clock() };
+        const count = await writeAll(ctx, how, (reader) => readJsonPoints(ctx, reader, limits));
+        return { data: { point_count: count } };
       },
     }),
     route({
@@ -106,6 +136,9 @@ export function pointRoutes({
       },
       query: {
         precision,
+        bucket: Type.Optional(
+          Type.String({ description: "`add`: each point is added to its slot. Any other name is ignored." }),
+        ),
         ...ignored,
       },
       stream: {
@@ -114,10 +147,10 @@ export function pointRoutes({
       },
       responses: { 204: empty() },
       protocolErrors: { code: (kind) => influxCodes[kind] ?? "internal error" },
-      async handler({ ctx, query: { precision } }) {
+      async handler({ ctx, query: { precision, bucket } }) {
         const now = clock();
-        const reader = readerOf(writeWindow(now, retention()));
-        await writeAll(ctx, await readLinePoints(ctx, { now, precision }, reader, limits));
+        const how = { adds: bucket === ADDING_BUCKET, now };
+        await writeAll(ctx, how, (reader) => readLinePoints(ctx, { now, precision }, reader, limits));
         ctx.status = 204;
       },
     }),
@@ -141,9 +174,19 @@ export function pointRoutes({
   ];
 }
 
+/** Returns the points. Throws if one is outside the stream that the key is bound to. */
+function withinBound<T extends { readonly series: Series }>(points: readonly T[], bounds: KeyBounds): readonly T[] {
+  const isWithin = ({ series }: T) => series.dimension === stream && series.id === bounds.stream;
+  if (bounds.stream !== undefined && !points.every(isWithin)) throw outOfBound("stream");
+  return points;
+}
+
+/** The bucket whose points are added. */
+const ADDING_BUCKET = "add";
+
 /** Parameters that InfluxDB's clients also send with a write. */
 const ignored = Object.fromEntries(
-  ["org", "orgID", "bucket", "consistency"].map((name): [string, TSchema] => [
+  ["org", "orgID", "consistency"].map((name): [string, TSchema] => [
     name,
     Type.Optional(Type.String({ description: "Ignored." })),
   ]),

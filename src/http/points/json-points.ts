@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { YieldBudget } from "../../async/yielding.js";
 import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
 import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
+import { NO_SOURCE, sourceNumber } from "../../metrics/added-points.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
 import { isJsonLines, readBody } from "../core/body.js";
@@ -11,9 +12,10 @@ import type { ApiContext } from "../core/route.js";
 import { type Issues, unknownFields } from "../core/validation.js";
 import { readBlock } from "./block-points.js";
 import {
+  isSource,
+  LONGEST_SOURCE,
   PARSE_MS,
   type PointReader,
-  type PointsRead,
   readEachLine,
   readInstant,
   reservePoints,
@@ -34,6 +36,14 @@ const series = {
 export const Point = Type.Object(
   {
     ...series,
+    source: Type.Optional(
+      Type.Unsafe<string | null>({
+        type: ["string", "null"],
+        maxLength: LONGEST_SOURCE,
+        description:
+          "Only with `mode=add`: points of one `ts` from different sources are different points. No control characters.",
+      }),
+    ),
     value: Type.Number(),
     ts: Type.Unsafe<number | string>({
       type: "integer",
@@ -41,7 +51,7 @@ export const Point = Type.Object(
       description: "Unix milliseconds, also as a string of digits; moved down to the start of its slot.",
     }),
   },
-  { title: "Point", description: "The value of one series in one slot.", additionalProperties: false },
+  { title: "Point", description: "A value of one series.", additionalProperties: false },
 );
 
 /**
@@ -57,9 +67,13 @@ export const PointTally = Type.Object(
 );
 
 const POINT_FIELDS = ["dimension", "dimension_id", "dimension_type", "value", "ts"];
+const SOURCED_FIELDS = [...POINT_FIELDS, "source"];
 
-/** Reads the points of a request to `/api/metric/points`. Throws when any point is invalid; then none is written. */
-export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limits: WriteLimits): Promise<PointsRead> {
+/**
+ * Reads the points of a request to `/api/metric/points`, and resolves with their number. Rejects when any point is
+ * invalid; then none is written.
+ */
+export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limits: WriteLimits): Promise<number> {
   const { memory, turns } = ctx.state;
   if (isJsonLines(ctx)) {
     await readEachLine(ctx, limits, reader, (text, number) => readJsonLine(text, number, reader));
@@ -68,9 +82,10 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
   const bytes = await readBody(ctx, limits.write_body_bytes, limits);
   const usual = await readUsualPoints(bytes, reader, limits.batch_points, turns.pauses(PARSE_MS));
   if (usual !== undefined) {
-    reservePoints(usual.count, memory);
+    reservePoints(usual, memory);
     return usual;
   }
+  reader.restart();
   const array = splitArray(bytes, limits.batch_points);
   if (array !== undefined) {
     reader.count(array.ends.length);
@@ -138,13 +153,17 @@ function readJsonLine(text: string, number: number, reader: PointReader): void {
   readPoint(point, () => `line ${number}`, reader);
 }
 
-/** Adds one point `{ dimension, dimension_id, dimension_type, value, ts }`; `path` returns its position in the body. */
-function readPoint(point: unknown, path: () => string, { series, window, fold, issues }: PointReader): void {
+/**
+ * Adds one point `{ dimension, dimension_id, dimension_type, value, ts }`, which may have a `source`; `path` returns
+ * its position in the body.
+ */
+function readPoint(point: unknown, path: () => string, reader: PointReader): void {
+  const { series, window, sink, issues, hasSources } = reader;
   if (typeof point !== "object" || point === null || Array.isArray(point)) {
     issues.add("not_an_object", path(), "A point must be an object");
     return;
   }
-  const { dimension, dimension_id, dimension_type, value, ts } = point as Record<string, unknown>;
+  const { dimension, dimension_id, dimension_type, value, ts, source } = point as Record<string, unknown>;
   const found = series.find(dimension, dimension_id, dimension_type);
   if (
     isSeries(found) &&
@@ -155,17 +174,30 @@ function readPoint(point: unknown, path: () => string, { series, window, fold, i
     Number.isFinite(value) &&
     Object.keys(point).length === POINT_FIELDS.length
   ) {
-    fold.add(found, ts, value);
+    sink.add(found, ts, value);
     return;
   }
   const at = path();
   const before = issues.count;
-  unknownFields(point, POINT_FIELDS, at, issues);
+  unknownFields(point, hasSources || source === null ? SOURCED_FIELDS : POINT_FIELDS, at, issues);
   if (!isSeries(found)) issues.add(found.code, `${at}.${found.field}`, found.message);
   const amount = readValue(value, `${at}.value`, issues);
   const slotMs = isSeries(found) ? found.dimension.slotMs : 1;
   const instant = readInstant(ts, { window, slotMs }, `${at}.ts`, issues);
-  if (issues.count === before && isSeries(found)) fold.add(found, instant, amount);
+  const from = readSource(source, `${at}.source`, issues);
+  if (issues.count === before && isSeries(found)) sink.add(found, instant, amount, 0, from);
+}
+
+/** Returns the number of an optional source; `NO_SOURCE` if it is invalid, and adds an issue. */
+function readSource(source: unknown, path: string, issues: Issues): number {
+  if (source === undefined || source === null) return NO_SOURCE;
+  if (isSource(source)) return sourceNumber(source);
+  issues.add(
+    "invalid_source",
+    path,
+    `source must be a text of at most ${LONGEST_SOURCE} characters, none of them a control character`,
+  );
+  return NO_SOURCE;
 }
 
 /** Returns a finite number; otherwise NaN and adds an issue. */

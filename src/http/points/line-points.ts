@@ -1,10 +1,17 @@
 import type { ValidationIssue } from "../../errors.js";
-import { metricLine, type Precision, parseLine, parseUsualLine } from "../../formats/line-protocol.js";
-import type { Series } from "../../metrics/series.js";
-import { instantIssue, isInWindow, isSeries } from "../../metrics/writable-points.js";
+import {
+  type LinePoint,
+  metricLine,
+  nsOf,
+  type Precision,
+  parseLine,
+  parseUsualLine,
+} from "../../formats/line-protocol.js";
+import { NO_SOURCE, sourceNumber } from "../../metrics/added-points.js";
+import { instantIssue, isInWindow, isSeries, type NamedSeries } from "../../metrics/writable-points.js";
 import { mediaType } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
-import { type PointReader, type PointsRead, readEachLine, type WriteLimits } from "./point-reader.js";
+import { type PointReader, readEachLine, type WriteLimits } from "./point-reader.js";
 
 /** Meaning of the timestamps of lines. */
 export interface LineTimes {
@@ -14,15 +21,15 @@ export interface LineTimes {
 }
 
 /**
- * Reads the points of a request in line protocol. Throws with issues by line when any line is invalid; then none is
- * written.
+ * Reads the points of a request in line protocol, and resolves with their number. Rejects with issues by line when any
+ * line is invalid; then none is written.
  */
 export async function readLinePoints(
   ctx: ApiContext,
   times: LineTimes,
   reader: PointReader,
   limits: WriteLimits,
-): Promise<PointsRead> {
+): Promise<number> {
   mediaType(ctx);
   await readEachLine(ctx, limits, reader, (text, number) => {
     if (text.trimStart().startsWith("#")) return;
@@ -51,19 +58,22 @@ const partNames: Readonly<Record<string, string>> = {
   dimension_type: "tag dimension_type",
 };
 
+const NS_PER_MS = 1_000_000;
+
 /** Adds one line, or returns its issue. */
 function takeLine(text: string, times: LineTimes, reader: PointReader): ValidationIssue | undefined {
   const usual = parseUsualLine(text, times.precision);
   if (usual !== undefined) {
     const known = reader.series.named(usual.head);
-    if (known !== undefined && isInWindow(usual.ms, known.dimension.slotMs, reader.window)) {
-      reader.fold.add(known, usual.ms, usual.value);
+    if (known !== undefined && isInWindow(usual.ms, known.series.dimension.slotMs, reader.window)) {
+      const ns = reader.hasSources ? nsOf(usual.timestamp, times.precision) : 0;
+      reader.sink.add(known.series, usual.ms, usual.value, ns, known.source);
       return undefined;
     }
   }
-  const { issue, series } = takeAnyLine(text, times, reader);
+  const { issue, named } = takeAnyLine(text, times, reader);
   // An escaped blank does not end a head.
-  if (series !== undefined && usual !== undefined && !usual.head.includes("\\")) reader.series.name(usual.head, series);
+  if (named !== undefined && usual !== undefined && !usual.head.includes("\\")) reader.series.name(usual.head, named);
   return issue;
 }
 
@@ -71,7 +81,7 @@ function takeAnyLine(
   text: string,
   { now, precision }: LineTimes,
   reader: PointReader,
-): { readonly series?: Series; readonly issue?: ValidationIssue } {
+): { readonly named?: NamedSeries; readonly issue?: ValidationIssue } {
   const parsed = parseLine(text);
   if ("issue" in parsed) return { issue: { code: "not_line_protocol", path: "", message: parsed.issue } };
   const line = metricLine(parsed, precision);
@@ -82,6 +92,22 @@ function takeAnyLine(
   if (!isInWindow(ms, series.dimension.slotMs, reader.window)) {
     return { issue: { path: ".timestamp", ...instantIssue(ms, reader.window) } };
   }
-  reader.fold.add(series, ms, line.value);
-  return { series };
+  const source = reader.hasSources ? sourceNumber(otherTags(parsed)) : NO_SOURCE;
+  const ns = parsed.timestamp === undefined ? arrivalNs() : nsOf(parsed.timestamp, precision);
+  reader.sink.add(series, ms, line.value, ns, source);
+  return { named: { series, source } };
+}
+
+let arrivals = Math.floor(Math.random() * NS_PER_MS);
+
+/** Returns the next number of ns, so that points without a timestamp that arrive in one ms are different points. */
+function arrivalNs(): number {
+  arrivals = (arrivals + 1) % NS_PER_MS;
+  return arrivals;
+}
+
+/** Returns the tags that do not name the series, in an order of their own; empty if there are none. */
+function otherTags({ tags }: LinePoint): string {
+  const others = [...tags].filter(([name]) => name !== "dimension_id" && name !== "dimension_type");
+  return others.length === 0 ? "" : JSON.stringify(others.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

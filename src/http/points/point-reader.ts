@@ -2,8 +2,7 @@ import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type Line, LineSplitter, lineIssues } from "../../formats/line-splitter.js";
 import type { Reservation } from "../../memory-budget.js";
-import type { SlotColumn } from "../../metrics/series.js";
-import { PointFold } from "../../metrics/slot-columns.js";
+import type { Series } from "../../metrics/series.js";
 import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
 import { readBytes } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
@@ -13,9 +12,20 @@ import { SeriesLists } from "./series-lists.js";
 
 export type WriteLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "batch_points" | "inflation">;
 
-export interface PointsRead {
-  readonly count: number;
-  readonly columns: SlotColumn[];
+/** Collects valid points. */
+export interface PointSink {
+  /** `ns` and `source` matter for added points: see `AddedPoint`. */
+  add(series: Series, ms: number, value: number, ns?: number, source?: number): void;
+  /** Adds a value or null for each of these times. */
+  addRow(series: Series, times: readonly number[], row: readonly (number | null)[]): void;
+}
+
+/** Rules for the points of a write, and their collector. */
+export interface WriteMode<S extends PointSink = PointSink> {
+  newSink(): S;
+  readonly window: WriteWindow;
+  /** Whether points may have a source of their own. */
+  readonly hasSources: boolean;
 }
 
 /** Series that earlier writes named. */
@@ -26,22 +36,37 @@ export interface KnownSeries {
 }
 
 /** Collects the points of one write and their issues. */
-export class PointReader {
+export class PointReader<S extends PointSink = PointSink> {
   readonly series: WritableSeries;
   readonly lists: SeriesLists;
   readonly heads: SeriesHeads;
-  readonly fold = new PointFold();
   readonly issues = new Issues();
   readonly window: WriteWindow;
+  readonly hasSources: boolean;
+  readonly #newSink: () => S;
   readonly #most: number;
+  #sink: S;
   #count = 0;
 
-  constructor({ series, lists, heads }: KnownSeries, window: WriteWindow, limits: WriteLimits) {
-    this.series = series;
-    this.lists = lists;
-    this.heads = heads;
+  constructor(known: KnownSeries, { newSink, window, hasSources }: WriteMode<S>, limits: WriteLimits) {
+    this.series = known.series;
+    this.lists = known.lists;
+    this.heads = known.heads;
     this.window = window;
+    this.hasSources = hasSources;
+    this.#newSink = newSink;
+    this.#sink = newSink();
     this.#most = limits.batch_points;
+  }
+
+  /** Receives the points. */
+  get sink(): S {
+    return this.#sink;
+  }
+
+  /** Forgets the points received so far. */
+  restart(): void {
+    this.#sink = this.#newSink();
   }
 
   /** Points counted so far. */
@@ -55,23 +80,26 @@ export class PointReader {
     if (this.#count > this.#most) throw new ServiceError("too-large", `More than ${this.#most} points in one write`);
   }
 
-  /** Returns the points. Throws when there are none or there are issues. */
-  finish(): PointsRead {
+  /** Returns the number of points, which the sink has. Throws when there are none or there are issues. */
+  finish(): number {
     this.issues.throwIfAny(NOTHING_WRITTEN);
     if (this.#count === 0) throw invalid("empty", "", "The request has no points");
-    return { count: this.#count, columns: this.fold.columns() };
+    return this.#count;
   }
 }
 
 /** Maximum number of series that are cached across requests, approximately. */
 const KNOWN_SERIES = 250_000;
 
-/** Creates the factory of readers. Within a request each series is one object, even if the cache is replaced. */
-export function pointReaders(limits: WriteLimits): (window: WriteWindow) => PointReader {
+/**
+ * Creates the factory of readers of writes in one mode. Within a request each series is one object, even if the cache
+ * is replaced.
+ */
+export function pointReaders(limits: WriteLimits): <S extends PointSink>(mode: WriteMode<S>) => PointReader<S> {
   let known = newKnownSeries();
-  return (window) => {
+  return (mode) => {
     if (known.series.size >= KNOWN_SERIES) known = newKnownSeries();
-    return new PointReader(known, window, limits);
+    return new PointReader(known, mode, limits);
   };
 }
 
@@ -125,6 +153,17 @@ function* splitLines(bytes: Buffer, lineBytes: number): Generator<readonly Line[
   const splitter = new LineSplitter(lineBytes);
   for (let at = 0; at < bytes.length; at += STEP_BYTES) yield splitter.push(bytes.subarray(at, at + STEP_BYTES));
   yield splitter.end();
+}
+
+/** Maximum characters of the source of an added point. */
+export const LONGEST_SOURCE = 256;
+
+/** A text that has the same UTF-8 bytes everywhere. */
+const SOURCE = /^[^\p{Cc}\p{Cs}]*$/u;
+
+/** Returns whether a value is a valid source of an added point. */
+export function isSource(source: unknown): source is string {
+  return typeof source === "string" && source.length <= LONGEST_SOURCE && SOURCE.test(source);
 }
 
 /** Rule for an instant: in the window of a series with slots of `slotMs`. */

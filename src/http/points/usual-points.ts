@@ -1,7 +1,6 @@
-import type { Series } from "../../metrics/series.js";
-import { PointFold } from "../../metrics/slot-columns.js";
-import { isInWindow, isSeries } from "../../metrics/writable-points.js";
-import type { KnownSeries, PointReader, PointsRead } from "./point-reader.js";
+import { NO_SOURCE, sourceNumber } from "../../metrics/added-points.js";
+import { isInWindow, isSeries, type NamedSeries } from "../../metrics/writable-points.js";
+import { isSource, type PointReader } from "./point-reader.js";
 
 /** Fields that name a series. */
 const NAMES = ["dimension", "dimension_id", "dimension_type"];
@@ -28,25 +27,23 @@ const CLOSING = 93;
 const BRACE = 125;
 
 /**
- * Reads an array of JSON points straight from its bytes. Returns undefined unless every point is valid and of the usual
- * form: its last two fields are `ts` and `value`, in either order, as numbers of at most 15 digits without an exponent,
- * and no name contains `}`.
+ * Reads an array of JSON points straight from its bytes, and resolves with their number. Resolves with undefined, after
+ * some of them were read, unless every point is valid and of the usual form: its last two fields are `ts` and `value`,
+ * in either order, as numbers of at most 15 digits without an exponent, and no name contains `}`.
  */
 export async function readUsualPoints(
   bytes: Buffer,
   reader: PointReader,
   most: number,
   pause: () => Promise<void> | undefined,
-): Promise<PointsRead | undefined> {
-  const fold = new PointFold();
+): Promise<number | undefined> {
   let start = afterBlanks(bytes, 0);
   if (bytes[start] !== OPENING) return undefined;
   for (let count = 1; count <= most; count += 1) {
     const end = bytes.indexOf(BRACE, start + 1);
-    if (end < 0 || !addPoint(bytes, start + 1, end, reader, fold)) return undefined;
+    if (end < 0 || !addPoint(bytes, start + 1, end, reader)) return undefined;
     start = afterBlanks(bytes, end + 1);
-    if (bytes[start] === CLOSING)
-      return afterBlanks(bytes, start + 1) === bytes.length ? { count, columns: fold.columns() } : undefined;
+    if (bytes[start] === CLOSING) return afterBlanks(bytes, start + 1) === bytes.length ? count : undefined;
     if (bytes[start] !== COMMA) return undefined;
     if (count % POINTS_AT_ONCE === 0) await pause();
   }
@@ -54,7 +51,7 @@ export async function readUsualPoints(
 }
 
 /** Adds the point in the bytes [start, end), which a brace follows; false if it is invalid or not of the usual form. */
-function addPoint(bytes: Buffer, start: number, end: number, reader: PointReader, fold: PointFold): boolean {
+function addPoint(bytes: Buffer, start: number, end: number, reader: PointReader): boolean {
   const comma = commaBefore(bytes, end, start);
   const headEnd = commaBefore(bytes, comma, start);
   if (headEnd <= start) return false;
@@ -67,9 +64,9 @@ function addPoint(bytes: Buffer, start: number, end: number, reader: PointReader
   const value = isTsFirst ? numberIn(bytes, second + VALUE.length, end) : numberIn(bytes, first + VALUE.length, comma);
   if (!Number.isInteger(ts) || Number.isNaN(value)) return false;
   const head = afterBlanks(bytes, start);
-  const series = reader.heads.find(bytes, head, headEnd) ?? newSeries(bytes, head, headEnd, reader);
-  if (series === undefined || !isInWindow(ts, series.dimension.slotMs, reader.window)) return false;
-  fold.add(series, ts, value);
+  const named = reader.heads.find(bytes, head, headEnd) ?? newHead(bytes, head, headEnd, reader);
+  if (named === undefined || !isInWindow(ts, named.series.dimension.slotMs, reader.window)) return false;
+  reader.sink.add(named.series, ts, value, 0, named.source);
   return true;
 }
 
@@ -81,7 +78,7 @@ function commaBefore(bytes: Buffer, end: number, start: number): number {
 }
 
 /** Finds the series of a head by parsing it, and stores it; undefined if the head does not name exactly one. */
-function newSeries(bytes: Buffer, start: number, end: number, known: KnownSeries): Series | undefined {
+function newHead(bytes: Buffer, start: number, end: number, reader: PointReader): NamedSeries | undefined {
   let names: Record<string, unknown>;
   try {
     names = JSON.parse(`${bytes.toString("utf8", start, end)}}`);
@@ -89,11 +86,14 @@ function newSeries(bytes: Buffer, start: number, end: number, known: KnownSeries
     return undefined;
   }
   const [dimension, id, type] = NAMES.map((name) => names[name]);
-  if (Object.keys(names).length !== NAMES.length) return undefined;
-  const series = known.series.find(dimension, id, type);
+  const { source } = names;
+  const isNamed = source === undefined || (reader.hasSources && isSource(source));
+  if (!isNamed || Object.keys(names).length !== NAMES.length + (source === undefined ? 0 : 1)) return undefined;
+  const series = reader.series.find(dimension, id, type);
   if (!isSeries(series)) return undefined;
-  known.heads.add(bytes, start, end, series);
-  return series;
+  const named = { series, source: source === undefined ? NO_SOURCE : sourceNumber(source) };
+  reader.heads.add(bytes, start, end, named);
+  return named;
 }
 
 /** Returns the offset of the first byte from `from` on that is no blank. */
