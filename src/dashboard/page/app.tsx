@@ -1,14 +1,15 @@
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { clockTime } from "../format.js";
-import { GoTo } from "../search/go-to.js";
+import type { Page } from "../view.js";
 import { views } from "../views.js";
 import { Code } from "./code.js";
 import type { AppProps, State } from "./controller.js";
 import { Header } from "./header.js";
 import { KeyCard } from "./key-card.js";
 import { KeyPanel } from "./key-panel.js";
-import { ShortcutList, useShortcuts } from "./shortcuts.js";
+import { Later, type Script } from "./later.js";
+import { useShortcuts } from "./shortcuts.js";
 
 /** The whole page: header, notices, the view, footer. */
 export function App({ state, controller }: AppProps): VNode {
@@ -41,13 +42,25 @@ export function App({ state, controller }: AppProps): VNode {
           Keyboard
         </button>
       </footer>
-      {shortcuts.dialog === "keys" && <ShortcutList close={() => shortcuts.show(undefined)} />}
-      {shortcuts.dialog === "go-to" && state.shown !== undefined && (
-        <GoTo page={state.shown.page} close={() => shortcuts.show(undefined)} />
+      {shortcuts.dialog !== undefined && state.shown !== undefined && (
+        <Later
+          script={dialogs[shortcuts.dialog]}
+          props={{ page: state.shown.page, close: () => shortcuts.show(undefined) }}
+        />
       )}
     </>
   );
 }
+
+interface DialogProps {
+  readonly page: Page;
+  readonly close: () => void;
+}
+
+const dialogs: Readonly<Record<"keys" | "go-to", Script<DialogProps>>> = {
+  keys: async () => (await import("./shortcut-list.js")).ShortcutList,
+  "go-to": async () => (await import("../search/go-to.js")).GoTo,
+};
 
 /** Figures are stale while the service or a store is down, even if no request of the view has failed yet. */
 const stateOf = ({ phase, trouble }: State) => (phase === "ready" && trouble !== undefined ? "stale" : phase);

@@ -12,7 +12,7 @@ import { type Column, Table } from "../list/table.js";
 import { messageSeries, rateOf, seriesOf, sizeOf } from "../list/wanted.js";
 import { type Optional, optional } from "../optional.js";
 import { Card } from "../page/card.js";
-import { FirstSteps } from "../page/first-steps.js";
+import type { FirstSteps } from "../page/first-steps.js";
 import { Link } from "../page/link.js";
 import { rangeOf } from "../range.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
@@ -43,6 +43,8 @@ interface Data {
   readonly shares: StreamShares;
   /** Series of a service that has neither catalogue nor messages. */
   readonly points: readonly ListedSeries[];
+  /** Undefined unless the service contains nothing: then its script is not loaded. */
+  readonly Empty: typeof FirstSteps | undefined;
 }
 
 /**
@@ -76,9 +78,11 @@ export async function load(page: Page): Promise<Loaded<Data>> {
     [...wantedDays(now), messageSeries("all_streams"), ...names.map(messageSeries), ...trends, ...wantedPoints(points)],
     page,
   );
+  const isEmpty = entries === 0 && points.length === 0;
   return {
     data: {
       service,
+      Empty: isEmpty ? (await import("../page/first-steps.js")).FirstSteps : undefined,
       alerts: alerts.data.length > 0 ? { page: alerts, Card: (await import("./alerts.js")).Alerts } : undefined,
       segments,
       segmentsOfPoints,
@@ -88,7 +92,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
       shares: messagesByStream(fetched, names, streams.value?.meta.total ?? 0),
       points,
     },
-    isEmpty: entries === 0 && points.length === 0,
+    isEmpty,
     nextAt: Math.min(nextSaveOf(fetched.series) ?? now + REFRESH_MS, alertsAfter(now)),
   };
 }
@@ -100,10 +104,9 @@ function alertsAfter(now: number): number {
 }
 
 export function Show({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
-  const { service, alerts, segments, experiences, fetched, days, shares, points } = data;
+  const { service, alerts, segments, experiences, fetched, days, shares, points, Empty } = data;
   const currentCount = useCountOfPoints(data, page);
-  if (points.length === 0 && shares.streams === 0 && !segments.value?.meta.total && !experiences.value?.meta.total)
-    return <FirstSteps title="Overview" />;
+  if (Empty !== undefined) return <Empty title="Overview" />;
   return (
     <>
       <h1 class="hidden">Overview</h1>

@@ -1,0 +1,35 @@
+import { Fragment, type VNode } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+const shortcuts = [
+  ["1 to 8", "open a view of the bar"],
+  ["⌘ K or Ctrl K", "go to a view, segment, experience, stream or request"],
+  ["/", "focus the search"],
+  ["r", "load again"],
+  ["m", "add a mark at the point of a chart; Shift and a click do the same"],
+  ["?", "this list"],
+  ["← →", "walk along the points of a chart"],
+  ["Esc", "close"],
+] as const;
+
+/** The dialog with all shortcuts. */
+export function ShortcutList({ close }: { readonly close: () => void }): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-label="Keyboard" onClose={close}>
+      <h2>Keyboard</h2>
+      <dl>
+        {shortcuts.map(([key, effect]) => (
+          <Fragment key={key}>
+            <dt>{key}</dt>
+            <dd>{effect}</dd>
+          </Fragment>
+        ))}
+      </dl>
+      <button type="button" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
+    </dialog>
+  );
+}
