@@ -48,6 +48,7 @@ const treatments: Readonly<Record<string, Treatment>> = {
   "DELETE /api/mark/:id": { stream: "refused" },
   "GET /metrics": {},
   "GET /federate": {},
+  "GET /api/alert": {},
 };
 
 /** Scopes that bounds of data can be combined with. */
