@@ -86,10 +86,10 @@ export function streamList({ series, counts, sums, retention }: StreamListDepend
 
     /** Returns the sums over a window and over the one of the same length before it. Throws as `timeWindow` does. */
     async trends(ids: readonly string[], asked: RequestedWindow, now: number): Promise<Trend[]> {
-      const { from, to, kept } = trendWindow(dimension, asked, now, retention());
+      const { from, to, kept, writableTo } = trendWindow(dimension, asked, now, retention());
       const start = from ?? to;
-      const last = await sumsOf(ids, Math.max(kept, start), to);
-      const before = await sumsOf(ids, Math.max(kept, 2 * start - to), start);
+      const last = await sumsOf(ids, Math.max(kept, start), Math.min(to, writableTo));
+      const before = await sumsOf(ids, Math.max(kept, 2 * start - to), Math.min(start, writableTo));
       return ids.map((_, i) => ({ now: last[i], before: before[i] }));
     },
   };

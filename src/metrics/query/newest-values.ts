@@ -53,8 +53,9 @@ export function newestValues({ slots, generations, retention }: NewestValuesDepe
 
   return async ({ dimension, type, ids }, asked, now) => {
     const window = trendWindow(dimension, asked, now, retention());
-    const { to, from, backMs, kept } = window;
-    const key = `${dimension.name}\0${type}\0${to}\0${from}\0${backMs}\0${kept}\0`;
+    const { to, from, backMs, kept, writableTo } = window;
+    const end = Math.min(to, writableTo);
+    const key = `${dimension.name}\0${type}\0${to}\0${end}\0${from}\0${backMs}\0${kept}\0`;
     const known = lists.get(key + ids.length)?.value;
     if (known?.ids.every((id, i) => id === ids[i])) return known.trends;
     const found = ids.map((id) => cache.get(key + id));
@@ -79,9 +80,9 @@ export function newestValues({ slots, generations, retention }: NewestValuesDepe
 
 async function trendsOf(slots: UncachedSlots, series: SeriesOf, window: TrendWindow): Promise<Versioned<Trend>[]> {
   const { dimension, ids } = series;
-  const { to, from = to, kept } = window;
+  const { to, from = to, kept, writableTo } = window;
   const since = Math.max(kept, Math.min(from, slotStart(dimension, to - SEARCHED_MS)));
-  const searched = { from: since, to };
+  const searched = { from: since, to: Math.min(to, writableTo) };
   const newest = (await searchSlots(slots, series, Array(ids.length).fill(searched), "last")) as FoundValue[];
   const earlier = newest.map(({ slot }) => earlierWindow(series, window, slot));
   const before = await searchSlots(slots, series, earlier, "first");

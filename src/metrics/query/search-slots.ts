@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { weightedBatches } from "../../async/weighted-batches.js";
 import { joinVersions } from "../cache/generations.js";
 import type { UncachedSlots } from "../cache/uncached-slots.js";
@@ -76,6 +77,7 @@ export async function searchSlots(
 async function readSlots(read: UncachedSlots, windows: readonly SeriesWindow[]): Promise<Versioned<Float64Array>[]> {
   const columns: Versioned<Float64Array>[] = [];
   for (const batch of weightedBatches(windows, SLOTS_PER_READ, slotsIn)) {
+    if (columns.length > 0) await setImmediate();
     const stored = batch.map(({ series, from, to }) => storedSeries(series).map((one) => ({ series: one, from, to })));
     const slots = (await read(stored.flat())).values();
     for (const own of stored) columns.push(valuesOf(own.map(() => slots.next().value as Versioned<Float64Array>)));

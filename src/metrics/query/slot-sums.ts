@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { weightedBatches } from "../../async/weighted-batches.js";
 import type { MemoryBudget } from "../../memory-budget.js";
 import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
@@ -32,6 +33,7 @@ export function slotSums({ slots, memory }: SlotSumsDependencies): SlotSums {
     };
     const sums: number[] = [];
     for (const some of weightedBatches(ids, SLOTS_PER_READ, () => length)) {
+      if (sums.length > 0) await setImmediate();
       await memory.within(async (reading) => {
         reading.reserve(some.length * length * SLOT_BYTES);
         const read = await slots.read(some.map((id) => ({ series: { dimension, id, type }, from, to })));

@@ -1,6 +1,7 @@
 import { evenGrid } from "../../formats/buckets.js";
 import { type Dimension, isCounted } from "../dimensions.js";
 import { slotStart } from "../series.js";
+import { writeWindow } from "../writable-points.js";
 import { type RequestedWindow, timeWindow } from "./time-window.js";
 
 /** Two values of one series; undefined where nothing is saved. */
@@ -13,7 +14,7 @@ export interface Trend {
   readonly since?: number;
 }
 
-/** Slots of a trend. All in Unix ms; all but `backMs` are slot boundaries. */
+/** Slots of a trend, and the slots that can have a value. All in Unix ms; all but `backMs` are slot boundaries. */
 export interface TrendWindow {
   /** End of the window, exclusive. */
   readonly to: number;
@@ -21,8 +22,9 @@ export interface TrendWindow {
   readonly from?: number | undefined;
   /** The time from the slot of `before` to the slot of the newest value, if it replaces `from`. */
   readonly backMs?: number | undefined;
-  /** Start of the first slot that has not expired. */
+  /** Start of the first slot, and end of the last slot, that can have a value. */
   readonly kept: number;
+  readonly writableTo: number;
 }
 
 /**
@@ -38,14 +40,15 @@ export function trendWindow(
 ): TrendWindow {
   const { slotMs } = dimension;
   const nextSlot = (ms: number) => Math.ceil(ms / slotMs) * slotMs;
-  const kept = retention === undefined ? Number.NEGATIVE_INFINITY : nextSlot(now - retention);
+  const writable = writeWindow(now, retention);
+  const bounds = { kept: nextSlot(writable.from), writableTo: slotStart(dimension, writable.to) + slotMs };
   const open = slotStart(dimension, now);
   const isCount = isCounted({ dimension, type: "size" });
   const end = isCount ? open : open + slotMs;
-  if (!isRequested(asked)) return { to: end, kept };
+  if (!isRequested(asked)) return { ...bounds, to: end };
   const { from, to, backMs = 0 } = timeWindow(asked, { grid: evenGrid(slotMs) }, now);
-  if (asked.range === undefined) return { from: nextSlot(from), to: nextSlot(to), kept };
-  return isCount ? { from: end - nextSlot(backMs), to: end, kept } : { to: end, backMs, kept };
+  if (asked.range === undefined) return { ...bounds, from: nextSlot(from), to: nextSlot(to) };
+  return isCount ? { ...bounds, from: end - nextSlot(backMs), to: end } : { ...bounds, to: end, backMs };
 }
 
 /** Returns whether a window is requested. */
