@@ -15,10 +15,14 @@ export class SelectorError extends Error {
 export const METRIC_NAME = "__name__";
 
 /**
- * Maximum size of a regular expression: its characters, multiplied by its repetition counts. The time of a match is
- * linear in this size, and a few ms at most for the longest label.
+ * Maximum size of all regular expressions of a selector: the characters of each, multiplied by its repetition counts.
+ * The time of a match is linear in this size, and a few ms at most for the longest label.
  */
-const MAX_PATTERN_SIZE = 1_000;
+const MAX_PATTERNS_SIZE = 1_000;
+
+/** Additional sizes, of what takes longer to compile: a class such as \pL, and a range to a letter beyond ASCII. */
+const CLASS_SIZE = 20;
+const RANGE_SIZE = 200;
 
 interface Token {
   readonly kind: "name" | "sign" | "text" | "end";
@@ -43,6 +47,7 @@ export function parseSelector(selector: string): readonly LabelMatcher[] {
     (token: Token) =>
       token.kind === "sign" && signs.includes(token.value);
   const matchers: LabelMatcher[] = [];
+  let size = 0;
 
   const first = take("a metric name or {", (token) => token.kind === "name" || isSign("{")(token));
   if (first.kind === "name") matchers.push(matcher(METRIC_NAME, "=", first.value));
@@ -53,6 +58,8 @@ export function parseSelector(selector: string): readonly LabelMatcher[] {
     if (label.value === METRIC_NAME && first.kind === "name") throw new SelectorError("names its metric twice");
     const { value: operator } = take("one of = != =~ !~", isSign("=", "!=", "=~", "!~"));
     const { value } = take("a value in quotes", ({ kind }) => kind === "text");
+    if (isPattern(operator)) size += patternSize(value);
+    if (size > MAX_PATTERNS_SIZE) throw new SelectorError("has regular expressions that are too large");
     matchers.push(matcher(label.value, operator, value));
     if (take(", or }", isSign(",", "}")).value === "}") break;
   }
@@ -63,16 +70,23 @@ export function parseSelector(selector: string): readonly LabelMatcher[] {
 }
 
 function matcher(label: string, operator: string, value: string): LabelMatcher {
-  const isRegex = operator.endsWith("~");
-  const matches = isRegex ? patternTest(value) : (text: string) => text === value;
+  const matches = isPattern(operator) ? patternTest(value) : (text: string) => text === value;
   return { label, matches: operator.startsWith("!") ? (text) => !matches(text) : matches };
+}
+
+function isPattern(operator: string): boolean {
+  return operator.endsWith("~");
+}
+
+function patternSize(pattern: string): number {
+  const counts = Array.from(pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g), ([, least, most]) => Number(most || least));
+  const numberOf = (part: RegExp) => pattern.match(part)?.length ?? 0;
+  const length = pattern.length + CLASS_SIZE * numberOf(/\\p/gi) + RANGE_SIZE * numberOf(/-[\\\u0080-\uffff]/g);
+  return counts.reduce((product, count) => product * Math.max(1, count), length);
 }
 
 /** Returns the test of a whole text by a pattern in the syntax of RE2, in time linear in the text. */
 function patternTest(pattern: string): (text: string) => boolean {
-  const counts = Array.from(pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g), ([, least, most]) => Number(most || least));
-  const size = counts.reduce((product, count) => product * Math.max(1, count), pattern.length);
-  if (size > MAX_PATTERN_SIZE) throw new SelectorError("has a regular expression that is too large");
   try {
     const regex = RE2JS.compile(pattern, RE2JS.DOTALL);
     return (text) => regex.matches(text);

@@ -35,7 +35,7 @@ describe("a series selector", () => {
     });
   }
 
-  const large = "has a regular expression that is too large";
+  const large = "has regular expressions that are too large";
   const invalid = "has a regular expression that is not valid in RE2";
   const empty = "needs a matcher that does not match the empty text";
   for (const [selector, problem] of [
@@ -63,6 +63,9 @@ describe("a series selector", () => {
     [`{a=~"${"(?:".repeat(200)}${")".repeat(199)}"}`, invalid],
     [`{a=~"${"b".repeat(1_001)}"}`, large],
     ["{a=~`((b{10}){10}){10}`}", large],
+    [`{a=~"${"b".repeat(501)}",b!~"${"b".repeat(500)}"}`, large],
+    [`{a=~"(?i)${"[a-\u{1e921}]".repeat(10)}"}`, large],
+    [`{a=~\`(?i)${"\\pL*".repeat(50)}\`}`, large],
   ] as const) {
     it(`${JSON.stringify(selector).slice(0, 40)} ${problem}`, () => {
       expect(() => parseSelector(selector)).to.throw(SelectorError, problem);

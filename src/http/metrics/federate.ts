@@ -4,11 +4,15 @@ import { invalid } from "../../errors.js";
 import { type LabelMatcher, parseSelector, SelectorError } from "../../formats/series-selector.js";
 import { done, errorEnvelope } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
+import type { Selectors } from "./exposed-metrics.js";
 import { type ExposedSeriesDependencies, exposedSeries, MAX_EXPOSED } from "./exposed-series.js";
 
 export interface FederateDependencies extends ExposedSeriesDependencies {
   readonly clock: Clock;
 }
+
+/** Maximum time of compiling selectors without a pause, ms. */
+const PAUSE_MS = 5;
 
 /** Route that Prometheus scrapes. */
 export function federateRoutes({ clock, ...dependencies }: FederateDependencies): readonly Route[] {
@@ -42,7 +46,13 @@ export function federateRoutes({ clock, ...dependencies }: FederateDependencies)
       async handler({ ctx, query: { "match[]": texts = [] } }) {
         if (texts.length === 0) throw invalid("required", "match[]", "match[] is required");
         const { bounds, memory } = ctx.state;
-        const text = await textOf(texts.map(readSelector), bounds.stream, clock(), memory);
+        const selectors: Selectors[number][] = [];
+        const pause = dependencies.turns.pauses(PAUSE_MS);
+        for (const text of texts) {
+          selectors.push(readSelector(text, selectors.length));
+          await pause();
+        }
+        const text = await textOf(selectors, bounds.stream, clock(), memory);
         ctx.set({ "Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store" });
         ctx.body = text;
       },
