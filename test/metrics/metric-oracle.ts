@@ -95,7 +95,9 @@ export function oracle(points: readonly OraclePoint[], request: OracleRequest, n
     }
     if (value === undefined && request.include_empty_rows === true) {
       const slotOfStart = start - (((start % slot) + slot) % slot);
-      const due = dimension === "stream" ? slotOfStart + slot : slotOfStart;
+      const next = slotOfStart + slot;
+      const first = slotOfStart < start && next < following(start) ? next : slotOfStart;
+      const due = dimension === "stream" ? first + slot : first;
       if (start < now && due <= now) return 0;
     }
     return value;

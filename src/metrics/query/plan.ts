@@ -92,15 +92,19 @@ export function windowsOf({ stored, readFrom, to }: SeriesPlan): SeriesWindow[] 
 }
 
 /**
- * Returns the number of buckets, from the first, that can have a value now: they have started, and the slot of their
- * start is due.
+ * Returns the number of buckets, from the first, that can have a value now: they have started, and the first slot that
+ * begins in them is due, or the slot that contains them.
  */
 function fillable(request: SeriesRequest, buckets: Buckets, now: number): number {
   const { dimension } = request;
-  const wait = isCounted(request) ? dimension.slotMs : 0;
-  const isKnown = (start: number) => start < now && slotStart(dimension, start) + wait <= now;
+  const { slotMs } = dimension;
+  const wait = isCounted(request) ? slotMs : 0;
+  const isKnown = (start: number, end: number) => {
+    const first = nextSlot(start, slotMs);
+    return start < now && (first < end ? first : slotStart(dimension, start)) + wait <= now;
+  };
   let known = countOf(buckets);
-  while (known > 0 && !isKnown(buckets[known - 1] as number)) known -= 1;
+  while (known > 0 && !isKnown(buckets[known - 1] as number, buckets[known] as number)) known -= 1;
   return known;
 }
 
