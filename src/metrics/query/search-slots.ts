@@ -58,31 +58,30 @@ export async function searchSlots(
       return { i, series: { dimension, type, id: ids[i] as string }, ...part };
     });
     if (parts.length === 0) return found;
-    const columns = await readSlots(read, parts);
-    for (const [n, { i, from }] of parts.entries()) {
-      const { value: values, versions } = columns[n] as Versioned<Float64Array>;
-      const isSaved = (value: number) => !Number.isNaN(value);
-      const at = end === "first" ? values.findIndex(isSaved) : values.findLastIndex(isSaved);
-      const before = (found[i] as FoundValue).versions;
-      found[i] = {
-        value: values[at] ?? Number.NaN,
-        slot: at < 0 ? Number.NaN : from + at * dimension.slotMs,
-        versions: before.at.length === 0 ? versions : joinVersions([before, versions]),
-      };
+    for (const [n, batch] of [...weightedBatches(parts, SLOTS_PER_READ, slotsIn)].entries()) {
+      if (n > 0) await setImmediate();
+      const columns = await readSlots(read, batch);
+      for (const [at, { i, from }] of batch.entries()) {
+        const { value: values, versions } = columns[at] as Versioned<Float64Array>;
+        const slot = end === "first" ? values.findIndex(isSaved) : values.findLastIndex(isSaved);
+        const before = (found[i] as FoundValue).versions;
+        found[i] = {
+          value: values[slot] ?? Number.NaN,
+          slot: slot < 0 ? Number.NaN : from + slot * dimension.slotMs,
+          versions: before.at.length === 0 ? versions : joinVersions([before, versions]),
+        };
+      }
     }
   }
 }
 
+const isSaved = (value: number) => !Number.isNaN(value);
+
 /** Returns the values of each window, of stored series or their ratio, NaN where none is saved. */
 async function readSlots(read: UncachedSlots, windows: readonly SeriesWindow[]): Promise<Versioned<Float64Array>[]> {
-  const columns: Versioned<Float64Array>[] = [];
-  for (const batch of weightedBatches(windows, SLOTS_PER_READ, slotsIn)) {
-    if (columns.length > 0) await setImmediate();
-    const stored = batch.map(({ series, from, to }) => storedSeries(series).map((one) => ({ series: one, from, to })));
-    const slots = (await read(stored.flat())).values();
-    for (const own of stored) columns.push(valuesOf(own.map(() => slots.next().value as Versioned<Float64Array>)));
-  }
-  return columns;
+  const stored = windows.map(({ series, from, to }) => storedSeries(series).map((one) => ({ series: one, from, to })));
+  const slots = (await read(stored.flat())).values();
+  return stored.map((own) => valuesOf(own.map(() => slots.next().value as Versioned<Float64Array>)));
 }
 
 /** Returns the values of a stored series, or the ratio of numerator and denominator. */
