@@ -11,6 +11,8 @@ const FIRST_MONDAY = 4 * DAY;
 export interface BucketGrid {
   /** Two grids with one key are equal. */
   readonly key: string;
+  /** No bucket is longer, ms. */
+  readonly longest: number;
   /** Returns the start of the bucket that contains an instant. */
   startOf(at: number): number;
   /** Returns the end of the bucket that contains an instant. */
@@ -31,6 +33,7 @@ export function bucketGrid(interval: Duration | CalendarSpan, zone: TimeZone): B
     const { months } = interval;
     return localGrid(
       {
+        longest: 31 * months * DAY,
         indexOf: (local) => Math.floor(monthOf(local) / months),
         localStart: (index) => startOfMonth(index * months),
       },
@@ -40,6 +43,7 @@ export function bucketGrid(interval: Duration | CalendarSpan, zone: TimeZone): B
   const { ms } = interval;
   return localGrid(
     {
+      longest: ms,
       indexOf: (local) => Math.floor((local - origin) / ms),
       localStart: (index) => index * ms + origin,
     },
@@ -51,6 +55,7 @@ export function bucketGrid(interval: Duration | CalendarSpan, zone: TimeZone): B
 export function evenGrid(step: number, { origin = 0, key = `${step}` } = {}): BucketGrid {
   return {
     key,
+    longest: step,
     startOf: (at) => Math.floor((at - origin) / step) * step + origin,
     endOf: (at) => (Math.floor((at - origin) / step) + 1) * step + origin,
   };
@@ -58,6 +63,8 @@ export function evenGrid(step: number, { origin = 0, key = `${step}` } = {}): Bu
 
 /** A division of local time. */
 interface LocalBuckets {
+  /** No bucket is longer on the clock, ms. */
+  readonly longest: number;
   /** Returns the number of the bucket that contains a local time. */
   indexOf(local: number): number;
   localStart(index: number): number;
@@ -68,7 +75,7 @@ interface LocalBuckets {
  * exist; after a clock is set back over midnight, the rest of that evening belongs to the new day.
  */
 function localGrid(
-  { indexOf, localStart }: LocalBuckets,
+  { longest, indexOf, localStart }: LocalBuckets,
   { zone, key }: { readonly zone: TimeZone; readonly key: string },
 ): BucketGrid {
   const find = (at: number) => {
@@ -82,6 +89,8 @@ function localGrid(
   };
   return {
     key,
+    // Each end is moved by less than a day.
+    longest: longest + 2 * DAY,
     startOf: (at) => zone.instant(localStart(find(at).index)),
     endOf: (at) => find(at).end,
   };
@@ -92,6 +101,7 @@ function localGrid(
  * bucket begins at `start`.
  */
 export function bucketBounds(grid: BucketGrid, start: number, to: number, most: number): number[] | undefined {
+  if ((to - start) / grid.longest > most) return undefined;
   const bounds = [start];
   for (let at = start; at < to; ) {
     if (bounds.length > most) return undefined;

@@ -61,6 +61,15 @@ describe("buckets of local days, weeks, months, quarters and years", function ()
   }
 });
 
+it("the buckets of a window that holds far too many are not computed", () => {
+  for (const interval of Object.keys(bucketsOfDates)) {
+    const grid = bucketGrid(parseInterval(interval) as Duration | CalendarSpan, timeZone("Asia/Tokyo") as TimeZone);
+    const endOf = () => expect.fail(interval);
+    const [start, end] = [Date.parse("0000-01-01"), Date.parse("9999-12-31")];
+    expect(bucketBounds({ ...grid, endOf }, start, end, 1_000)).to.equal(undefined);
+  }
+});
+
 /** Returns the starts of the buckets that begin among these days. */
 function startsOf(days: readonly LocalDay[], bucketOf: (date: number) => number): number[] {
   const begins = days.filter(({ date }, i) => i > 0 && bucketOf(date) !== bucketOf((days[i - 1] as LocalDay).date));

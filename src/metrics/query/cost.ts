@@ -29,6 +29,16 @@ export function checkExpanded(series: number): void {
   if (series > MAX_EXPANDED) throw tooLarge("too_many_series", `more than ${MAX_EXPANDED} series`);
 }
 
+/** Returns the number of values of a plan. */
+export function valuesOf({ buckets, lead }: SeriesPlan): number {
+  return countOf(buckets) - lead;
+}
+
+/** Throws if the response would have too many values. */
+export function checkValues(values: number, { response_values: most }: AnswerLimits): void {
+  if (values > most) throw tooLarge("too_many_values", `more than ${most} values`);
+}
+
 /** Throws if the response would be too large. */
 export function checkAnswer(plans: readonly SeriesPlan[], limits: AnswerLimits): void {
   let values = 0;
@@ -38,7 +48,7 @@ export function checkAnswer(plans: readonly SeriesPlan[], limits: AnswerLimits):
     values += cost.values;
     slots += cost.slots;
   }
-  if (values > limits.response_values) throw tooLarge("too_many_values", `more than ${limits.response_values} values`);
+  checkValues(values, limits);
   if (slots > limits.response_slots)
     throw tooLarge("too_many_slots", `more than ${limits.response_slots} saved slots to read`);
 }
@@ -98,7 +108,7 @@ function workOf(plan: SeriesPlan): number {
 
 /** Returns the number of slots read and of values computed for a plan. */
 function costOf(plan: SeriesPlan): { slots: number; values: number } {
-  return { slots: plan.summed * columnSlots(plan), values: countOf(plan.buckets) - plan.lead };
+  return { slots: plan.summed * columnSlots(plan), values: valuesOf(plan) };
 }
 
 /** Returns the number of slots in the columns of a plan. */

@@ -5,7 +5,15 @@ import type { Meters } from "../../meters.js";
 import { joinVersions, type VersionVector } from "../cache/generations.js";
 import type { Dimension } from "../dimensions.js";
 import { isSum } from "../series.js";
-import { type AnswerLimits, checkAnswer, checkExpanded, MAX_SEGMENTS, tooManySegments } from "./cost.js";
+import {
+  type AnswerLimits,
+  checkAnswer,
+  checkExpanded,
+  checkValues,
+  MAX_SEGMENTS,
+  tooManySegments,
+  valuesOf,
+} from "./cost.js";
 import { type SeriesPlan, seriesPlan } from "./plan.js";
 import type { FetchedSeries, ReadPlans } from "./read-plans.js";
 import { type RequestedSeries, seriesRequest, validFields } from "./request.js";
@@ -70,8 +78,13 @@ export function fetchBatch({
     const kept = retention();
     const readable: (SeriesPlan | RefusedSeries)[] = [];
     const pause = turns.pauses(PAUSE_MS);
+    let values = 0;
     for (const item of items) {
-      readable.push(plan(item, now, kept, limits));
+      const planned = plan(item, now, kept, limits);
+      readable.push(planned);
+      if (isPlan(planned) && !isForEvery(planned)) values += valuesOf(planned);
+      // The others need not be planned.
+      checkValues(values, limits);
       await pause();
     }
     const ids = readable.some(isForEvery) ? await firstSegments(MAX_SEGMENTS + 1) : [];
