@@ -31,7 +31,7 @@ export interface ExposedSeriesDependencies {
 export const MAX_EXPOSED = 10_000;
 
 /** Ids listed and read at once, and maximum time without a pause, ms. */
-const PAGE = 500;
+const PAGE = 200;
 const PAUSE_MS = 5;
 
 /** Requested series of one id. */
