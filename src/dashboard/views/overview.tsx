@@ -61,7 +61,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const moved = { sort: "movement", order: "desc", limit: ROWS } as const;
   const largest = { sort: "now", order: "desc", limit: STREAMS, ...countedWindow(page) } as const;
   const [alerts, segments, experiences, streams, segmentsOfPoints] = await Promise.all([
-    client.page("alert", {}, { signal }),
+    readAlerts(page),
     optional(client.page("segment", { ...moved, ...sampledWindow("segment", page) }, { signal })),
     optional(client.page("experience", { ...moved, ...sampledWindow("experience", page) }, { signal })),
     optional(client.page("stream", largest, { signal })),
@@ -93,14 +93,23 @@ export async function load(page: Page): Promise<Loaded<Data>> {
       points,
     },
     isEmpty,
-    nextAt: Math.min(nextSaveOf(fetched.series) ?? now + REFRESH_MS, alertsAfter(now)),
+    nextAt: Math.min(nextSaveOf(fetched.series) ?? now + REFRESH_MS, evaluationAfter(now)),
   };
 }
 
-/** Returns when alerts of the last hour are evaluated; at its end they are not. */
-function alertsAfter(now: number): number {
-  const evaluated = now - (now % HOUR) + EVALUATED_MS;
-  return evaluated > now ? evaluated : Number.POSITIVE_INFINITY;
+let lastAlerts: { readonly alerts: ListPage<Alert>; readonly until: number } | undefined;
+
+/** Reads the alerts that are firing; a refresh only if they have been evaluated since the last read. */
+async function readAlerts({ client, signal, now, isRefresh }: Page): Promise<ListPage<Alert>> {
+  if (isRefresh && lastAlerts !== undefined && now < lastAlerts.until) return lastAlerts.alerts;
+  const alerts = await client.page("alert", {}, { signal });
+  lastAlerts = { alerts, until: evaluationAfter(now) };
+  return alerts;
+}
+
+/** Returns the next instant at which the alerts of an hour have been evaluated. */
+function evaluationAfter(now: number): number {
+  return Math.floor((now - EVALUATED_MS) / HOUR) * HOUR + HOUR + EVALUATED_MS;
 }
 
 export function Show({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
