@@ -1,9 +1,13 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { pointReaders } from "../../src/http/points/point-reader.js";
+import { SeriesHeads } from "../../src/http/points/series-heads.js";
+import { SeriesLists } from "../../src/http/points/series-lists.js";
 import { readUsualPoints } from "../../src/http/points/usual-points.js";
 import { stream } from "../../src/metrics/dimensions.js";
+import { KnownSeries } from "../../src/metrics/series.js";
 import { PointFold } from "../../src/metrics/slot-columns.js";
+import { collectGarbage } from "../support/collect-garbage.js";
 import { settingsFor } from "../support/service.js";
 
 const readers = pointReaders(settingsFor("unused").limits);
@@ -87,5 +91,31 @@ describe("a point read from its bytes", () => {
     ])
       expect(await read(point, before, after), `${before} ${after}`).to.equal(undefined);
     expect(await read(`${point},${point}`)).to.equal(undefined);
+  });
+});
+
+describe("series that earlier writes named", () => {
+  it("keep only the memory of their names", () => {
+    const heads = new SeriesHeads();
+    const lists = new SeriesLists();
+    const named = Array.from({ length: 5_000 }, (_, i) => {
+      const series = new KnownSeries(stream, `${i}`.padStart(80, "-"), "size");
+      const head = `{"dimension":"stream","dimension_id":"${series.id}","dimension_type":"size"`;
+      return { series, head, block: `{"series":[${head}}],"ts":[],"values":[]}` };
+    });
+    collectGarbage();
+    const before = process.memoryUsage().arrayBuffers;
+    for (const { series, head, block } of named) {
+      heads.add(Buffer.from(head), 0, head.length, { series, source: 0 });
+      lists.remember(Buffer.from(block), [series]);
+      // Small buffers share memory, here with buffers of other requests.
+      for (let i = 0; i < 4; i += 1) Buffer.allocUnsafe(4_000);
+    }
+    collectGarbage();
+    expect(process.memoryUsage().arrayBuffers - before).to.be.below(10_000_000);
+    for (const { series, head, block } of named) {
+      expect(heads.find(Buffer.from(head), 0, head.length)?.series).to.equal(series);
+      expect(lists.find(Buffer.from(block))?.series).to.deep.equal([series]);
+    }
   });
 });

@@ -22,7 +22,7 @@ export interface SeriesList {
  * for finding its series.
  */
 export class SeriesLists {
-  readonly #lists = new Map<string, { readonly bytes: Buffer; readonly series: readonly Series[] }>();
+  readonly #lists = new Map<string, { readonly bytes: Uint8Array; readonly series: readonly Series[] }>();
   #bytes = 0;
 
   /** Returns the list with which a body begins; undefined if it was not remembered. */
@@ -30,7 +30,7 @@ export class SeriesLists {
     const list = this.#lists.get(keyOf(body));
     if (list === undefined) return undefined;
     const end = BEGIN.length + list.bytes.length;
-    if (!list.bytes.equals(body.subarray(BEGIN.length, end)) || mayHaveSeries(body, end)) return undefined;
+    if (!body.subarray(BEGIN.length, end).equals(list.bytes) || mayHaveSeries(body, end)) return undefined;
     return { end, series: list.series };
   }
 
@@ -40,7 +40,8 @@ export class SeriesLists {
     const list = body.subarray(BEGIN.length);
     const end = splitArray(list, series.length)?.ends.at(-1);
     if (end === undefined || end < KEY_BYTES || mayHaveSeries(list, end)) return;
-    const bytes = Buffer.from(list.subarray(0, end + 1));
+    // With memory of its own: a small buffer would keep the memory that it shares with others.
+    const bytes = new Uint8Array(list.subarray(0, end + 1));
     this.#bytes += bytes.length;
     if (this.#bytes > MOST_BYTES) {
       this.#lists.clear();
