@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Argument, Command } from "commander";
-import { compactVerify, createLocalJWKSet, errors, type JWK } from "jose";
+import { compactVerify, createLocalJWKSet, type JWK } from "jose";
 import { ApiError } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { runCommand, UsageError } from "./run-command.js";
@@ -52,11 +52,11 @@ async function verifyReceipt(address: () => string, file: string, jwks: string |
   try {
     const keySet = createLocalJWKSet({ keys: keys as JWK[] });
     const { payload } = await compactVerify(receipt, keySet, { algorithms: ["EdDSA"] });
+    const text = JSON.stringify(JSON.parse(Buffer.from(payload).toString()), null, 2);
     process.stderr.write("The receipt is valid\n");
-    return JSON.stringify(JSON.parse(Buffer.from(payload).toString()), null, 2);
+    return text;
   } catch (error) {
-    if (!(error instanceof errors.JOSEError)) throw error;
-    throw new StartError(`The receipt is not valid: ${error.message}`, { cause: error });
+    throw new StartError(`The receipt is not valid: ${(error as Error).message}`, { cause: error });
   }
 }
 

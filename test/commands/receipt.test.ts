@@ -65,6 +65,16 @@ describe("the receipt command", () => {
       1,
       /not valid: .+ malformed$/m,
     ],
+    [
+      "a malformed key",
+      () => {
+        const header = Buffer.from('{"alg":"EdDSA","kid":"k"}').toString("base64url");
+        const keys = '{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k","x":"x"}]}';
+        return ["verify", file("x", `${header}.e30.AA`), "--keys", file("y", keys)];
+      },
+      1,
+      /^The receipt is not valid: .+\n$/,
+    ],
     ["keys that are not JSON", () => ["verify", file("x", "x"), "--keys", file("y", "y")], 1, /is not JSON$/m],
     ["a file without keys", () => ["verify", file("x", "x"), "--keys", file("y", "[]")], 1, /contains no public keys/],
   ]);
