@@ -30,6 +30,24 @@ describe("a metric response that the caller has stored", () => {
     });
   }
 
+  it("is 304 without the headers of its compressed body", async () => {
+    const path = `${webQuery.replace("web", "busy")}&range=10d&interval=1h`;
+    const hours = Array.from({ length: 200 }, (_, i) => START - i * 3_600_000);
+    await writePoints(
+      service,
+      hours.map((at, i) => pointOf("stream", "busy", i, at)),
+    );
+    const accepted = { "accept-encoding": "gzip" };
+    const { headers } = await raw("GET", path, accepted);
+    expect(headers.get("content-encoding")).to.equal("gzip");
+    const stored = { ...accepted, "if-none-match": String(headers.get("etag")) };
+    const { status, headers: answered } = await raw("GET", path, stored);
+    expect(status).to.equal(304);
+    const ofBody = [...answered.keys()].filter((name) => name.startsWith("content-"));
+    expect(ofBody).to.deep.equal([]);
+    expect(answered.get("vary")).to.equal(headers.get("vary"));
+  });
+
   async function get(path: string): Promise<{ etag: string; text: string }> {
     const answer = await service.fetch(path);
     expect(answer.status).to.equal(200);

@@ -96,6 +96,12 @@ export function isNotModified(ctx: ApiContext): boolean {
   return ctx.fresh;
 }
 
+/** Responds 304: Koa removes the body with its type and length. */
+export function omitBody(ctx: ApiContext): void {
+  ctx.remove("Content-Encoding");
+  ctx.status = 304;
+}
+
 /** A body that is the same for every request, created and compressed once. */
 export interface KeptBody {
   readonly type: string;

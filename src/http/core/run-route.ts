@@ -7,7 +7,7 @@ import { onResponseClosed, sendContinue } from "../edge/connections.js";
 import { isLimited, type RequestLimits } from "../edge/limits.js";
 import { jsonReader } from "./json-body.js";
 import { queryReader } from "./query.js";
-import { compress, isNotModified } from "./response-body.js";
+import { compress, isNotModified, omitBody } from "./response-body.js";
 import type { ApiContext, Reply, Route } from "./route.js";
 import { parameterCheck } from "./validation.js";
 
@@ -70,6 +70,7 @@ export function runRoute(route: Route, { requestLimits, authenticate, budgets }:
     sendContinue(ctx.req, ctx.res);
     const body = await readBody?.(ctx);
     succeed(ctx, await route.handler({ ctx, params: ctx.params, query, body }));
+    if (isNotModified(ctx)) omitBody(ctx);
   }
 
   return async (ctx) => {
@@ -80,8 +81,7 @@ export function runRoute(route: Route, { requestLimits, authenticate, budgets }:
     );
     Object.assign(ctx.state, { route, deadline, memory, turns: budgets.turns });
     await deadline.limit(() => run(ctx));
-    if (isNotModified(ctx)) ctx.status = 304;
-    else await compress(ctx);
+    await compress(ctx);
   };
 }
 
