@@ -54,10 +54,11 @@ describe("limits per minute", () => {
     expect(await guess("1.1.1.1")).to.equal(401);
   });
 
-  it("refuse a key with more requests than rate_per_key with 429", async () => {
+  it("refuse a key with more requests than rate_per_key with 429, but not to read /metrics", async () => {
     await start({ rate_per_key: 3 });
     const statuses: number[] = [];
-    for (let i = 0; i < 4; i += 1) statuses.push((await service.fetch("/api/key")).status);
-    expect(statuses).to.deep.equal([200, 200, 200, 429]);
+    for (const path of ["/metrics", ...Array<string>(4).fill("/api/key"), "/metrics"])
+      statuses.push((await service.fetch(path)).status);
+    expect(statuses).to.deep.equal([200, 200, 200, 200, 429, 200]);
   });
 });

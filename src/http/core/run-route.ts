@@ -17,7 +17,7 @@ import { parameterCheck } from "./validation.js";
  */
 export type Authenticate = (
   ctx: ApiContext,
-  route: Pick<Route, "scopes" | "alsoScope" | "within" | "keyInBody">,
+  route: Pick<Route, "path" | "scopes" | "alsoScope" | "within" | "keyInBody">,
   queryKey: string | undefined,
 ) => Promise<void>;
 

@@ -44,7 +44,7 @@ export function authenticator({ verify, keys, clock, settings: { http, limits } 
     const { expiresAt } = caller.bounds;
     if (expiresAt !== undefined && clock() >= expiresAt) throw unauthenticated(EXPIRED);
     requireOrigin(ctx, caller.bounds);
-    const counted = countRate(caller);
+    const counted = countRate(caller, route);
     if (counted !== undefined) await counted;
     if (!scopes.some((scope) => caller.scopes.has(scope))) throw lacksScope(scopes);
     if (alsoScope !== undefined && !caller.scopes.has(alsoScope)) throw lacksScope([alsoScope]);

@@ -1,6 +1,8 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { ServiceError } from "../../errors.js";
 import type { Caller } from "../../keys/verify-key.js";
+import type { Route } from "../core/route.js";
+import { isLimited } from "../edge/limits.js";
 
 /** Counts wrong keys by the address of their sender, at most `most` per minute; throws 429 above it. */
 export function wrongKeyRates(most: number): (address: string) => Promise<void> {
@@ -8,11 +10,16 @@ export function wrongKeyRates(most: number): (address: string) => Promise<void> 
   return (address) => count(limiter, address, "Too many wrong keys from this address");
 }
 
-/** Counts the requests of keys: at most `most` per minute, and at most the rate that the key is bound to. */
-export function keyRates(most: number | null): (caller: Caller) => Promise<void> | undefined {
+/**
+ * Counts the requests of keys: at most the rate that the key is bound to, and at most `most` per minute. `/metrics`
+ * responds under any load, so only the bound applies to it.
+ */
+export function keyRates(
+  most: number | null,
+): (caller: Caller, route: Pick<Route, "path">) => Promise<void> | undefined {
   const limiters = new Map<number, RateLimiterMemory>();
-  return ({ keyId, bounds: { rate = Number.POSITIVE_INFINITY } }) => {
-    const lower = Math.min(rate, most ?? Number.POSITIVE_INFINITY);
+  return ({ keyId, bounds: { rate = Number.POSITIVE_INFINITY } }, { path }) => {
+    const lower = most !== null && isLimited(path) ? Math.min(rate, most) : rate;
     if (lower === Number.POSITIVE_INFINITY) return undefined;
     const limiter = limiters.get(lower) ?? limiterOf(lower);
     limiters.set(lower, limiter);
