@@ -6,7 +6,7 @@ import { type AlertRule, alertRules } from "../../src/metrics/alerts/rule.js";
 import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { axeFindings, sideways } from "./browser.js";
+import { axeFindings, sideways, state } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
@@ -149,10 +149,14 @@ describe("in the dashboard,", function () {
     );
     const alert = newAlert(rule as AlertRule, { id: "email", since: hour, measured: null }, []);
     const cardOf = (page: Page) => page.locator(".card", { has: page.getByRole("heading", { name: "Alerts: 1" }) });
-    const { page, errors } = await on.ready();
+    const { page, requests, errors } = await on.ready();
     expect(await cardOf(page).count()).to.equal(0);
     await on.service.service.stores.alerts.replace(undefined, JSON.stringify({ evaluated: {}, alerts: [alert] }));
+    requests.length = 0;
     await page.clock.fastForward(10 * MINUTE);
+    await until("the overview is loaded again", () => requests.includes("POST /api/metric"));
+    await state(page, "ready");
+    await page.clock.runFor(2 * MINUTE);
     await cardOf(page).waitFor();
     const health = (await on.ready("?view=health")).page;
     for (const text of [await cardOf(page).innerText(), await cardOf(health).innerText()]) {

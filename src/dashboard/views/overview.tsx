@@ -3,7 +3,6 @@ import { useState } from "preact/hooks";
 import type { Alert, ListedExperience, ListedSegment, ListedSeries, ListPage } from "../../client/client.js";
 import { Chart } from "../chart/chart.js";
 import { Sparkline } from "../chart/sparkline.js";
-import { HOUR } from "../duration.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
 import { changeOf, countedWindow, hasMoved, type Moved, sampledWindow } from "../figures.js";
 import { amount, count, relative, type Unit } from "../format.js";
@@ -27,13 +26,15 @@ import { usePoll } from "./use-poll.js";
 const STREAMS = 8;
 const ROWS = 8;
 const REFRESH_MS = 60_000;
-/** Time after a slot in which its alerts are evaluated: a minute, and some seconds. */
-const EVALUATED_MS = 75_000;
+/** Pause after a refresh before alerts are read, ms: they are evaluated a minute after a slot ends. */
+const ALERT_PAUSE_MS = 75_000;
+
+/** Undefined while no alert is firing: then its card is not loaded. */
+type FiringAlerts = { readonly list: ListPage<Alert>; readonly Card: typeof Alerts } | undefined;
 
 interface Data {
   readonly service: ServiceMetrics;
-  /** Undefined while no alert is firing: then its card is not loaded. */
-  readonly alerts: { readonly page: ListPage<Alert>; readonly Card: typeof Alerts } | undefined;
+  readonly alerts: FiringAlerts;
   readonly segments: Optional<ListPage<ListedSegment>>;
   /** Number of segments that only have points. */
   readonly segmentsOfPoints: number;
@@ -51,6 +52,11 @@ interface Data {
  * Pause after a refresh before segments that only have points are counted, ms: this request is not part of the refresh.
  */
 const COUNT_PAUSE_MS = 10_000;
+
+const readAlerts = kept(async ({ client, signal }): Promise<FiringAlerts> => {
+  const list = await client.page("alert", {}, { signal });
+  return list.data.length === 0 ? undefined : { list, Card: (await import("./alerts.js")).Alerts };
+});
 
 const countOfPoints = kept(async (page) => (await segmentsWithPoints(page, 1))?.meta.total ?? 0);
 
@@ -83,7 +89,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
     data: {
       service,
       Empty: isEmpty ? (await import("../page/first-steps.js")).FirstSteps : undefined,
-      alerts: alerts.data.length > 0 ? { page: alerts, Card: (await import("./alerts.js")).Alerts } : undefined,
+      alerts,
       segments,
       segmentsOfPoints,
       experiences,
@@ -93,33 +99,19 @@ export async function load(page: Page): Promise<Loaded<Data>> {
       points,
     },
     isEmpty,
-    nextAt: Math.min(nextSaveOf(fetched.series) ?? now + REFRESH_MS, evaluationAfter(now)),
+    nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
   };
 }
 
-let lastAlerts: { readonly alerts: ListPage<Alert>; readonly until: number } | undefined;
-
-/** Reads the alerts that are firing; a refresh only if they have been evaluated since the last read. */
-async function readAlerts({ client, signal, now, isRefresh }: Page): Promise<ListPage<Alert>> {
-  if (isRefresh && lastAlerts !== undefined && now < lastAlerts.until) return lastAlerts.alerts;
-  const alerts = await client.page("alert", {}, { signal });
-  lastAlerts = { alerts, until: evaluationAfter(now) };
-  return alerts;
-}
-
-/** Returns the next instant at which the alerts of an hour have been evaluated. */
-function evaluationAfter(now: number): number {
-  return Math.floor((now - EVALUATED_MS) / HOUR) * HOUR + HOUR + EVALUATED_MS;
-}
-
 export function Show({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
-  const { service, alerts, segments, experiences, fetched, days, shares, points, Empty } = data;
-  const currentCount = useCountOfPoints(data, page);
+  const { service, segments, experiences, fetched, days, shares, points, Empty } = data;
+  const alerts = useReadAgain(readAlerts, data.alerts, ALERT_PAUSE_MS, page);
+  const currentCount = useReadAgain(countOfPoints, data.segmentsOfPoints, COUNT_PAUSE_MS, page);
   if (Empty !== undefined) return <Empty title="Overview" />;
   return (
     <>
       <h1 class="hidden">Overview</h1>
-      {alerts && <alerts.Card alerts={alerts.page} page={page} />}
+      {alerts && <alerts.Card alerts={alerts.list} page={page} />}
       <Figures service={service} segments={segments} segmentsOfPoints={currentCount} days={days} />
       {points.length > 0 && <PointsOnly points={points} fetched={fetched} page={page} />}
       <Card title="Messages by stream">
@@ -159,21 +151,20 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
   );
 }
 
-/** Returns the number of segments that only have points; counts them again after each refresh. */
-function useCountOfPoints({ segmentsOfPoints }: Data, page: Page): number {
-  const [counted, setCounted] = useState<{ readonly since: number; readonly total: number }>();
+/** Returns a part of the view, which is read again some time after each refresh: it is not one of its requests. */
+function useReadAgain<T>(read: (page: Page) => Promise<T>, loaded: T, pauseMs: number, page: Page): T {
+  const [last, setLast] = useState<{ readonly since: number; readonly value: T }>();
   usePoll({
     key: String(page.now),
     page,
-    firstMs: COUNT_PAUSE_MS,
-    everyMs: COUNT_PAUSE_MS,
+    firstMs: pauseMs,
+    everyMs: pauseMs,
     async poll(signal) {
-      if (page.isRefresh)
-        setCounted({ since: page.now, total: await countOfPoints({ ...page, isRefresh: false, signal }) });
+      if (page.isRefresh) setLast({ since: page.now, value: await read({ ...page, isRefresh: false, signal }) });
       return false;
     },
   });
-  return counted?.since === page.now ? counted.total : segmentsOfPoints;
+  return last?.since === page.now ? last.value : loaded;
 }
 
 interface FiguresProps {
