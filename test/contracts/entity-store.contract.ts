@@ -4,7 +4,16 @@ import type { ScopeSnapshot } from "../../src/deletions/ports.js";
 import { PAGE_BYTES } from "../../src/entities/ports.js";
 import { type StoredEntity, UPDATE_BYTES } from "../../src/entities/profile/entity.js";
 import type { EntityStores } from "../../src/stores/stores.js";
-import { changeOf, commitOf, freshEntity, keep, messageFor, newEntityId, newHash } from "../support/commits.js";
+import {
+  changeOf,
+  commitOf,
+  exactTime,
+  freshEntity,
+  keep,
+  messageFor,
+  newEntityId,
+  newHash,
+} from "../support/commits.js";
 
 export type CommittingStores = Pick<
   EntityStores,
@@ -120,7 +129,8 @@ export function entityStoreContract(
       const segment = `segment ${newEntityId()}`;
       const stream = `stream-${newEntityId()}`;
       const message = messageFor(entity.id, { stream });
-      const change = changeOf(entity, [{ add: [segment] }]);
+      const version = { time: exactTime, arrival: exactTime, position: 0 };
+      const change = changeOf(entity, [{ add: [segment], version }]);
       const whole = commitOf([change], { messages: [message], segments: [{ id: segment, table: "user" }] });
       expect(await stores.entities.commit(whole)).to.equal(true);
       expect(await stored(entity.id)).to.deep.equal({ ...change.entity, revision: 1 });

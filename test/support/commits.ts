@@ -9,9 +9,12 @@ let serial = 0;
 export const newEntityId = (): EntityId => randomBytes(16).toString("hex");
 export const newHash = () => randomBytes(32).toString("hex");
 
+/** A time whose parts of a ms distinguish it from others, as arrivals have. */
+export const exactTime = 1_780_000_000_000 + 7 / 1024;
+
 /** A profile that is not stored yet, with these identities. */
 export function freshEntity(hashes: readonly string[] = [], more: Partial<StoredEntity> = {}): StoredEntity {
-  const bindings = hashes.map((hash) => ({ hash, since: 5 })).sort((a, b) => (a.hash < b.hash ? -1 : 1));
+  const bindings = hashes.map((hash) => ({ hash, since: exactTime })).sort((a, b) => (a.hash < b.hash ? -1 : 1));
   return {
     id: newEntityId(),
     table: "user",

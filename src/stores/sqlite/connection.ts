@@ -113,6 +113,11 @@ function transaction<T>(db: Database, work: () => T): T {
   }
 }
 
+/** SQL of a REAL as an exact JSON number: SQLite's own has 15 digits, too few for the parts of a ms of an arrival. */
+export function exactJson(column: string): string {
+  return `json(format('%!.17g', ${column}))`;
+}
+
 /**
  * Groups the calls of one round of the event loop, such as concurrent requests, into one commit with one wait for the
  * disk. If the group fails because of one call, each call is retried alone; if the file fails, all of them reject.

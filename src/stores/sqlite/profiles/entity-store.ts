@@ -15,7 +15,7 @@ import {
 } from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { commitCounts } from "../../../metrics/added-counts.js";
-import { type Database, inTransaction, sharingCommits, unlessDamaged } from "../connection.js";
+import { type Database, exactJson, inTransaction, sharingCommits, unlessDamaged } from "../connection.js";
 import { suppressionIn } from "../deletions/suppression.js";
 import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";
@@ -68,7 +68,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const findOwners = db.prepare(`SELECT json_group_array(json_array(lower(hex(hash)), entity)) AS pairs
     FROM identity WHERE hash IN (SELECT unhex(value) FROM json_each(?))`);
   const rowsWith = (sealed: string) => `SELECT id, "table", revision, born, merged, full_since,
-      (SELECT json_group_array(json_array(lower(hex(hash)), since) ORDER BY hash)
+      (SELECT json_group_array(json_array(lower(hex(hash)), ${exactJson("since")}) ORDER BY hash)
         FROM identity WHERE entity = entity.id) AS bindings,
       ${membershipUpdates} AS updates, ${sealed} AS sealed
     FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`;

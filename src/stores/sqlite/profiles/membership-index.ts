@@ -2,7 +2,7 @@ import { pacer } from "../../../async/yielding.js";
 import type { MembershipIndex } from "../../../entities/ports.js";
 import type { EntityId, Memberships, MembershipUpdate } from "../../../entities/profile/entity.js";
 import { moveCounts, type SegmentMove } from "../../../metrics/added-counts.js";
-import { type Database, inTransaction, sharingCommits } from "../connection.js";
+import { type Database, exactJson, inTransaction, sharingCommits } from "../connection.js";
 import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";
 
@@ -136,7 +136,8 @@ async function total(step: (after: string) => unknown, pace: Pace): Promise<numb
 
 /** SQL of the updates of the profile `entity.id`, as JSON. */
 export const membershipUpdates = `(
-    SELECT json_group_array(json_array(segment, member, time, arrival, position, generation))
+    SELECT json_group_array(
+      json_array(segment, member, ${exactJson("time")}, ${exactJson("arrival")}, position, generation))
     FROM membership WHERE entity = entity.id)`;
 
 /** Returns the updates in the text of `membershipUpdates`, by segment. */
