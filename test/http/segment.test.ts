@@ -26,6 +26,16 @@ const rejected: [string, unknown, string][] = [
   ["traits that are a text", { type: "identify", userId: "a", traits: canary }, "invalid_traits"],
   ["33 nested traits", { type: "identify", userId: "a", traits: nested(33) }, "too_deep"],
   ["properties nested 33 deep", { type: "track", userId: "a", properties: nested(33) }, "too_deep"],
+  [
+    "a call of more than 1 MiB",
+    { type: "track", userId: "a", properties: { text: "x".repeat(KIB * KIB) } },
+    "call_too_large",
+  ],
+  [
+    "numbers that take more than 1 MiB as they are stored",
+    { type: "track", userId: "a", properties: { all: Array(60_000).fill(1e20) } },
+    "call_too_large",
+  ],
   ["a timestamp of another kind", { type: "track", userId: "a", timestamp: { canary } }, "invalid_time"],
   ["a group without an id", { type: "group", userId: "a", traits: {} }, "no_identity"],
 ];

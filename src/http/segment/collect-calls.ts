@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import { collectRequest } from "../../entities/collect/collect-request.js";
+import { encodeMessage } from "../../entities/collect/message.js";
 import type { ParsedMessage } from "../../entities/collect/parse-message.js";
 import type { EntityStore } from "../../entities/ports.js";
 import type { Json } from "../../entities/profile/entity-document.js";
 import { type Table, tableNamed } from "../../entities/profile/entity-tables.js";
 import { type IdentityHash, identityField, identityOf } from "../../entities/profile/identity.js";
 import type { RequestItem } from "../../entities/requests/batches.js";
+import { invalid } from "../../errors.js";
 import { valueBytes } from "../../formats/json-size.js";
 import type { Log } from "../../log.js";
 import { type CollectRouteDependencies, rulesOf } from "../collect/index.js";
@@ -87,6 +89,7 @@ export async function collectCalls(
     const bytes = valueBytes(call, limits.nesting);
     const parse = () => {
       const messages = messagesOf(call, type, rules);
+      refuseLarge(messages.user, bytes);
       // A later alias of the request may name it.
       for (const { field, value } of messages.user.identities) if (field === USER_ID) userIds.add(value);
       const { account } = messages;
@@ -97,6 +100,18 @@ export async function collectCalls(
   }
   if (people.length > 0) await collect(user, people);
   if (account !== undefined && accounts.length > 0) await collect(account, accounts);
+}
+
+/** Maximum bytes of a call as JSON, which are the most that an entity takes: then messages of collect are as large. */
+const CALL_BYTES = 1_048_576;
+
+/** Maximum bytes of JSON text for each byte of `valueBytes`: a control character is escaped. */
+const MOST_TEXT = 6;
+
+/** Throws when a call is too large to archive. Only calls that may be are encoded to find out. */
+function refuseLarge(message: ParsedMessage, bytes: number): void {
+  if (bytes * MOST_TEXT <= CALL_BYTES || encodeMessage(message).length <= CALL_BYTES) return;
+  throw invalid("call_too_large", "", `A call has at most ${CALL_BYTES} bytes`);
 }
 
 /** Returns the values of the identities that an entity has. */
