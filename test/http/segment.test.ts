@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import { openLog } from "../../src/log.js";
 import { canary } from "../support/bad-input.js";
+import { openSocket, readAnswer } from "../support/raw-request.js";
 import { type FetchOptions, newKey, serviceOfSuite, startService } from "../support/service.js";
+import { until } from "../support/until.js";
 
 const KIB = 1024;
 
@@ -173,6 +175,24 @@ describe("a request to Segment's API", () => {
       if (status !== 200) continue;
       const served = await answer("p", { key: basic(bounded), json: page, headers: { origin } });
       expect(served.headers.get("access-control-expose-headers")).to.include("Retry-After");
+    }
+  });
+
+  it("cannot occupy the service without a key, by bodies that arrive slowly", async () => {
+    const started = await startService({ limits: { requests: 3, requests_per_key: 2 } });
+    const sockets = await Promise.all([1, 2, 3].map(() => openSocket(started.port)));
+    try {
+      const head = "POST /v1/b HTTP/1.1\r\nhost: x\r\ncontent-length: 400000\r\n\r\n{";
+      const refused = Promise.race(sockets.map((socket) => readAnswer(socket)));
+      for (const socket of sockets) socket.write(head);
+      expect((await refused).status).to.equal(429);
+      expect((await started.fetch("/api/key")).status).to.equal(200);
+      for (const socket of sockets) socket.destroy();
+      const withKey = { key: null, method: "POST", json: { ...page, writeKey: started.key } };
+      await until("the bodies are given up", async () => (await started.fetch("/v1/b", withKey)).status === 200);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await started.stop();
     }
   });
 

@@ -50,11 +50,16 @@ export function runRoute(route: Route, { requestLimits, authenticate, budgets }:
   }));
   const limited = isLimited(route.path);
   const readBody = route.body && jsonReader(route.body, limits);
+  const { keyInBody } = route;
+  const guarded =
+    keyInBody === undefined
+      ? route
+      : { ...route, keyInBody: (ctx: ApiContext) => requestLimits.readKey(() => keyInBody(ctx)) };
 
   async function run(ctx: ApiContext): Promise<void> {
     const { res } = ctx;
     const query = readQuery(ctx.querystring);
-    if (route.scopes !== "keyless") await authenticate(ctx, route, query.key);
+    if (route.scopes !== "keyless") await authenticate(ctx, guarded, query.key);
     if (!limited) return answer(ctx, query.values);
     requestLimits.enterKey(ctx.state.keyId, res);
     await requestLimits.run(res, async (runs) => {

@@ -42,6 +42,7 @@ export class RequestLimits {
   readonly #ofKey = new Map<string, number>();
   readonly #queue: Waiting[] = [];
   #inFlight = 0;
+  #beforeKey = 0;
   #running = 0;
   #isStarting = false;
 
@@ -91,6 +92,22 @@ export class RequestLimits {
       if (left > 0) this.#ofKey.set(keyId, left);
       else this.#ofKey.delete(keyId);
     });
+  }
+
+  /**
+   * Reads the key in the body of a request. All such requests count as if they had one key, because anyone can send
+   * them and send slowly. Throws `too-many-requests` when too many are being read.
+   */
+  async readKey<T>(read: () => Promise<T>): Promise<T> {
+    if (this.#beforeKey >= this.#limits.requests_per_key) {
+      throw new ServiceError("too-many-requests", "Too many bodies are read for their keys", { retryAfter: 1 });
+    }
+    this.#beforeKey += 1;
+    try {
+      return await read();
+    } finally {
+      this.#beforeKey -= 1;
+    }
   }
 
   /**
