@@ -228,12 +228,15 @@ export class PointHistory {
     return [db, sqliteSeriesStore(db, { failpoint: die })];
   }
 
-  /** Notes that slots before this one are settled, and returns whether one of them has added points. */
+  /**
+   * Notes that slots up to the last one before `slot` that has added points are settled, and returns whether there is
+   * one that was not.
+   */
   #noteSettled(slot: number): boolean {
     const slots = Array.from(this.#added.keys(), (key) => Number(key.split(" ")[1]));
-    const isSettled = slots.some((other) => other >= this.#settled && other < slot);
-    if (isSettled) this.#settled = slot;
-    return isSettled;
+    const newly = slots.filter((other) => other >= this.#settled && other < slot);
+    this.#settled = Math.max(this.#settled, ...newly.map((other) => other + 1));
+    return newly.length > 0;
   }
 
   #count({ series, slot, at, ns, source, value }: Added): void {

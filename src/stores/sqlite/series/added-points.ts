@@ -138,20 +138,24 @@ export class AddedPointTable {
   }
 
   /**
-   * Implements `SeriesStore.settle`. The sums are stored already, so it only has to refuse further points when it
-   * removes the first one: a point that is sent again would be counted twice. Writes nothing if there is none.
+   * Implements `SeriesStore.settle`. The sums are stored already, so it only has to refuse further points of a slot
+   * when it removes the first one: a point that is sent again would be counted twice. Other slots stay open: if the
+   * clock was ahead, `before` may be later than the points of many days to come.
    */
   async settle(before: number): Promise<void> {
-    const last = this.#db.prepare("SELECT ms FROM added WHERE ms < ? ORDER BY ms LIMIT 1 OFFSET ?");
+    const oldest = this.#db.prepare(
+      "SELECT max(ms) AS ms FROM (SELECT ms FROM added WHERE ms < ? ORDER BY ms LIMIT ?)",
+    );
     const remove = this.#db.prepare("DELETE FROM added WHERE ms <= ?");
-    const removeRests = this.#db.prepare("DELETE FROM added_rest WHERE slot < ?");
-    while (last.get(before, 0) !== undefined) {
-      const { ms } = (last.get(before, REMOVED_AT_ONCE) ?? { ms: before - 1 }) as { ms: number };
-      this.#settled = Math.max(this.#settled, before);
+    const removeRests = this.#db.prepare("DELETE FROM added_rest WHERE slot <= ?");
+    const lastOf = () => (oldest.get(before, REMOVED_AT_ONCE) as { ms: number | null }).ms;
+    for (let ms = lastOf(); ms !== null; ms = lastOf()) {
+      const last = ms;
+      this.#settled = Math.max(this.#settled, last + 1);
       inTransaction(this.#db, () => {
-        raiseTo(this.#db)(SETTLED, before);
-        remove.run(ms);
-        removeRests.run(before);
+        raiseTo(this.#db)(SETTLED, last + 1);
+        remove.run(last);
+        removeRests.run(last);
       });
       this.#failpoint("slots-settled");
       await setImmediate();
