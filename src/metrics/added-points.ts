@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { dimensions, HOUR } from "./dimensions.js";
+import { HOUR, LONGEST_SLOT_MS } from "./dimensions.js";
 import type { AddedPoint, AddedPoints, Series } from "./series.js";
 
 /** Hex digits of a source's number, which a double represents exactly. */
@@ -19,8 +19,6 @@ export const ADDED_UNTIL_MS = 48 * HOUR;
 
 /** Maximum time between the check of a point and its write, ms. */
 const MARGIN_MS = HOUR;
-
-const LONGEST_SLOT_MS = Math.max(...dimensions.map(({ slotMs }) => slotMs));
 
 /** Returns the instant (Unix ms) before which slots start to which no point is added any more. */
 export function settledBefore(now: number): number {

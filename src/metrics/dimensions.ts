@@ -187,6 +187,8 @@ const all = [experience, experienceGroup, segment, stream] as const;
 
 export const dimensions: readonly Dimension[] = all;
 
+export const LONGEST_SLOT_MS = Math.max(...dimensions.map(({ slotMs }) => slotMs));
+
 /** Their literal types: the client allows only the types of each dimension. */
 export type KnownDimension = (typeof all)[number];
 

@@ -138,7 +138,7 @@ export interface SeriesSource {
    * once.
    */
   windows(): Iterable<SeriesWindow[]>;
-  /** Slots that start before it (Unix ms) are settled: only the sums of their added points are stored. */
+  /** Slots that start before it (Unix ms) are settled or have no added points: their sums are copied. */
   readonly settled: number;
   /** Yields the added points of the other slots, in batches. */
   added(): Iterable<AddedPoints[]>;

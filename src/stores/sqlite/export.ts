@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { weightedBatches } from "../../async/weighted-batches.js";
 import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
-import { dimensionNamed } from "../../metrics/dimensions.js";
+import { dimensionNamed, LONGEST_SLOT_MS } from "../../metrics/dimensions.js";
 import type { SeriesWindow } from "../../metrics/ports.js";
 import { type AddedPoint, type AddedPoints, type Series, slotStart } from "../../metrics/series.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
@@ -65,7 +65,7 @@ export function lockSource(dir: string): LockedFolder {
         mark: await factsOf(db).textOnce(SERIES_MARK, randomId()),
         series,
         windows: () => seriesWindows(db),
-        settled: settledIn(db),
+        settled: copiedAsSums(db),
         added: () => addedPoints(db),
       };
     },
@@ -135,13 +135,23 @@ function seriesById(db: Database): Map<number, Series> {
   return series;
 }
 
+/**
+ * Returns the instant (Unix ms) before which all slots are settled or have no added points, so that they are compared
+ * by their sums: few queries for many years.
+ */
+function copiedAsSums(db: Database): number {
+  const settled = settledIn(db);
+  const { ms } = db.prepare("SELECT min(ms) AS ms FROM added WHERE ms >= ?").get(settled) as { ms: number | null };
+  return ms === null ? Number.POSITIVE_INFINITY : Math.max(settled, ms - LONGEST_SLOT_MS);
+}
+
 /** Added points read at once. */
 const POINTS_AT_ONCE = 10_000;
 
 /** Yields the added points of all slots that are not settled, in batches. */
 function* addedPoints(db: Database): Iterable<AddedPoints[]> {
   const series = seriesById(db);
-  const settled = settledIn(db);
+  const settled = copiedAsSums(db);
   const rows = db.prepare("SELECT ms, ns, series, source, value FROM added ORDER BY ms, ns, series, source").iterate();
   for (const batch of weightedBatches(rows as Iterable<AddedPoint & { readonly series: number }>, POINTS_AT_ONCE)) {
     const points = batch.map(({ series: id, ...point }) => ({ series: series.get(id) as Series, point }));

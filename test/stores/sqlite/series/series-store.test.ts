@@ -1,6 +1,12 @@
+import { rmSync } from "node:fs";
 import { expect } from "chai";
 import { stream } from "../../../../src/metrics/dimensions.js";
+import { openDatabase } from "../../../../src/stores/sqlite/connection.js";
+import { lockSource } from "../../../../src/stores/sqlite/export.js";
+import { metricsFile } from "../../../../src/stores/sqlite/layout.js";
+import { sqliteSeriesStore } from "../../../../src/stores/sqlite/series/series-store.js";
 import { seriesStoreContract } from "../../../contracts/series-store.contract.js";
+import { dataFolder } from "../../../support/data-folder.js";
 import { temporaryStores } from "../../../support/stores.js";
 
 seriesStoreContract("embedded", temporaryStores);
@@ -24,6 +30,32 @@ describe("series on the embedded engine", () => {
       expect(await read()).to.deep.equal([1]);
     } finally {
       await close();
+    }
+  });
+
+  it("has added points to copy one by one only from the oldest of them on", async () => {
+    const dir = dataFolder();
+    const series = { dimension: stream, id: "web", type: "size" };
+    const now = Date.UTC(2026, 0, 1);
+    const openFrom = async (ms: readonly number[]) => {
+      const db = openDatabase(dir, metricsFile);
+      const store = sqliteSeriesStore(db);
+      await store.write("clients", [{ series, from: now - 3 * 365 * 86_400_000, values: Float64Array.of(1) }]);
+      await store.add([{ series, points: ms.map((at) => ({ ms: at, ns: 0, source: 0, value: 1 })) }]);
+      await store.close();
+      db.close();
+      const source = lockSource(dir);
+      try {
+        return (await source.series()).settled;
+      } finally {
+        await source.close();
+      }
+    };
+    try {
+      expect(await openFrom([])).to.equal(Number.POSITIVE_INFINITY);
+      expect(await openFrom([now, now + 1])).to.be.within(now - 2 * stream.slotMs, now);
+    } finally {
+      rmSync(dir, { recursive: true });
     }
   });
 });
