@@ -176,6 +176,24 @@ describe("alerts", function () {
     expect(await firing()).to.deep.equal([]);
   });
 
+  it("are evaluated while the state of notifications changes", async () => {
+    const { alerts } = opened.stores;
+    // Each change of the text stands for the change of a notification.
+    const around = async <T>(call: () => Promise<T>, name: string) => {
+      const text = name === "list" ? await alerts.read() : undefined;
+      if (text !== undefined) await alerts.replace(text, `${text} `);
+      return call();
+    };
+    const work = alertProcess(opened.stores, { clock, owner: "a", rules: [below], around });
+    now = start + MINUTE;
+    for (const value of [9, 3]) {
+      now += HOUR;
+      await write("web", now - HOUR, value);
+      await evaluate(work);
+    }
+    expect(await firing()).to.deep.equal(["web"]);
+  });
+
   it("evaluate the slots of a day that no process evaluated, and continue after longer ones at the newest", async () => {
     const received: Notification[] = [];
     const rules = [{ ...below, pattern: "*" }];

@@ -27,6 +27,17 @@ export interface EvaluationDependencies {
   readonly log: Log;
 }
 
+/** Result of all rules of a dimension for the slot that ends at `end`. */
+interface EvaluatedSlot {
+  readonly dimension: Dimension;
+  readonly end: number;
+  /** Alerts, by `keyOf`, that were firing and have not ended. */
+  readonly stillFiring: ReadonlySet<string>;
+  /** Alerts that began to fire, and the number of further ones. */
+  readonly fired: readonly Alert[];
+  readonly left: number;
+}
+
 /** Missed slots up to this age are evaluated later, ms. */
 const CATCH_UP_MS = 86_400_000;
 
@@ -56,29 +67,44 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
       askedAt = now;
       // Counts can be unsaved under a lease that was just taken: the recorder saves them before the next tick.
       if ((await lease()) !== "renewed") return false;
+      const current = storedAlerts(await state.read());
+      const slots = await evaluateDue(current, now);
+      // Read again: notifications may have changed it.
       const text = await state.read();
-      const current = storedAlerts(text);
-      const next = await evaluateDue(current, now);
-      if (next.evaluated !== current.evaluated && !(await state.replace(text, JSON.stringify(next)))) return false;
+      const next = withSlots(storedAlerts(text), current.evaluated, slots);
+      if (next === undefined || (slots.length > 0 && !(await state.replace(text, JSON.stringify(next))))) return false;
       evaluated = next.evaluated;
       askedAt = Number.NEGATIVE_INFINITY;
       return dimensions.some((dimension) => dueSlotEnd(dimension, evaluated, now) !== undefined);
     },
   };
 
-  async function evaluateDue(current: StoredAlerts, now: number): Promise<StoredAlerts> {
-    let { evaluated, alerts } = current;
+  /** Evaluates the next slot of each dimension that has one. */
+  async function evaluateDue({ evaluated, alerts }: StoredAlerts, now: number): Promise<EvaluatedSlot[]> {
+    const slots: EvaluatedSlot[] = [];
     for (const dimension of dimensions) {
       const end = dueSlotEnd(dimension, evaluated, now);
-      if (end === undefined) continue;
-      alerts = await evaluateSlot(alerts, dimension, end);
-      evaluated = { ...evaluated, [dimension.name]: end };
+      if (end !== undefined) slots.push(await evaluateSlot(alerts, dimension, end));
+    }
+    return slots;
+  }
+
+  /** Returns the state after these slots; undefined if another process has evaluated slots since `before` was read. */
+  function withSlots(
+    latest: StoredAlerts,
+    before: StoredAlerts["evaluated"],
+    slots: readonly EvaluatedSlot[],
+  ): StoredAlerts | undefined {
+    if (dimensions.some(({ name }) => latest.evaluated[name] !== before[name])) return undefined;
+    let { evaluated, alerts } = latest;
+    for (const slot of slots) {
+      evaluated = { ...evaluated, [slot.dimension.name]: slot.end };
+      alerts = alertsAfter(alerts, slot);
     }
     return { evaluated, alerts };
   }
 
-  /** Returns the alerts after the slot of a dimension that ends at `end`. */
-  async function evaluateSlot(alerts: readonly Alert[], dimension: Dimension, end: number): Promise<Alert[]> {
+  async function evaluateSlot(alerts: readonly Alert[], dimension: Dimension, end: number): Promise<EvaluatedSlot> {
     const firing = new Set(alerts.filter((one) => isFiring(one) && one.dimension === dimension.name).map(keyOf));
     const stillFiring = new Set<string>();
     const fired: Alert[] = [];
@@ -110,6 +136,12 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
         await pause();
       }
     }
+    return { dimension, end, stillFiring, fired, left };
+  }
+
+  /** Returns the alerts after a slot. */
+  function alertsAfter(alerts: readonly Alert[], slot: EvaluatedSlot): Alert[] {
+    const { dimension, end, stillFiring, fired } = slot;
     const kept = alerts.flatMap((alert) => {
       const hasEnded = isFiring(alert) && alert.dimension === dimension.name && !stillFiring.has(keyOf(alert));
       const pending = isNotifying ? alert.pending.concat(hasEnded ? "resolved" : []) : [];
@@ -117,7 +149,7 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
       return isFiring(after) || pending.length > 0 ? after : [];
     });
     const added = fired.slice(0, Math.max(0, MAX_ALERTS - kept.length));
-    left += fired.length - added.length;
+    const left = slot.left + fired.length - added.length;
     if (left > 0)
       log.error({ left }, `more than ${MAX_ALERTS} alerts are open; further ones fire when others have ended`);
     return [...kept, ...added];
