@@ -7,7 +7,7 @@ import { type AlertReceiver, alertNotifier } from "../../src/metrics/alerts/noti
 import { type AlertSetting, alertRules } from "../../src/metrics/alerts/rule.js";
 import { Generations } from "../../src/metrics/cache/generations.js";
 import { uncachedSlots } from "../../src/metrics/cache/uncached-slots.js";
-import { recorderLease } from "../../src/metrics/recorder/recorder.js";
+import { type Recorder, recorderLease } from "../../src/metrics/recorder/recorder.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { type Around, portThrough } from "../support/held-calls.js";
 
@@ -26,6 +26,8 @@ interface ProcessOptions {
   readonly owner: string;
   readonly rules: readonly AlertSetting[];
   readonly receiver?: AlertReceiver;
+  /** Saves counts before an evaluation. */
+  readonly recorder?: Recorder;
   /** Wraps each call of a port. */
   readonly around?: Around;
 }
@@ -42,17 +44,14 @@ export function alertProcess(
   const memory = new MemoryBudget(1 << 28);
   const { lease } = through({ lease: recorderLease({ clock, lease: stores.lease, owner }) });
   const shared = { lease, clock, state: through(stores.alerts), log: openLog("silent") };
-  const recorder = evaluatingRecorder(
-    { tick: async () => false },
-    {
-      ...shared,
-      rules: alertRules(options.rules, undefined),
-      series: through({ list: series.list }),
-      slots: uncachedSlots({ store: through({ read: series.read }), generations, memory, deadlineMs: 60_000 }),
-      isNotifying: receiver !== undefined,
-      turns: new YieldBudget(),
-    },
-  );
+  const recorder = evaluatingRecorder(options.recorder ?? { tick: async () => false }, {
+    ...shared,
+    rules: alertRules(options.rules, undefined),
+    series: through({ list: series.list }),
+    slots: uncachedSlots({ store: through({ read: series.read }), generations, memory, deadlineMs: 60_000 }),
+    isNotifying: receiver !== undefined,
+    turns: new YieldBudget(),
+  });
   const sent = receiver && { ...receiver, ...through({ notify: receiver.notify }) };
   const notify = sent && alertNotifier({ ...shared, receiver: sent });
   return {

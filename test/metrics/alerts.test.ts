@@ -28,9 +28,8 @@ describe("alerts", function () {
       { series: seriesOf("stream", id), from: Math.floor(time / HOUR) * HOUR, values: Float64Array.of(value) },
     ]);
   const firing = async () => storedAlerts(await opened.stores.alerts.read()).alerts.map((one) => one.dimensionId);
-  /** Takes the lease, and then evaluates. */
+  /** Evaluates, when an earlier lease of another process has ended. */
   const evaluate = async (process: AlertProcess) => {
-    await process.run();
     now += 10_000;
     await process.run();
   };
@@ -137,17 +136,32 @@ describe("alerts", function () {
     await write("web", start, 3);
     const first = alertProcess(opened.stores, { clock, owner: "a", rules: [below] });
     await first.run();
-    await first.run();
     const evaluated = async () => storedAlerts(await opened.stores.alerts.read()).evaluated.stream;
-    expect(await evaluated(), "the slot before").to.equal(undefined);
+    expect(await evaluated(), "the slot before").to.equal(start);
     now += 10_000;
     await opened.stores.lease("recorder", "b", now, now + 60_000);
     await evaluate(first);
-    expect(await evaluated(), "another process has the lease").to.equal(undefined);
+    expect(await evaluated(), "another process has the lease").to.equal(start);
     now += MINUTE;
     await evaluate(first);
     expect(await evaluated()).to.equal(start + HOUR);
     expect(await firing()).to.deep.equal(["web"]);
+  });
+
+  it("are not evaluated if the lease was taken after the recorder, which was refused, has saved nothing", async () => {
+    now = start + HOUR + MINUTE;
+    await write("web", start, 3);
+    const { lease } = opened.stores;
+    await lease("recorder", "b", now, now + 5_000);
+    const recorder = {
+      async tick() {
+        now += 6_000;
+        await lease("recorder", "a", now, now + 5_000);
+        return false;
+      },
+    };
+    await alertProcess(opened.stores, { clock, owner: "a", rules: [below], recorder }).run();
+    expect(await firing()).to.deep.equal([]);
   });
 
   it("are sent by the process that took over, and not again by the stopped one when it continues", async () => {
@@ -158,8 +172,6 @@ describe("alerts", function () {
     const second = alertProcess(opened.stores, { clock, owner: "b", rules: [below], receiver });
     now = start + HOUR + MINUTE;
     await write("web", start, 3);
-    await first.run();
-    now += 10_000;
     const held = calls.hold(0, "replace");
     const stopped = first.run();
     await held;
@@ -204,6 +216,7 @@ describe("alerts", function () {
     await write("web", start + 3 * HOUR, 9);
     now = start + 20 * HOUR + MINUTE;
     await evaluate(work);
+    await work.run();
     expect(received.map(({ state }) => state)).to.deep.equal(["firing", "resolved"]);
     await write("web", start + 30 * HOUR, 1);
     now = start + 60 * HOUR + MINUTE;

@@ -60,13 +60,14 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
 
   return {
     async tick() {
-      if (await recorder.tick()) return true;
       const now = clock();
       const isDue = dimensions.some((dimension) => dueSlotEnd(dimension, evaluated, now) !== undefined);
-      if (!isDue || Math.abs(now - askedAt) < ASK_EVERY_MS) return false;
-      askedAt = now;
-      // Counts can be unsaved under a lease that was just taken: the recorder saves them before the next tick.
-      if ((await lease()) !== "renewed") return false;
+      const mayAsk = isDue && Math.abs(now - askedAt) >= ASK_EVERY_MS;
+      if (mayAsk) askedAt = now;
+      // The lease is held over the recorder's work, which leaves counts unsaved when another process has it.
+      const isHeld = mayAsk && (await lease()) !== "refused";
+      if (await recorder.tick()) return true;
+      if (!isHeld || (await lease()) !== "renewed") return false;
       const current = storedAlerts(await state.read());
       const slots = await evaluateDue(current, now);
       // Read again: notifications may have changed it.
