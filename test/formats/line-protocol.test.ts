@@ -156,8 +156,10 @@ describe("line protocol", () => {
 
   describe("of the usual form", () => {
     it("is read in one pass with the same result as by its parts", () => {
-      const line = parseUsualLine("stream,dimension_id=a,dimension_type=size value=42i 1704070799999999999", "ns");
-      expect(line).to.deep.equal({ head: "stream,dimension_id=a,dimension_type=size", value: 42, ms: 1704070799999 });
+      const head = "stream,dimension_id=a,dimension_type=size";
+      const timestamp = "1704070799999999999";
+      const line = parseUsualLine(`${head} value=42i ${timestamp}`, "ns");
+      expect(line).to.deep.equal({ head, value: 42, ms: 1704070799999, timestamp });
     });
 
     it("is never read differently than by its parts", () => {
