@@ -61,7 +61,8 @@ function endOfString(bytes: Buffer, from: number): number {
   return at;
 }
 
-function firstNonBlank(bytes: Buffer, from: number): number {
+/** Returns the offset of the first byte from `from` on that is no blank of JSON. */
+export function firstNonBlank(bytes: Buffer, from: number): number {
   let at = from;
   while (bytes[at] === 32 || bytes[at] === 10 || bytes[at] === 13 || bytes[at] === 9) at += 1;
   return at;

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { pointReaders } from "../../src/http/points/point-reader.js";
-import { SeriesHeads } from "../../src/http/points/series-heads.js";
 import { SeriesLists } from "../../src/http/points/series-lists.js";
 import { readUsualPoints } from "../../src/http/points/usual-points.js";
 import { stream } from "../../src/metrics/dimensions.js";
 import { KnownSeries } from "../../src/metrics/series.js";
 import { PointFold } from "../../src/metrics/slot-columns.js";
+import { WritableSeries } from "../../src/metrics/writable-points.js";
 import { collectGarbage } from "../support/collect-garbage.js";
 import { settingsFor } from "../support/service.js";
 
@@ -96,7 +96,7 @@ describe("a point read from its bytes", () => {
 
 describe("series that earlier writes named", () => {
   it("keep only the memory of their names", () => {
-    const heads = new SeriesHeads();
+    const heads = new WritableSeries();
     const lists = new SeriesLists();
     const named = Array.from({ length: 5_000 }, (_, i) => {
       const series = new KnownSeries(stream, `${i}`.padStart(80, "-"), "size");
@@ -106,7 +106,7 @@ describe("series that earlier writes named", () => {
     collectGarbage();
     const before = process.memoryUsage().arrayBuffers;
     for (const { series, head, block } of named) {
-      heads.add(Buffer.from(head), 0, head.length, { series, source: 0 });
+      heads.name(Buffer.from(head).toString("latin1"), { series, source: 0 });
       lists.remember(Buffer.from(block), [series]);
       // Small buffers share memory, here with buffers of other requests.
       for (let i = 0; i < 4; i += 1) Buffer.allocUnsafe(4_000);
@@ -114,7 +114,7 @@ describe("series that earlier writes named", () => {
     collectGarbage();
     expect(process.memoryUsage().arrayBuffers - before).to.be.below(10_000_000);
     for (const { series, head, block } of named) {
-      expect(heads.find(Buffer.from(head), 0, head.length)?.series).to.equal(series);
+      expect(heads.named(head)?.series).to.equal(series);
       expect(lists.find(Buffer.from(block))?.series).to.deep.equal([series]);
     }
   });

@@ -7,7 +7,6 @@ import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../.
 import { readBytes } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
 import { Issues } from "../core/validation.js";
-import { SeriesHeads } from "./series-heads.js";
 import { SeriesLists } from "./series-lists.js";
 
 export type WriteLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "batch_points" | "inflation">;
@@ -32,14 +31,12 @@ export interface WriteMode<S extends PointSink = PointSink> {
 export interface KnownSeries {
   readonly series: WritableSeries;
   readonly lists: SeriesLists;
-  readonly heads: SeriesHeads;
 }
 
 /** Collects the points of one write and their issues. */
 export class PointReader<S extends PointSink = PointSink> {
   readonly series: WritableSeries;
   readonly lists: SeriesLists;
-  readonly heads: SeriesHeads;
   readonly issues = new Issues();
   readonly window: WriteWindow;
   readonly hasSources: boolean;
@@ -51,7 +48,6 @@ export class PointReader<S extends PointSink = PointSink> {
   constructor(known: KnownSeries, { newSink, window, hasSources }: WriteMode<S>, limits: WriteLimits) {
     this.series = known.series;
     this.lists = known.lists;
-    this.heads = known.heads;
     this.window = window;
     this.hasSources = hasSources;
     this.#newSink = newSink;
@@ -104,7 +100,7 @@ export function pointReaders(limits: WriteLimits): <S extends PointSink>(mode: W
 }
 
 function newKnownSeries(): KnownSeries {
-  return { series: new WritableSeries(), lists: new SeriesLists(), heads: new SeriesHeads() };
+  return { series: new WritableSeries(), lists: new SeriesLists() };
 }
 
 export const NOTHING_WRITTEN = "Nothing was written: the points are not all valid";

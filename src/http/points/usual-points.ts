@@ -1,3 +1,4 @@
+import { firstNonBlank } from "../../formats/json-array.js";
 import { NO_SOURCE, sourceNumber } from "../../metrics/added-points.js";
 import { isInWindow, isSeries, type NamedSeries } from "../../metrics/writable-points.js";
 import { isSource, type PointReader } from "./point-reader.js";
@@ -14,10 +15,6 @@ const MOST_DIGITS = 15;
 /** Points read before other requests may run. */
 const POINTS_AT_ONCE = 500;
 
-const TAB = 9;
-const NEWLINE = 10;
-const RETURN = 13;
-const SPACE = 32;
 const COMMA = 44;
 const MINUS = 45;
 const POINT = 46;
@@ -37,13 +34,13 @@ export async function readUsualPoints(
   most: number,
   pause: () => Promise<void> | undefined,
 ): Promise<number | undefined> {
-  let start = afterBlanks(bytes, 0);
+  let start = firstNonBlank(bytes, 0);
   if (bytes[start] !== OPENING) return undefined;
   for (let count = 1; count <= most; count += 1) {
     const end = bytes.indexOf(BRACE, start + 1);
     if (end < 0 || !addPoint(bytes, start + 1, end, reader)) return undefined;
-    start = afterBlanks(bytes, end + 1);
-    if (bytes[start] === CLOSING) return afterBlanks(bytes, start + 1) === bytes.length ? count : undefined;
+    start = firstNonBlank(bytes, end + 1);
+    if (bytes[start] === CLOSING) return firstNonBlank(bytes, start + 1) === bytes.length ? count : undefined;
     if (bytes[start] !== COMMA) return undefined;
     if (count % POINTS_AT_ONCE === 0) await pause();
   }
@@ -55,16 +52,18 @@ function addPoint(bytes: Buffer, start: number, end: number, reader: PointReader
   const comma = commaBefore(bytes, end, start);
   const headEnd = commaBefore(bytes, comma, start);
   if (headEnd <= start) return false;
-  const first = afterBlanks(bytes, headEnd + 1);
+  const first = firstNonBlank(bytes, headEnd + 1);
   const isTsFirst = isAt(bytes, first, TS);
   if (!isTsFirst && !isAt(bytes, first, VALUE)) return false;
-  const second = afterBlanks(bytes, comma + 1);
+  const second = firstNonBlank(bytes, comma + 1);
   if (!isAt(bytes, second, isTsFirst ? VALUE : TS)) return false;
   const ts = isTsFirst ? numberIn(bytes, first + TS.length, comma) : numberIn(bytes, second + TS.length, end);
   const value = isTsFirst ? numberIn(bytes, second + VALUE.length, end) : numberIn(bytes, first + VALUE.length, comma);
   if (!Number.isInteger(ts) || Number.isNaN(value)) return false;
-  const head = afterBlanks(bytes, start);
-  const named = reader.heads.find(bytes, head, headEnd) ?? newHead(bytes, head, headEnd, reader);
+  const head = firstNonBlank(bytes, start);
+  // In Latin-1, each byte is a character.
+  const text = bytes.toString("latin1", head, headEnd);
+  const named = reader.series.named(text) ?? newHead(text, reader);
   if (named === undefined || !isInWindow(ts, named.series.dimension.slotMs, reader.window)) return false;
   reader.sink.add(named.series, ts, value, 0, named.source);
   return true;
@@ -77,11 +76,11 @@ function commaBefore(bytes: Buffer, end: number, start: number): number {
   return at;
 }
 
-/** Finds the series of a head by parsing it, and stores it; undefined if the head does not name exactly one. */
-function newHead(bytes: Buffer, start: number, end: number, reader: PointReader): NamedSeries | undefined {
+/** Finds the series of a head by parsing it, and caches it; undefined if the head does not name exactly one. */
+function newHead(head: string, reader: PointReader): NamedSeries | undefined {
   let names: Record<string, unknown>;
   try {
-    names = JSON.parse(`${bytes.toString("utf8", start, end)}}`);
+    names = JSON.parse(`${Buffer.from(head, "latin1")}}`);
   } catch {
     return undefined;
   }
@@ -92,19 +91,8 @@ function newHead(bytes: Buffer, start: number, end: number, reader: PointReader)
   const series = reader.series.find(dimension, id, type);
   if (!isSeries(series)) return undefined;
   const named = { series, source: source === undefined ? NO_SOURCE : sourceNumber(source) };
-  reader.heads.add(bytes, start, end, named);
+  reader.series.name(head, named);
   return named;
-}
-
-/** Returns the offset of the first byte from `from` on that is no blank. */
-function afterBlanks(bytes: Buffer, from: number): number {
-  let at = from;
-  while (isBlank(bytes[at])) at += 1;
-  return at;
-}
-
-function isBlank(byte: number | undefined): boolean {
-  return byte === SPACE || byte === NEWLINE || byte === RETURN || byte === TAB;
 }
 
 /** Returns whether a text is at an offset. */
@@ -115,7 +103,7 @@ function isAt(bytes: Buffer, offset: number, text: Buffer): boolean {
 
 /** Returns the number in the bytes [start, end), which may begin and end with blanks; NaN if it has another form. */
 function numberIn(bytes: Buffer, start: number, end: number): number {
-  let at = afterBlanks(bytes, start);
+  let at = firstNonBlank(bytes, start);
   const isNegative = bytes[at] === MINUS;
   if (isNegative) at += 1;
   const first = at;
@@ -130,7 +118,7 @@ function numberIn(bytes: Buffer, start: number, end: number): number {
   const whole = (point < 0 ? at : point) - first;
   const decimals = point < 0 ? 0 : at - point - 1;
   const isForm = whole > 0 && (whole === 1 || bytes[first] !== ZERO) && (point < 0 || decimals > 0);
-  if (!isForm || whole + decimals > MOST_DIGITS || afterBlanks(bytes, at) < end) return Number.NaN;
+  if (!isForm || whole + decimals > MOST_DIGITS || firstNonBlank(bytes, at) < end) return Number.NaN;
   // Both numbers are exact, so the quotient is the double nearest to the decimal (Clinger, PLDI 1990).
   if (decimals > 0) number /= 10 ** decimals;
   return isNegative ? -number : number;
