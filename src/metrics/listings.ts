@@ -8,6 +8,9 @@ export interface ListedSeries {
   readonly types: readonly string[];
 }
 
+/** An id of a dimension that the context names. */
+export type ListedId = Omit<ListedSeries, "dimension">;
+
 export interface SeriesPage {
   /** All dimensions when it is absent. */
   readonly dimension?: Dimension | undefined;
@@ -39,6 +42,21 @@ export async function listSeries(
     if (listed.length >= limit) break;
   }
   return listed;
+}
+
+/** Yields the ids of a dimension that have a prefix, with their stored types, in pages of `limit`. */
+export async function* listedPages(
+  store: Pick<SeriesStore, "list">,
+  dimension: Dimension,
+  { prefix = "", limit }: { readonly prefix?: string; readonly limit: number },
+): AsyncGenerator<readonly ListedId[]> {
+  for (let after: { readonly after?: string } = {}; ; ) {
+    const page = await store.list(dimension, { prefix, limit, ...after });
+    yield page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < limit) return;
+    after = { after: last.id };
+  }
 }
 
 /** Number of these series. */

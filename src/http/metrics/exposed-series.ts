@@ -4,6 +4,7 @@ import { ServiceError } from "../../errors.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { UncachedSlots } from "../../metrics/cache/uncached-slots.js";
 import { type Dimension, dimensions } from "../../metrics/dimensions.js";
+import { type ListedId, listedPages } from "../../metrics/listings.js";
 import type { SeriesStore } from "../../metrics/ports.js";
 import {
   currentSlot,
@@ -67,34 +68,26 @@ export function exposedSeries(dependencies: ExposedSeriesDependencies): ExposedS
       const lines = new Map(exposedMetrics(dimension, selectors).map((metric) => [metric, [] as string[]]));
       const from = currentSlot(dimension, now);
       if (lines.size === 0 || from < oldest) continue;
-      for await (const page of pages(dimension, stream)) {
+      for await (const listed of listedPages(series, dimension, { prefix: stream ?? "", limit: PAGE })) {
+        const page = stream === undefined ? listed : listed.filter(({ id }) => id === stream);
         const selected = await select(dimension, page, [...lines.keys()]);
         const added = await samplesOf(dimension, selected, from);
         for (const [metric, line] of added) lines.get(metric)?.push(line);
         count += added.length;
         if (count > MAX_EXPOSED) throw tooMany();
         memory.reserve(added.reduce((sum, [, line]) => sum + line.length, 0));
+        // One page in each round of the event loop.
+        await turns.next();
       }
       texts.push(...Array.from(lines, ([metric, own]) => metricText(metric, own)));
     }
     return texts.join("") + slotMetric(now);
   };
 
-  /** Yields the series that have a point, of all ids or of `only` one, one page in each round of the event loop. */
-  async function* pages(dimension: Dimension, only = "") {
-    for (let after: string | undefined; ; ) {
-      await turns.next();
-      const page = await series.list(dimension, { prefix: only, limit: PAGE, ...(after !== undefined && { after }) });
-      yield only === "" ? page : page.filter(({ id }) => id === only);
-      if (page.length < PAGE) return;
-      after = page.at(-1)?.id;
-    }
-  }
-
   /** Returns the ids of which series are requested and may have a value. */
   async function select(
     dimension: Dimension,
-    page: Awaited<ReturnType<SeriesStore["list"]>>,
+    page: readonly ListedId[],
     metrics: readonly ExposedMetric[],
   ): Promise<Selected[]> {
     const labelled = await labelsOf(dimension, page);

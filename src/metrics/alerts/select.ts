@@ -1,5 +1,6 @@
 import { weightedBatches } from "../../async/weighted-batches.js";
 import type { Dimension } from "../dimensions.js";
+import { listedPages } from "../listings.js";
 import type { SeriesStore } from "../ports.js";
 import { type AlertRule, hasType, matches, windowSlots } from "./rule.js";
 
@@ -33,15 +34,13 @@ export function seriesSelection(
     yield* weightedBatches(named, PAGE);
     const before = known;
     known = new Map();
-    for (let after: { after?: string } | undefined = {}; after !== undefined && patterns.length > 0; ) {
-      const listed = await series.list(dimension, { prefix: "", ...after, limit: PAGE });
+    if (patterns.length === 0) return;
+    for await (const listed of listedPages(series, dimension, { limit: PAGE })) {
       for (const { id, types } of listed) {
         const key = `${id}\0${types}`;
         known.set(key, before.get(key) ?? selectedBy(patterns, id, types));
       }
       yield listed.flatMap(({ id, types }) => known.get(`${id}\0${types}`) ?? []);
-      const last = listed.at(-1);
-      after = last === undefined || listed.length < PAGE ? undefined : { after: last.id };
     }
   };
 }
