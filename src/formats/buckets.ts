@@ -1,8 +1,6 @@
 import { monthOf, startOfMonth } from "./calendar.js";
 import type { CalendarSpan, Duration } from "./duration.js";
-import { type TimeZone, utc } from "./time-zone.js";
-
-const DAY = 86_400_000;
+import { DAY, type TimeZone, utc } from "./time-zone.js";
 
 /** The first Monday since 1970-01-01, from which weeks are counted. */
 const FIRST_MONDAY = 4 * DAY;

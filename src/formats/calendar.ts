@@ -1,7 +1,5 @@
 import type { CalendarSpan, Duration } from "./duration.js";
-import type { TimeZone } from "./time-zone.js";
-
-const DAY = 86_400_000;
+import { DAY, type TimeZone } from "./time-zone.js";
 
 /** An instant at a distance before another one. All Unix ms. */
 export interface Earlier {

@@ -1,4 +1,5 @@
-const DAY = 86_400_000;
+/** 24 hours, ms. */
+export const DAY = 86_400_000;
 
 /**
  * A zone of the IANA time zone database. A local time is written as the Unix ms at which a clock in UTC shows it. All

@@ -190,7 +190,7 @@ describe("alerts", function () {
 
   it("are evaluated while the state of notifications changes", async () => {
     const { alerts } = opened.stores;
-    // Each change of the text stands for the change of a notification.
+    // Each change of the text acts as the change that a notification makes.
     const around = async <T>(call: () => Promise<T>, name: string) => {
       const text = name === "list" ? await alerts.read() : undefined;
       if (text !== undefined) await alerts.replace(text, `${text} `);
