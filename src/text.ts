@@ -4,6 +4,15 @@ export function hasAtMost(characters: number, text: string): boolean {
   return text.length <= 2 * characters && [...text].length <= characters;
 }
 
+/** Returns whether a text takes at most `bytes` in UTF-8. */
+export function hasAtMostBytes(bytes: number, text: string): boolean {
+  if (text.length > bytes) return false;
+  return text.length * MAX_UNIT_BYTES <= bytes || new TextEncoder().encode(text).length <= bytes;
+}
+
+/** Maximum bytes of a UTF-16 code unit in UTF-8. */
+const MAX_UNIT_BYTES = 3;
+
 /**
  * Compares in the order of UTF-8 bytes, which is the order of ids in lists. It differs from the order of code units
  * only for surrogates.

@@ -119,6 +119,7 @@ export interface ExplainedMembership {
 export interface CollectTally {
   message_count: number;
   rejected_count: number;
+  left_out?: number;
   errors: Issue[];
 }
 

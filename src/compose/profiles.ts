@@ -1,6 +1,6 @@
 import { segmentNames } from "../catalogue/segments.js";
 import { checkMessages, collectMessages } from "../entities/collect/collect-messages.js";
-import { identityHashing } from "../entities/profile/identity.js";
+import { identityHashing } from "../entities/profile/identity-hash.js";
 import { requestHashing } from "../entities/requests/repeatable-run.js";
 import { collectRoutes } from "../http/collect/index.js";
 import { entityRoutes } from "../http/entities/index.js";
@@ -41,6 +41,11 @@ export function composeProfiles({
     countTaken: meters.counter(
       "messages_taken_total",
       "Messages that were taken in, each once however often it is sent.",
+    ),
+    countLeftOut: meters.counter(
+      "identities_left_out_total",
+      "Identities that were left out of messages because they belong to another person, by field.",
+      "field",
     ),
   };
   const collecting = {

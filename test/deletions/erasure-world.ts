@@ -3,7 +3,8 @@ import { segmentNames } from "../../src/catalogue/segments.js";
 import { monotonicClock } from "../../src/clock.js";
 import { collectMessages } from "../../src/entities/collect/collect-messages.js";
 import { type Table, tableNamed, tablesOf } from "../../src/entities/profile/entity-tables.js";
-import { type Identity, identityHashing } from "../../src/entities/profile/identity.js";
+import type { Identity } from "../../src/entities/profile/identity.js";
+import { identityHashing } from "../../src/entities/profile/identity-hash.js";
 import { readEntity } from "../../src/entities/read/read-entity.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { MOST_SEGMENTS } from "../support/entity-stage.js";
@@ -74,6 +75,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     newId,
     maxSegments: MOST_SEGMENTS,
     countTaken: () => {},
+    countLeftOut: () => {},
   };
   const deletions = deletionsOver(own, { clock });
   const collect = collectMessages(profiles);

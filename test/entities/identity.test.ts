@@ -2,7 +2,8 @@ import { createHmac } from "node:crypto";
 import { expect } from "chai";
 import fc from "fast-check";
 import type { IdentityField } from "../../src/entities/profile/entity-tables.js";
-import { identityField, identityHashing, identityOf } from "../../src/entities/profile/identity.js";
+import { identityField, identityOf } from "../../src/entities/profile/identity.js";
+import { identityHashing } from "../../src/entities/profile/identity-hash.js";
 import { userTable } from "../support/entity-stage.js";
 
 const canonical = (field: string, raw: unknown) =>
@@ -65,13 +66,49 @@ describe("identities", () => {
     ["a control character", "a\u0000b", "invalid_identity"],
     ["half a surrogate pair", "a\ud800", "invalid_identity"],
     ["1,025 bytes", `${"\u00e9".repeat(512)}x`, "identity_too_long"],
-    ["anonymous", "anonymous", "placeholder_identity"],
-    ["N/A", " N/A", "placeholder_identity"],
+    ["1,025 bytes, of which blanks are trimmed", `${" ".repeat(1_024)}x`, "identity_too_long"],
+    ["1,025 bytes that NFC would make 1,024", `e\u0301${"x".repeat(1_022)}`, "identity_too_long"],
+    ["1,024 bytes that NFC makes longer", "\ufb2c".repeat(341), "identity_too_long"],
   ] as const) {
     it(`refuse ${what}`, () => {
       expect(() => canonical("_uid", raw))
         .to.throw()
         .with.nested.property("issues[0].code", code);
+    });
+  }
+
+  for (const value of [
+    ...["anonymous", " N/A", "null", "(null)", "<nil>", "nil", "undefined", "none", "Unknown", "#N/A", "NA", "NaN"],
+    ...["\\N", "true", "FALSE", "[object Object]", "[Object object]", '"null"', "'undefined'", "' None '"],
+    ...["0", 0, "00", "-", "--", "\u2014", "...", "???", "0.0", "00000000-0000-0000-0000-000000000000", '""', '"0"'],
+  ]) {
+    it(`refuse ${JSON.stringify(value)}, which identifies no one`, () => {
+      expect(() => canonical("_uid", value))
+        .to.throw()
+        .with.nested.property("issues[0].code", "placeholder_identity");
+    });
+  }
+
+  for (const value of ["10", "-1", "nullius", "nan@example.com", "truely", "O'Brien", "'", "n", "0x0", "a-0"]) {
+    it(`accept ${value}, which resembles a value that identifies no one`, () => {
+      expect(canonical("_uid", value)).to.equal(value);
+    });
+  }
+
+  for (const value of [
+    ...["ann", "ann@", "@example.com", "ann@@example.com", "ann@b@c", "ann @example.com", "a\u00a0b@example.com"],
+    ...["ann@example.com,", "a@b.c;d@e.f", '"ann@example.com"', "Ann <ann@example.com>", "mailto:<a@b.c>"],
+  ]) {
+    it(`refuse the e-mail address ${value}`, () => {
+      expect(() => canonical("email", value))
+        .to.throw()
+        .with.nested.property("issues[0].code", "invalid_identity");
+    });
+  }
+
+  for (const value of ["o'brien@example.com", "ann+news@example.com", "ann@localhost", "\u00e4nn@ex\u00e4mple.de"]) {
+    it(`accept the e-mail address ${value}`, () => {
+      expect(canonical("email", value)).to.equal(value);
     });
   }
 

@@ -18,9 +18,9 @@ describe("a message", () => {
     expect(parse(body)).to.deep.equal({
       body,
       identities: [
+        { field: "email", value: "a@x.org" },
         { field: "_uid", value: "1" },
         { field: "_uid", value: "b" },
-        { field: "email", value: "a@x.org" },
       ],
       attributes: [
         ["name", null],

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { tableNamed, tablesOf } from "../../src/entities/profile/entity-tables.js";
+import { type Table, tableNamed, tablesOf } from "../../src/entities/profile/entity-tables.js";
 import { shippedTables } from "../support/entity-stage.js";
 
 describe("tables", () => {
@@ -13,6 +13,11 @@ describe("tables", () => {
       { name: "user_id", normalForm: "text" },
       { name: "email", normalForm: "email" },
     ]);
+    expect([...user.protectedFields]).to.deep.equal(["user_id"]);
+    expect(user.strongestFirst).to.deep.equal(["user_id", "email", "_uid"]);
+    for (const { name, protectedFields, defaultIdentity } of shippedTables.values()) {
+      if (name !== "user") expect([...protectedFields], name).to.deep.equal([defaultIdentity]);
+    }
   });
 
   it("have the properties of their file, and defaults for the others", () => {
@@ -25,7 +30,8 @@ describe("tables", () => {
         nobody: ["Factory"],
       },
     ]).values();
-    expect(device).to.deep.equal({
+    const { isNobody, ...properties } = device as Table;
+    expect(properties).to.deep.equal({
       name: "device",
       identities: [
         { name: "serial", normalForm: "text" },
@@ -33,8 +39,34 @@ describe("tables", () => {
       ],
       defaultIdentity: "owner_mail",
       maxValues: 3,
-      nobody: new Set(["factory"]),
+      protectedFields: new Set(),
+      strongestFirst: ["serial", "owner_mail"],
     });
+    expect(["FACTORY", "null"].map(isNobody)).to.deep.equal([true, true]);
+  });
+
+  it("protect user_id by default, and rank protected fields first", () => {
+    const [people, cards, open] = tablesOf([
+      { name: "people", identities: ["mail", "user_id", "phone"] },
+      { name: "cards", identities: ["mail", "card", "chip"], protected: ["chip", "card"] },
+      { name: "open", identities: ["mail", "user_id"], protected: [], strongest_first: ["user_id", "mail"] },
+    ]).values();
+    const rules = [people, cards, open].map((table) => [[...(table as Table).protectedFields], table?.strongestFirst]);
+    expect(rules).to.deep.equal([
+      [["user_id"], ["user_id", "mail", "phone"]],
+      [
+        ["chip", "card"],
+        ["chip", "card", "mail"],
+      ],
+      [[], ["user_id", "mail"]],
+    ]);
+  });
+
+  it("accept common values that identify no one with common_nobody: false", () => {
+    const [country] = tablesOf([
+      { name: "country", identities: ["code"], nobody: ["XX"], common_nobody: false },
+    ]).values();
+    expect(["NA", "-", "0", "xx"].map((value) => country?.isNobody(value))).to.deep.equal([false, false, false, true]);
   });
 
   const good = { name: "device", identities: ["serial"] };
@@ -54,6 +86,11 @@ describe("tables", () => {
     ["a default that is no identity", [{ ...good, default_identity: "x" }]],
     ["no room for values", [{ ...good, max_values: 0 }]],
     ["nobody as a word", [{ ...good, nobody: "x" }]],
+    ["common_nobody as a word", [{ ...good, common_nobody: "no" }]],
+    ["a protected field that is no identity", [{ ...good, protected: ["email"] }]],
+    ["a protected field twice", [{ ...good, protected: ["serial", "serial"] }]],
+    ["strongest_first without an identity", [{ ...good, identities: ["serial", "mac"], strongest_first: ["mac"] }]],
+    ["strongest_first with another field", [{ ...good, strongest_first: ["serial", "mac"] }]],
   ] as const) {
     it(`are refused with ${what}, with the place in the message`, () => {
       expect(() => tablesOf(json)).to.throw(/^tables/);

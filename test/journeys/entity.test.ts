@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { type Table, tablesOf } from "../../src/entities/profile/entity-tables.js";
-import { identityHashing } from "../../src/entities/profile/identity.js";
+import { identityHashing } from "../../src/entities/profile/identity-hash.js";
 import { exportEntity } from "../../src/entities/read/export-entity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { canary } from "../support/bad-input.js";

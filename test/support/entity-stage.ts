@@ -9,7 +9,8 @@ import { collectRequest } from "../../src/entities/collect/collect-request.js";
 import { type MessageRules, parseMessage } from "../../src/entities/collect/parse-message.js";
 import type { LedgerPosition } from "../../src/entities/ports.js";
 import { type IdentityField, type Table, tableNamed, tablesOf } from "../../src/entities/profile/entity-tables.js";
-import { type HashIdentity, identityField, identityHashing, identityOf } from "../../src/entities/profile/identity.js";
+import { type HashIdentity, identityField, identityOf } from "../../src/entities/profile/identity.js";
+import { identityHashing } from "../../src/entities/profile/identity-hash.js";
 import { readEntity } from "../../src/entities/read/read-entity.js";
 import { parsedBytes } from "../../src/formats/json-size.js";
 import type { Stores } from "../../src/stores/stores.js";
@@ -84,7 +85,7 @@ export async function entityStage(
     maxSegments: MOST_SEGMENTS,
   };
   const plain = { ...stores, ...common };
-  const take = collectMessages({ ...stores, countTaken: () => {}, ...wrap(stores), ...common });
+  const take = collectMessages({ ...stores, countTaken: () => {}, countLeftOut: () => {}, ...wrap(stores), ...common });
   const now = monotonicClock(Date.now);
   const rules = messageRules();
   const never = new AbortController().signal;
@@ -104,8 +105,8 @@ export async function entityStage(
         const weight = weightOf(bytes, message);
         return { id, possiblyStoredSince, version, weight, message, table: userTable, stream, hashes, late };
       });
-      const refused = await take(batch);
-      return batch.flatMap(({ id }) => refused.get(id)?.code ?? []);
+      const outcomes = await take(batch);
+      return batch.flatMap(({ message }) => outcomes.get(message)?.issue?.code ?? []);
     },
     async request(messages) {
       const items = messages.map((json) => {

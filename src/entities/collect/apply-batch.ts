@@ -9,13 +9,7 @@ import type { IdentityHash } from "../profile/identity.js";
 import type { OpenProfile } from "../profile/profile-draft.js";
 import { retryOnConflict } from "../requests/retry-on-conflict.js";
 import { type BatchMessage, encodeMessage, segmentsNamedIn } from "./message.js";
-import {
-  type BatchPlan,
-  type FoundProfiles,
-  type PlanDependencies,
-  planBatch,
-  type RefusedMessages,
-} from "./plan-batch.js";
+import { type BatchPlan, type FoundProfiles, type Outcomes, type PlanDependencies, planBatch } from "./plan-batch.js";
 
 export interface BatchDependencies extends PlanDependencies {
   readonly entities: EntityStore;
@@ -26,6 +20,8 @@ export interface BatchDependencies extends PlanDependencies {
   readonly memory: MemoryBudget;
   /** Counts messages that a commit has stored. */
   countTaken(messages: number): void;
+  /** Counts `by` identities of this field that a commit has left out. */
+  countLeftOut(by: number, field: string): void;
 }
 
 /**
@@ -57,10 +53,10 @@ export const MAX_UPDATES = 5_000;
 /**
  * Applies messages to the history, the profiles and the counts in one commit. A batch takes several commits when its
  * profiles are too large to decrypt together or it changes too many updates of segments, so an earlier one may be
- * stored when this rejects. Skips suppressed messages and messages that are already stored. Resolves with the refused
- * messages, which are not stored. Rejects with `unavailable` when other writers keep changing the same profiles.
+ * stored when this rejects. Skips suppressed messages and messages that are already stored. Resolves with the
+ * messages that are not stored as sent. Rejects with `unavailable` when other writers keep changing the same profiles.
  */
-export function applyBatch(dependencies: BatchDependencies, batch: readonly BatchMessage[]): Promise<RefusedMessages> {
+export function applyBatch(dependencies: BatchDependencies, batch: readonly BatchMessage[]): Promise<Outcomes> {
   const work = async (part: readonly BatchMessage[], maxBytes: number) => {
     let left: readonly BatchMessage[] = part;
     const attempt = async (memory: Reservation) => {
@@ -72,12 +68,15 @@ export function applyBatch(dependencies: BatchDependencies, batch: readonly Batc
         return undefined;
       }
       const plan = await planBatch(left, found, dependencies);
-      if (plan.messages.length === 0) return plan.refused;
+      if (plan.messages.length === 0) return plan.outcomes;
       const updates = sumOf(plan.profiles.map(({ changedUpdates }) => changedUpdates));
       if (part.length > 1 && updates > MAX_UPDATES) return "too-large";
       if (await dependencies.entities.commit(await commitOf(dependencies, plan, found))) {
         dependencies.countTaken(plan.messages.filter(({ message }) => message.message.isUncounted !== true).length);
-        return plan.refused;
+        for (const { leftOut = [] } of plan.outcomes.values()) {
+          for (const field of leftOut) dependencies.countLeftOut(1, field);
+        }
+        return plan.outcomes;
       }
       left = left.map((message) => afterConflict(message, found));
       return undefined;
@@ -87,13 +86,13 @@ export function applyBatch(dependencies: BatchDependencies, batch: readonly Batc
   return inHalves(batch, work, dependencies.turns.pauses(PAUSE_MS));
 }
 
-/** Returns the messages that `applyBatch` would refuse now. Stores and changes nothing. */
-export function checkBatch(dependencies: BatchDependencies, batch: readonly BatchMessage[]): Promise<RefusedMessages> {
+/** Returns the messages that `applyBatch` would not store as sent now. Stores and changes nothing. */
+export function checkBatch(dependencies: BatchDependencies, batch: readonly BatchMessage[]): Promise<Outcomes> {
   const work = (part: readonly BatchMessage[], maxBytes: number) =>
     dependencies.memory.within(async (memory) => {
       const found = await findProfiles(dependencies, part, maxBytes, memory);
       if (found === "too-large") return found;
-      return (await planBatch(part, found, dependencies)).refused;
+      return (await planBatch(part, found, dependencies)).outcomes;
     });
   return inHalves(batch, work, dependencies.turns.pauses(PAUSE_MS));
 }
@@ -101,16 +100,16 @@ export function checkBatch(dependencies: BatchDependencies, batch: readonly Batc
 /** Runs the work for a batch or, when that is too large, for its halves in turn. Other requests run in between. */
 async function inHalves(
   batch: readonly BatchMessage[],
-  work: (part: readonly BatchMessage[], maxBytes: number) => Promise<RefusedMessages | "too-large">,
+  work: (part: readonly BatchMessage[], maxBytes: number) => Promise<Outcomes | "too-large">,
   pause: () => Promise<void> | undefined,
-): Promise<RefusedMessages> {
+): Promise<Outcomes> {
   const [message] = batch;
   if (message === undefined) return new Map();
   await pause();
   const isOne = batch.length === 1;
-  const refused = await work(batch, isOne ? MERGE_BYTES : PROFILE_BYTES);
-  if (refused !== "too-large") return refused;
-  if (isOne) return new Map([[message.id, MERGE_TOO_LARGE]]);
+  const outcomes = await work(batch, isOne ? MERGE_BYTES : PROFILE_BYTES);
+  if (outcomes !== "too-large") return outcomes;
+  if (isOne) return new Map([[message.message, { issue: MERGE_TOO_LARGE }]]);
   const half = Math.ceil(batch.length / 2);
   const first = await inHalves(batch.slice(0, half), work, pause);
   return new Map([...first, ...(await inHalves(batch.slice(half), work, pause))]);

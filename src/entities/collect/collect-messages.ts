@@ -3,18 +3,18 @@ import { KeyedMutex } from "../../async/keyed-mutex.js";
 import { ServiceError, type ServiceErrorOf } from "../../errors.js";
 import { applyBatch, type BatchDependencies, checkBatch, MAX_UPDATES } from "./apply-batch.js";
 import type { BatchMessage, Message } from "./message.js";
-import type { RefusedMessages } from "./plan-batch.js";
+import type { Outcomes } from "./plan-batch.js";
 
 export interface CollectDependencies extends BatchDependencies {
   readonly serviceErrorOf: ServiceErrorOf;
 }
 
 /**
- * Collects messages of one request, in order. Resolves with the refused messages when the others are durable, applied
- * and counted. Once the request is late, rejects with its reason and starts no commit of these messages. Safe to repeat
- * with the same ids.
+ * Collects messages of one request, in order. Resolves, when they are durable, applied and counted, with the messages
+ * that are not stored as sent. Once the request is late, rejects with its reason and starts no commit of these
+ * messages. Safe to repeat with the same ids.
  */
-export type CollectMessages = (messages: readonly BatchMessage[]) => Promise<RefusedMessages>;
+export type CollectMessages = (messages: readonly BatchMessage[]) => Promise<Outcomes>;
 
 /** Concurrent batches. */
 const CONCURRENT_COMMITS = 4;
@@ -44,14 +44,18 @@ export function collectMessages(dependencies: CollectDependencies): CollectMessa
   return grouped(dependencies, MAX_BATCH_WEIGHT, (batch) =>
     mutex.run(
       batch.flatMap(({ hashes }) => hashes),
-      () => applyBatch(dependencies, eachOnce(batch.filter(({ late }) => !late.aborted))),
+      () =>
+        applyBatch(
+          dependencies,
+          batch.filter(({ late }) => !late.aborted),
+        ),
     ),
   );
 }
 
 /**
- * Creates a dry run: it resolves with the messages that would be refused now, and stores nothing. It ignores the effect
- * of earlier batches of the same request.
+ * Creates a dry run: it resolves with the messages that would not be stored as sent now, and stores nothing. It ignores
+ * the effect of earlier batches of the same request.
  */
 export function checkMessages(dependencies: CollectDependencies): CollectMessages {
   return grouped(dependencies, 0, (batch) => checkBatch(dependencies, batch));
@@ -61,7 +65,7 @@ export function checkMessages(dependencies: CollectDependencies): CollectMessage
 function grouped(
   { serviceErrorOf }: CollectDependencies,
   shared: number,
-  work: (batch: readonly BatchMessage[]) => Promise<RefusedMessages>,
+  work: (batch: readonly BatchMessage[]) => Promise<Outcomes>,
 ): CollectMessages {
   const submit = groupedCalls(work, {
     most: shared,
@@ -72,13 +76,8 @@ function grouped(
   });
   return async (batch) => {
     if (batch.length === 0) return new Map();
-    const refused = await submit(batch);
+    const outcomes = await submit(batch);
     batch[0]?.late.throwIfAborted();
-    return refused;
+    return outcomes;
   };
-}
-
-/** Removes duplicate ids: a repeat may arrive while the first request is in progress. */
-function eachOnce(batch: readonly BatchMessage[]): BatchMessage[] {
-  return [...new Map(batch.map((message) => [message.id, message])).values()];
 }

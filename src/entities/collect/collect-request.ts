@@ -26,6 +26,8 @@ export interface CollectTally {
   /** Accepted messages, including messages of erased identities. */
   taken: number;
   rejected: number;
+  /** Identities that were left out of accepted messages (see `joinIdentities`). */
+  leftOut: number;
   /** Issues of the first 100 rejected messages. */
   errors: ValidationIssue[];
 }
@@ -65,7 +67,7 @@ async function collectBatches(
 ): Promise<CollectTally> {
   const { stream, table, memory, late, dryRun } = request;
   const take = dryRun ? dependencies.check : dependencies.collect;
-  const tally: CollectTally = { taken: 0, rejected: 0, errors: [] };
+  const tally: CollectTally = { taken: 0, rejected: 0, leftOut: 0, errors: [] };
   let position = 0;
   const batches = batchesOf(request, MAX_BATCH_WEIGHT, ({ item, value }) => weightOf(item.bytes, value));
   for await (const batch of batches) {
@@ -94,9 +96,11 @@ async function collectBatches(
         late,
       };
     });
-    const refused = await take(messages.filter((message) => message !== undefined));
-    for (const [i, { item }] of batch.entries()) {
-      const issue = issues[i] ?? refused.get(messages[i]?.id ?? "");
+    const outcomes = await take(messages.filter((message) => message !== undefined));
+    for (const [i, { item, value }] of batch.entries()) {
+      const outcome = value && outcomes.get(value);
+      tally.leftOut += outcome?.leftOut?.length ?? 0;
+      const issue = issues[i] ?? outcome?.issue;
       note(tally, item, issue);
       if (issue !== undefined && !dryRun) dependencies.countRejected(1, issue.code);
     }

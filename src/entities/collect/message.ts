@@ -13,7 +13,7 @@ export interface SegmentUpdates {
 
 /** A validated message in normal form. */
 export interface Message {
-  /** At least one, without duplicates. */
+  /** At least one, without duplicates, the strongest field first and within a field as sent. */
   readonly identities: readonly Identity[];
   /** Values by name; null removes the attribute. */
   readonly attributes: readonly (readonly [name: string, value: Json])[];

@@ -2,7 +2,7 @@ import { invalid, type ValidationIssue } from "../../errors.js";
 import { instantForms, parseInstant } from "../../formats/instant.js";
 import { hasAtMost } from "../../text.js";
 import type { Json } from "../profile/entity-document.js";
-import { type Table, tooManyValues } from "../profile/entity-tables.js";
+import { type IdentityField, type Table, tooManyValues } from "../profile/entity-tables.js";
 import { type Identity, identityField, identityKey, identityOf } from "../profile/identity.js";
 import type { Message, SegmentUpdates } from "./message.js";
 
@@ -51,38 +51,37 @@ export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage 
   const issue = jsonIssue(json, rules.nesting);
   if (issue !== undefined) throw valueError(issue, json as Record<string, Json>, rules);
 
-  const { table, onlyField } = rules;
-  const fields = new Map(table.identities.map((field) => [field.name, field]));
-  const identities = new Map<string, Identity>();
   const attributes: [string, Json][] = [];
   for (const name of names) {
-    if (name === "segments") continue;
-    const value = (json as Record<string, Json>)[name] as Json;
-    const field = fields.get(name);
-    if (field === undefined) {
-      attributes.push([checkedName(name), value]);
-      continue;
-    }
-    if (onlyField !== undefined && name !== onlyField) {
-      throw invalid("outside_bound", name, "The key does not allow this identity field (bound by)");
-    }
-    const values = Array.isArray(value) ? (value as readonly Json[]) : [value];
-    if (values.length > table.maxValues) throw invalid("too_many_values", name, tooManyValues(table));
-    for (const raw of values) {
-      const identity = identityOf(table, field, raw, rules.identityBytes);
-      identities.set(identityKey(identity), identity);
-    }
-  }
-  if (identities.size === 0) {
-    throw invalid("no_identity", "", `A message needs one of ${table.identities.map(({ name }) => name).join(", ")}`);
+    if (name === "segments" || identityField(rules.table, name) !== undefined) continue;
+    attributes.push([checkedName(name), (json as Record<string, Json>)[name] as Json]);
   }
   return {
-    identities: [...identities.values()],
+    identities: parseIdentities(json, rules),
     attributes,
     segments: parseSegments(ownValue(json, "segments"), rules.segmentId),
     time: eventTimeOf(json, rules),
     body: json as { readonly [name: string]: Json },
   };
+}
+
+function parseIdentities(json: object, { table, onlyField, identityBytes }: MessageRules): readonly Identity[] {
+  const identities = new Map<string, Identity>();
+  for (const name of table.strongestFirst) {
+    const value = ownValue(json, name);
+    if (value === undefined) continue;
+    const values = Array.isArray(value) ? (value as readonly Json[]) : [value];
+    if (onlyField !== undefined && (name !== onlyField || values.length > 1)) {
+      throw invalid("outside_bound", name, "The key allows one value of one identity field (bound by)");
+    }
+    if (values.length > table.maxValues) throw invalid("too_many_values", name, tooManyValues(table));
+    for (const raw of values) {
+      const identity = identityOf(table, identityField(table, name) as IdentityField, raw, identityBytes);
+      identities.set(identityKey(identity), identity);
+    }
+  }
+  if (identities.size > 0) return [...identities.values()];
+  throw invalid("no_identity", "", `A message needs one of ${table.identities.map(({ name }) => name).join(", ")}`);
 }
 
 /** Returns the error for an issue of a message. It names the attribute only if the name is one of the service's own. */

@@ -7,7 +7,8 @@ import type { EntityDocument } from "../profile/entity-document.js";
 import { tooManyValues } from "../profile/entity-tables.js";
 import type { IdentityHash } from "../profile/identity.js";
 import { type MergedDrafts, type OpenProfile, ProfileDraft } from "../profile/profile-draft.js";
-import { type BatchMessage, documentOf, segmentsNamedIn } from "./message.js";
+import { joinIdentities } from "./join-identities.js";
+import { type BatchMessage, documentOf, type Message, segmentsNamedIn } from "./message.js";
 
 /** Stored state that a batch is planned from. */
 export interface FoundProfiles {
@@ -29,11 +30,18 @@ export interface BatchPlan {
   readonly messages: readonly { readonly message: BatchMessage; readonly profile: ProfileDraft }[];
   /** Final profiles, with everything that was merged into them. */
   readonly profiles: readonly ProfileDraft[];
-  readonly refused: RefusedMessages;
+  readonly outcomes: Outcomes;
 }
 
-/** Issues of messages that are not stored, by their ids. */
-export type RefusedMessages = ReadonlyMap<string, LimitIssue>;
+/** Outcomes of the messages that are not stored as sent. */
+export type Outcomes = ReadonlyMap<Message, Outcome>;
+
+export interface Outcome {
+  /** The reason why it is not stored. */
+  readonly issue?: LimitIssue;
+  /** Fields of the identities that were left out (see `joinIdentities`). */
+  readonly leftOut?: readonly string[];
+}
 
 export type LimitIssue = Omit<ValidationIssue, "path">;
 
@@ -50,8 +58,9 @@ export interface PlanDependencies {
 const PAUSE_MS = 20;
 
 /**
- * Plans the messages in order, except suppressed ones. A message with identities of several profiles merges them into
- * the oldest. An identity without a live owner goes to the profile of the message.
+ * Plans the messages in order, except suppressed ones and repeated ids. A message whose identities are one person (see
+ * `joinIdentities`) merges their profiles into the oldest. An identity without a live owner goes to the profile of the
+ * message.
  */
 export async function planBatch(
   batch: readonly BatchMessage[],
@@ -63,7 +72,8 @@ export async function planBatch(
   const drafts = new Map<EntityId, ProfileDraft>();
   const holders = new Map<IdentityHash, ProfileDraft>();
   const messages: { message: BatchMessage; at: ProfileDraft }[] = [];
-  const refused = new Map<string, LimitIssue>();
+  const outcomes = new Map<Message, Outcome>();
+  const plannedIds = new Set<string>();
 
   function storedHolder(hash: IdentityHash): ProfileDraft | undefined {
     const id = owners.get(hash);
@@ -76,10 +86,7 @@ export async function planBatch(
     return draft;
   }
 
-  function holdersOf(hashes: readonly IdentityHash[]): ProfileDraft[] {
-    const named = new Set(hashes.flatMap((hash) => holders.get(hash)?.root ?? storedHolder(hash) ?? []));
-    return [...named].sort(byAge);
-  }
+  const holderOf = (hash: IdentityHash) => holders.get(hash)?.root ?? storedHolder(hash);
 
   function start({ table, version }: BatchMessage): ProfileDraft {
     const draft = ProfileDraft.fresh(newId(), table.name, version.arrival, drafts.size);
@@ -89,23 +96,27 @@ export async function planBatch(
 
   for (const message of batch) {
     await pause();
+    if (plannedIds.has(message.id)) continue;
     if (message.hashes.some((hash) => isSuppressed(message, cutOffs.get(hash)))) continue;
-    const named = holdersOf(message.hashes);
-    const document = documentOf(message);
+    const joined = joinIdentities(message, holderOf);
+    const named = [...joined.profiles].sort(byAge);
+    const document = documentOf(joined.message);
     const issue = limitReached(named, message, document);
     if (issue !== undefined) {
-      refused.set(message.id, issue);
+      outcomes.set(message.message, { issue });
       continue;
     }
     const at = named[0] ?? start(message);
-    at.take(message, document, named.slice(1), deletions);
-    for (const hash of message.hashes) holders.set(hash, at);
+    at.take(joined.message, document, named.slice(1), deletions);
+    for (const hash of joined.message.hashes) holders.set(hash, at);
+    if (joined.leftOut.length > 0) outcomes.set(message.message, { leftOut: joined.leftOut });
+    plannedIds.add(message.id);
     messages.push({ message, at });
   }
   return {
     messages: messages.map(({ message, at }) => ({ message, profile: at.root })),
     profiles: [...new Set(messages.map(({ at }) => at.root))],
-    refused,
+    outcomes,
   };
 }
 

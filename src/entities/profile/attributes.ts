@@ -100,6 +100,12 @@ export class AttributesDraft {
     return bytes;
   }
 
+  /** Returns whether there is an identity of this field. */
+  hasField(field: string): boolean {
+    for (const identity of this.#identities.values()) if (identity.field === field) return true;
+    return false;
+  }
+
   /** Returns whether any of these identities is new. */
   lacks(identities: readonly Identity[]): boolean {
     return identities.some((identity) => !this.#identities.has(identityKey(identity)));

@@ -1,5 +1,6 @@
 import { ServiceError, StartError } from "../../errors.js";
 import { RESERVED_IDENTITY_FIELDS, RESERVED_TABLES } from "../../reserved-names.js";
+import { nobodyCheck } from "./nobody.js";
 
 /** Normalization of an identity field: `text` is NFC and trimmed; `email` is also lower-cased. */
 export type NormalForm = "text" | "email";
@@ -18,20 +19,29 @@ export interface Table {
   readonly defaultIdentity: string;
   /** Maximum values per identity field of an entity. */
   readonly maxValues: number;
-  /** Lower-case values that never identify an entity, such as `anonymous`. */
-  readonly nobody: ReadonlySet<string>;
+  /**
+   * Identity fields of which an entity gets a second value only by a message that names both values: see
+   * `joinIdentities`.
+   */
+  readonly protectedFields: ReadonlySet<string>;
+  /** The names of all identity fields, the strongest first. */
+  readonly strongestFirst: readonly string[];
+  /** Returns whether a value identifies no one, such as `anonymous`. */
+  isNobody(value: string): boolean;
 }
 
 export type Tables = ReadonlyMap<string, Table>;
 
 const MAX_VALUES = 100;
-const NOBODY = ["anonymous", "null", "undefined", "none", "unknown", "n/a"];
+
+/** Protected where a table names no protected fields. */
+const USER_ID = "user_id";
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
 
 /**
- * Parses the tables of a configuration: an array of `{ name, identities, default_identity, max_values, nobody }`. An
- * identity is a name, or `{ name, normal_form }`; the default form is `email` for `email` and `text` for other names.
- * Throws a `StartError`.
+ * Parses the tables of a configuration: an array of objects with `name`, `identities`, `default_identity`,
+ * `max_values`, `protected`, `strongest_first`, `nobody`, and `common_nobody`. An identity is a name, or
+ * `{ name, normal_form }`; the default form is `email` for `email` and `text` for other names. Throws a `StartError`.
  */
 export function tablesOf(json: unknown): Tables {
   if (!Array.isArray(json) || json.length === 0) throw new StartError("tables: must be a list of at least one table");
@@ -63,7 +73,8 @@ export function tooManyValues({ maxValues }: Table): string {
 }
 
 function tableOf(entry: unknown, path: string): Table {
-  const { name, identities, default_identity, max_values = MAX_VALUES, nobody = NOBODY } = fieldsOf(entry, path);
+  const table = fieldsOf(entry, path);
+  const { name, identities, default_identity, max_values = MAX_VALUES, nobody = [], common_nobody = true } = table;
   if (typeof name !== "string" || !NAME.test(name) || RESERVED_TABLES.includes(name)) {
     throw new StartError(`${path}.name: must be letters, digits, _ . - (not ${RESERVED_TABLES.join(" or ")})`);
   }
@@ -79,6 +90,16 @@ function tableOf(entry: unknown, path: string): Table {
   if (!Array.isArray(nobody) || !nobody.every((value) => typeof value === "string")) {
     throw new StartError(`${path}.nobody: must be a list of texts`);
   }
+  if (typeof common_nobody !== "boolean") throw new StartError(`${path}.common_nobody: must be true or false`);
+  const { protected: protectedNames = names.filter((field) => field === USER_ID) } = table;
+  if (!isListOf(protectedNames, names)) {
+    throw new StartError(`${path}.protected: must be a list of identities, each once`);
+  }
+  const weak = names.filter((field) => !protectedNames.includes(field));
+  const { strongest_first: strongestFirst = [...protectedNames, ...weak] } = table;
+  if (!isListOf(strongestFirst, names) || strongestFirst.length < names.length) {
+    throw new StartError(`${path}.strongest_first: must be a list of all identities, each once`);
+  }
   const defaultIdentity = default_identity ?? names[0];
   if (typeof defaultIdentity !== "string" || !names.includes(defaultIdentity)) {
     throw new StartError(`${path}.default_identity: must be one of the identities`);
@@ -88,8 +109,15 @@ function tableOf(entry: unknown, path: string): Table {
     identities: fields,
     defaultIdentity,
     maxValues: max_values as number,
-    nobody: new Set(nobody.map((value) => value.toLowerCase())),
+    protectedFields: new Set(protectedNames),
+    strongestFirst,
+    isNobody: nobodyCheck(nobody, common_nobody),
   };
+}
+
+/** Returns whether `list` is an array of these names, none of them twice. */
+function isListOf(list: unknown, names: readonly string[]): list is readonly string[] {
+  return Array.isArray(list) && list.every((name) => names.includes(name)) && new Set(list).size === list.length;
 }
 
 function identityFieldOf(entry: unknown, path: string): IdentityField {

@@ -106,6 +106,11 @@ export class ProfileDraft {
     return this.#draft.document();
   }
 
+  /** Returns whether it has an identity of this field. */
+  hasField(field: string): boolean {
+    return this.#draft.hasField(field);
+  }
+
   /** Merges the other profiles of a message into this one and applies the message. */
   take(
     { hashes, version, message }: BatchMessage,

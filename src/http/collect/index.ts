@@ -101,6 +101,13 @@ export const CollectTally = Type.Object(
   {
     message_count: Type.Integer({ minimum: 0, description: "Accepted messages." }),
     rejected_count: Type.Integer({ minimum: 0, description: "Rejected messages." }),
+    left_out: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description:
+          "Identities that were left out of accepted messages because they belong to another person; absent when 0.",
+      }),
+    ),
     errors: Type.Array(ValidationIssue, {
       maxItems: 100,
       description: "Issues of the first 100 rejected messages, by position: `[0]`, or `line 1`.",
@@ -148,7 +155,9 @@ export function collectRoutes(dependencies: CollectRouteDependencies): readonly 
         if (single && tally.rejected > 0) {
           throw new ServiceError("invalid", "The message was rejected", { issues: tally.errors });
         }
-        return { data: { message_count: tally.taken, rejected_count: tally.rejected, errors: tally.errors } };
+        const { taken, rejected, leftOut, errors } = tally;
+        const left_out = leftOut > 0 ? { left_out: leftOut } : {};
+        return { data: { message_count: taken, rejected_count: rejected, ...left_out, errors } };
       },
     }),
   ];
