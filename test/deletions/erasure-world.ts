@@ -54,7 +54,8 @@ const PORTS = [
   "catalogue",
   "idempotency",
 ] as const;
-const tables = tablesOf([{ name: "user", identities: ["email", "user_id"], nobody: [] }]);
+/** No field is protected: messages merge any profiles. */
+const tables = tablesOf([{ name: "user", identities: ["email", "user_id"], protected: [] }]);
 const table: Table = tableNamed(tables, "user");
 
 /** Opens a process over these stores. The ids that it gives to profiles and messages are added to `made`. */

@@ -111,7 +111,8 @@ describe("a read of an entity", () => {
 
   for (const [what, path, status] of [
     ["an unknown value", "/api/entity/user/_uid/nobody", 404],
-    ["a value of another field", "/api/entity/user/email/u1", 404],
+    ["a value of another field", "/api/entity/user/user_id/u1", 404],
+    ["an e-mail address without @", "/api/entity/user/email/u1", 400],
     ["a value alone of another identity field", "/api/entity/user/7", 404],
     ["an id in other case", "/api/entity/user/_uid/U1", 404],
     ["an unknown table", "/api/entity/thing/_uid/u1", 404],

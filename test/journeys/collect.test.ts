@@ -74,7 +74,7 @@ describe("collecting messages", () => {
 
   it("applies all messages when many write to one entity at once", async () => {
     const writers = Array.from({ length: amount(40, 12) }, (_, i) => i);
-    await Promise.all(writers.map((i) => taken({ _uid: own("a"), user_id: own(`u${i}`), [`x${i}`]: i }, 1)));
+    await Promise.all(writers.map((i) => taken({ _uid: [own("a"), own(`u${i}`)], [`x${i}`]: i }, 1)));
     const found = await read(own("a"));
     for (const i of writers) expect(found).to.have.property(`x${i}`, i);
   });

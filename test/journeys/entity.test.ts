@@ -79,7 +79,7 @@ describe("the data of an entity", () => {
   });
 
   it("is exported with the messages of all profiles that were merged into one, by arrival", async () => {
-    await send("web", { email: "ann@example.org", user_id: "8" });
+    await send("web", { email: "ann@example.org", user_id: ["7", "8"] });
     const lines = await exported("8", "user_id");
     const [profile, ...rest] = lines;
     expect(profile.identities).to.deep.equal({ email: ["ann@example.org"], user_id: ["7", "8"] });
@@ -90,7 +90,7 @@ describe("the data of an entity", () => {
 
   for (const [event, happens] of [
     ["erased", () => service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE" })],
-    ["merged", () => send("web", { email: "ann@example.org", user_id: "8" })],
+    ["merged", () => send("web", { email: "ann@example.org", user_id: ["7", "8"] })],
   ] as const) {
     it(`is exported without a last line if it is ${event} during the export, and with nothing of another entity`, async () => {
       const many = Array.from({ length: 1_000 }, (_, n) => ({ email: "ann@example.org", n }));

@@ -321,7 +321,7 @@ describe("lists that are searched and sorted", () => {
     const { ledger } = service.service.stores;
     const times = [Date.UTC(2024, 0, 31), Date.UTC(2024, 1, 1), Date.UTC(2024, 11, 31), now - 1, now - 1];
     for (const [index, at] of times.entries()) {
-      const { data } = (await deleteEntity(service, `user/user_id/${index}`)).body;
+      const { data } = (await deleteEntity(service, `user/user_id/u${index}`)).body;
       await ledger.complete(data.request_id, at, {});
     }
     const counted = async (query: string) =>
