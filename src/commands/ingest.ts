@@ -26,7 +26,10 @@ const command = new Command("npm run ingest --")
       "anything is sent, so their order does not matter; pass files that share a slot in one run.",
   )
   .addArgument(
-    new Argument("<file...>", "CSV with a header, lines of JSON, or line protocol; plain or gzip; - is stdin"),
+    new Argument(
+      "<file...>",
+      "CSV with a header, lines of JSON, one JSON array of at most 16 MiB, or line protocol; plain or gzip; - is stdin",
+    ),
   )
   .addOption(
     new Option("--format <format>", "format of every file (default: detected from its first line)").choices(

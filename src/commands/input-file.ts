@@ -2,7 +2,6 @@ import { createReadStream, statSync } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { StartError } from "../errors.js";
-import { type Line, splitLines } from "../formats/line-splitter.js";
 
 export const LINE_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
@@ -25,14 +24,9 @@ export function isSameFile(a: string, b: string): boolean {
 }
 
 /**
- * Yields the lines of a file, or of stdin for `-`, in batches and constant memory; inflates gzip. `onBytes` receives
- * the bytes read so far, before inflation.
+ * Yields the bytes of a file, or of stdin for `-`, in constant memory; inflates gzip. `onBytes` receives the bytes read
+ * so far, before inflation.
  */
-export function fileLines(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Line[]> {
-  return splitLines(fileChunks(path, onBytes), LINE_BYTES);
-}
-
-/** Yields the bytes of a file as `fileLines` reads them. */
 export async function* fileChunks(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
   try {
     yield* inflated(counted(source(path), onBytes));
@@ -73,8 +67,8 @@ async function* inflated(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   yield* gunzip;
 }
 
-/** Yields chunks already taken from a stream, then the rest of it. */
-export async function* prepended(head: readonly Buffer[], rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+/** Yields what was already taken from a stream, then the rest of it. */
+export async function* prepended<T>(head: readonly T[], rest: AsyncGenerator<T>): AsyncGenerator<T> {
   yield* head;
   yield* rest;
 }

@@ -1,24 +1,31 @@
 import { isUtf8 } from "node:buffer";
 import { StartError } from "../errors.js";
-import { CsvReader, type CsvRecord } from "../formats/csv.js";
+import { type CsvIssue, CsvReader, type CsvRecord } from "../formats/csv.js";
 import { splitArray, startOf } from "../formats/json-array.js";
 import { type Line, lineIssues, splitLines } from "../formats/line-splitter.js";
 import { fileChunks, LINE_BYTES, prepended } from "./input-file.js";
+import type { LineIssue } from "./send-files.js";
 
 /** Maximum bytes of a JSON array after inflation. */
 const ARRAY_BYTES = 16 * 1024 * 1024;
 
 /** A message as one line of JSON, with the number of its first line in the file. */
-export interface Message extends Omit<Line, "issue"> {
+export interface Message extends Omit<Line, "issue">, Pick<CsvRecord, "quote"> {
   /** Issue of a line or row that is not a message; its text is then empty. */
-  readonly issue?: keyof typeof messageIssues;
+  readonly issue?: CsvIssue | "invalid_row";
 }
 
-/** Explanation of each issue. */
-export const messageIssues = {
-  ...lineIssues,
-  invalid_row: "The row does not have the columns of the header",
-} as const;
+/** Returns the reason why a line or row is not read, if there is one. */
+export function unreadable({ issue, quote }: Omit<Message, "text">): LineIssue | undefined {
+  if (issue === undefined) return undefined;
+  const issues = {
+    ...lineIssues,
+    open_quote: `The quoted cell that opens in line ${quote} does not end with a quote, or cannot be read`,
+    lone_cr: "The line contains a carriage return outside of quotes; lines of CSV end with LF or CR LF",
+    invalid_row: "The row does not have the columns of the header",
+  };
+  return { code: issue, message: issues[issue] };
+}
 
 export const messageFormats = ["json", "csv"] as const;
 
@@ -83,31 +90,40 @@ export async function* readRows(
   chunks: AsyncIterable<Buffer>,
   converterOf: (names: readonly string[]) => ConvertRow,
 ): AsyncGenerator<Message[]> {
+  const { header, rows } = await openCsv(chunks);
+  if (header === undefined) return;
+  const names = headerNames(path, header);
+  const convert = converterOf(names);
+  for await (const records of rows) yield records.map((record) => rowMessage(record, names, convert));
+}
+
+/** Reads the header of CSV, which is its first record; `rows` yields the others. */
+export async function openCsv(
+  chunks: AsyncIterable<Buffer>,
+): Promise<{ readonly header: CsvRecord | undefined; readonly rows: AsyncGenerator<readonly CsvRecord[]> }> {
+  const all = recordsOf(chunks);
+  for (;;) {
+    const { value = [], done } = await all.next();
+    const [header, ...first] = value;
+    if (header !== undefined || done) return { header, rows: prepended([first], all) };
+  }
+}
+
+async function* recordsOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly CsvRecord[], undefined> {
   const reader = new CsvReader();
-  let read: ((record: CsvRecord) => Message) | undefined;
-  const messages = ([first, ...rest]: readonly CsvRecord[]): Message[] => {
-    if (first === undefined) return [];
-    if (read !== undefined) return [first, ...rest].map(read);
-    const names = headerNames(path, first);
-    const convert = converterOf(names);
-    read = (record) => rowMessage(record, names, convert);
-    return messages(rest);
-  };
-  const lines = splitLines(chunks, LINE_BYTES, { keepBlank: true });
-  for await (const some of lines) yield messages(reader.push(some));
-  yield messages(reader.end());
+  for await (const lines of splitLines(chunks, LINE_BYTES, { forCsv: true })) yield reader.push(lines);
+  yield reader.end();
 }
 
 /** Returns the names in a header. */
-function headerNames(path: string, { cells }: CsvRecord): readonly string[] {
-  const names = cells?.map((name) => name.trim()) ?? [];
-  const issue = headerIssue(names);
+function headerNames(path: string, header: CsvRecord): readonly string[] {
+  const names = header.cells?.map((name) => name.trim()) ?? [];
+  const issue = unreadable(header)?.message ?? headerIssue(names);
   if (issue !== undefined) throw new StartError(`${path} does not begin with a header of CSV: ${issue}`);
   return names;
 }
 
 function headerIssue(names: readonly string[]): string | undefined {
-  if (names.length === 0) return "it cannot be read";
   if (names.includes("")) return "a column has no name";
   if (new Set(names).size < names.length) return "two columns have the same name";
   return names.length === 1 && /[;\t|]/.test(names[0] as string)
@@ -115,9 +131,9 @@ function headerIssue(names: readonly string[]): string | undefined {
     : undefined;
 }
 
-function rowMessage({ number, cells, issue }: CsvRecord, names: readonly string[], convert: ConvertRow): Message {
-  if (issue !== undefined) return { number, text: "", issue };
-  if (cells?.length !== names.length) return { number, text: "", issue: "invalid_row" };
+function rowMessage(record: CsvRecord, names: readonly string[], convert: ConvertRow): Message {
+  const { number, cells, issue = "invalid_row", quote } = record;
+  if (cells?.length !== names.length) return { number, text: "", issue, quote };
   const given = names.flatMap((name, i) => (cells[i] ? [[name, cells[i]] as const] : []));
   return { number, text: JSON.stringify(convert(new Map(given))) };
 }

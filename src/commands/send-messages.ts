@@ -1,5 +1,5 @@
 import type { Issue } from "../client/client.js";
-import { type Message, messageIssues } from "./message-file.js";
+import { type Message, unreadable } from "./message-file.js";
 import { megabytes } from "./progress.js";
 import { endedAt, type LineIssue, type Sending } from "./send-files.js";
 
@@ -32,8 +32,9 @@ export async function sendMessages(
     try {
       const messages = read((bytesRead) => progress.update(bytesRead));
       for await (const chunk of chunksOf(messages, chunkSize)) {
-        for (const { number, issue } of chunk) {
-          if (issue !== undefined) rejections.add(number, { code: issue, message: messageIssues[issue] });
+        for (const message of chunk) {
+          const issue = unreadable(message);
+          if (issue !== undefined) rejections.add(message.number, issue);
         }
         const good = chunk.filter(({ issue }) => issue === undefined);
         if (good.length > 0) accepted += await send(good);

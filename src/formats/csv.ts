@@ -1,16 +1,23 @@
 import { parse } from "csv-parse/sync";
 import type { Line } from "./line-splitter.js";
 
-/** One record of CSV (RFC 4180), with the number of its first line. */
+/**
+ * One record of CSV (RFC 4180), with the number of its first line; or a line that belongs to no readable record, so
+ * that each line of the text is part of exactly one record.
+ */
 export interface CsvRecord {
   readonly number: number;
-  /** Undefined if a quote is not closed, or not at the end of its cell. */
+  /** Undefined if there is an `issue`. */
   readonly cells: readonly string[] | undefined;
-  /** Reason why its line cannot be read. */
-  readonly issue?: NonNullable<Line["issue"]>;
+  readonly issue?: CsvIssue;
+  /** Number of the line in which the quoted cell opens that cannot be read. */
+  readonly quote?: number | undefined;
 }
 
-/** Maximum record length, characters: a longer one ends with its line, because a quote was never closed. */
+/** `lone_cr`: a carriage return outside of quotes that is not part of a line end. */
+export type CsvIssue = NonNullable<Line["issue"]> | "open_quote" | "lone_cr";
+
+/** Maximum length of a record of several lines, characters. */
 const LONGEST_RECORD = 1024 * 1024;
 
 /** Start of a quoted cell. In other cells a quote is an ordinary character. */
@@ -21,51 +28,63 @@ const NEXT_QUOTED = /(?:^|,)"/g;
 interface OpenRecord {
   /** Number of its first line. */
   readonly number: number;
-  readonly texts: string[];
-  /** Length of the texts together. */
+  /** Its lines until it cannot be read any more. */
+  lines: Line[];
+  /** Characters of its lines. */
   length: number;
-  isBroken: boolean;
+  /** Number of the line in which its last quoted cell opens. */
+  quote: number;
+  /** Reason why it cannot be read. */
+  issue: CsvIssue | undefined;
 }
 
-/** Joins records whose quoted cells span several lines, and splits them into cells. */
+/**
+ * Joins records whose quoted cells span several lines, and splits them into cells. Its lines have the line ends that
+ * `LineSplitter` keeps for it: a line end in a quoted cell is part of its value.
+ */
 export class CsvReader {
   #open: OpenRecord | undefined;
 
-  /** Returns the records that end in these lines. A blank line is not a record; inside a quoted cell it is kept. */
+  /**
+   * Returns the records that end in these lines, and each line of a record that cannot be read. A blank line is not a
+   * record; inside a quoted cell it is kept.
+   */
   push(lines: readonly Line[]): CsvRecord[] {
     const records: (Line | CsvRecord)[] = [];
-    for (const { number, text, issue } of lines) {
-      if (issue !== undefined) records.push(...this.end(), { number, cells: undefined, issue });
-      else if (this.#open !== undefined || QUOTED.test(text)) records.push(...this.#add(number, text));
-      else if (text.trim() !== "") records.push({ number, text });
+    for (const line of lines) {
+      const { number, text, issue } = line;
+      if (this.#open !== undefined || QUOTED.test(text)) for (const record of this.#add(line)) records.push(record);
+      else if (issue !== undefined) records.push({ number, cells: undefined, issue });
+      else if (text.trim() !== "") records.push(line);
     }
     return withCells(records);
   }
 
-  /** Returns the unfinished record at the end of the text. */
+  /** Returns the lines of the unfinished record at the end of the text. */
   end(): CsvRecord[] {
-    if (this.#open === undefined) return [];
-    const { number } = this.#open;
+    const lines = this.#open === undefined ? [] : refusedLines(this.#open);
     this.#open = undefined;
-    return [{ number, cells: undefined }];
+    return lines;
   }
 
   /** Adds a line in which a quoted cell begins or continues; returns the record that ends in it, if any. */
-  #add(number: number, text: string): (Line | CsvRecord)[] {
-    const { isOpen, isBroken } = quotesOf(text, this.#open !== undefined);
-    const record = this.#open ?? { number, texts: [], length: 0, isBroken };
-    record.texts.push(text);
+  #add(line: Line): (Line | CsvRecord)[] {
+    const { number, text } = line;
+    const { isOpen, issue, opensHere } = quotesOf(withoutCr(text), this.#open !== undefined);
+    this.#open ??= { number, lines: [], length: 0, quote: number, issue: undefined };
+    const record = this.#open;
+    if (opensHere && record.issue === undefined) record.quote = number;
+    record.lines.push(line);
     record.length += text.length + 1;
-    record.isBroken ||= isBroken;
-    this.#open = record;
-    if (isOpen && record.length < LONGEST_RECORD) return [];
-    if (isOpen || record.isBroken) return this.end();
-    this.#open = undefined;
-    return [{ number: record.number, text: record.texts.join("\n") }];
+    record.issue ??= issue;
+    if (line.issue !== undefined || (isOpen && record.length > LONGEST_RECORD)) record.issue ??= "open_quote";
+    if (!isOpen) this.#open = undefined;
+    if (record.issue !== undefined) return refusedLines(record);
+    return isOpen ? [] : [{ number: record.number, text: record.lines.map((one) => one.text).join("\n") }];
   }
 }
 
-/** Returns the cells of one record; undefined if a quote is not closed, or not at the end of its cell. */
+/** Returns the cells of one record; undefined if it cannot be read. */
 export function csvCells(text: string): readonly string[] | undefined {
   return new CsvReader().push([{ number: 1, text }])[0]?.cells;
 }
@@ -75,38 +94,58 @@ export function csvRecord(cells: readonly string[]): string {
   return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",")}\r\n`;
 }
 
+/** Takes the lines of a record that cannot be read. */
+function refusedLines(record: OpenRecord): CsvRecord[] {
+  const { lines, quote, issue: whole = "open_quote" } = record;
+  record.lines = [];
+  return lines.map(({ number, issue = whole }) => ({ number, cells: undefined, issue, quote }));
+}
+
 function withCells(records: readonly (Line | CsvRecord)[]): CsvRecord[] {
   const quoted = parsed(records.flatMap((record) => ("text" in record && QUOTED.test(record.text) ? record.text : [])));
   let next = 0;
   return records.map((record) => {
     if (!("text" in record)) return record;
     const { number, text } = record;
-    return { number, cells: QUOTED.test(text) ? quoted[next++] : text.split(",") };
+    if (QUOTED.test(text)) return { number, cells: quoted[next++] };
+    const cr = text.indexOf("\r");
+    if (cr >= 0 && cr < text.length - 1) return { number, cells: undefined, issue: "lone_cr" };
+    return { number, cells: (cr < 0 ? text : text.slice(0, cr)).split(",") };
   });
 }
 
 /** Parses records with correct quotes together, as parsing each separately takes ten times as long. */
 function parsed(texts: readonly string[]): string[][] {
   if (texts.length === 0) return [];
-  return parse(texts.join("\n"), { relax_quotes: true, relax_column_count: true, record_delimiter: "\n" });
+  const text = texts.map(withoutCr).join("\n");
+  return parse(text, { relax_quotes: true, relax_column_count: true, record_delimiter: "\n" });
+}
+
+function withoutCr(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
 }
 
 /**
- * Returns whether a quoted cell is open at the end of a line, and whether one does not end with its quote. `wasOpen`:
- * one is open at its start.
+ * Returns whether a quoted cell is open at the end of a line, an issue of the line, and whether the cell of the issue,
+ * or the last quoted one, opens in this line. `wasOpen`: one is open at its start.
  */
-function quotesOf(line: string, wasOpen: boolean): { readonly isOpen: boolean; readonly isBroken: boolean } {
-  let isBroken = false;
+function quotesOf(line: string, wasOpen: boolean) {
+  const hasCr = line.includes("\r");
+  let issue: CsvIssue | undefined;
+  let opensHere = false;
   for (let at = 0, isOpen = wasOpen; ; isOpen = false) {
     if (!isOpen) {
       NEXT_QUOTED.lastIndex = at;
-      if (!NEXT_QUOTED.test(line)) return { isOpen: false, isBroken };
+      const isLast = !NEXT_QUOTED.test(line);
+      if (hasCr && line.slice(at, isLast ? undefined : NEXT_QUOTED.lastIndex).includes("\r")) issue ??= "lone_cr";
+      if (isLast) return { isOpen: false, issue, opensHere };
       at = NEXT_QUOTED.lastIndex;
+      opensHere ||= issue === undefined;
     }
     at = line.indexOf('"', at);
     while (at >= 0 && line[at + 1] === '"') at = line.indexOf('"', at + 2);
-    if (at < 0) return { isOpen: true, isBroken };
+    if (at < 0) return { isOpen: true, issue, opensHere };
     at += 1;
-    isBroken ||= at < line.length && line[at] !== ",";
+    if (at < line.length && line[at] !== ",") issue ??= line[at] === "\r" ? "lone_cr" : "open_quote";
   }
 }

@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 export interface Line {
   /** Counted from 1, blank lines too. */
   readonly number: number;
-  /** Empty if there is an `issue`. */
+  /** Empty if there is an `issue`. In lines for CSV invalid bytes are replaced, so that quotes can be counted. */
   readonly text: string;
   readonly issue?: "too_long" | "not_utf8";
 }
@@ -15,6 +15,11 @@ export const lineIssues: Readonly<Record<NonNullable<Line["issue"]>, string>> = 
   not_utf8: "The line is not valid UTF-8",
 };
 
+export interface LineOptions {
+  /** Keeps blank lines, and the carriage return of a line end: they may be part of a quoted cell. */
+  readonly forCsv?: boolean;
+}
+
 const NEWLINE = 10;
 
 /** At the start of a text it marks UTF-8 and belongs to no line. */
@@ -24,7 +29,7 @@ const BYTE_ORDER_MARK = "\ufeff";
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
   lineBytes: number,
-  options?: { readonly keepBlank?: boolean },
+  options?: LineOptions,
 ): AsyncGenerator<Line[]> {
   const splitter = new LineSplitter(lineBytes, options);
   for await (const chunk of chunks) {
@@ -37,20 +42,20 @@ export async function* splitLines(
 
 /**
  * Splits bytes into lines, in memory of one chunk and one line, whatever the text's length. A line of more than
- * `lineBytes`, or of invalid UTF-8, becomes an issue; following lines are not affected. Blank lines are skipped, unless
- * they are kept.
+ * `lineBytes`, or of invalid UTF-8, becomes an issue; following lines are not affected. Blank lines are skipped, and a
+ * line end is LF or CR LF, unless the lines are for CSV.
  */
 export class LineSplitter {
   readonly #lineBytes: number;
-  readonly #keepsBlank: boolean;
+  readonly #forCsv: boolean;
   /** Bytes of an unfinished line, and their number (bytes of an overlong line are not kept). */
   #open: Buffer[] = [];
   #openBytes = 0;
   #number = 0;
 
-  constructor(lineBytes: number, { keepBlank = false }: { readonly keepBlank?: boolean } = {}) {
+  constructor(lineBytes: number, { forCsv = false }: LineOptions = {}) {
     this.#lineBytes = lineBytes;
-    this.#keepsBlank = keepBlank;
+    this.#forCsv = forCsv;
   }
 
   /** Returns the lines that end in this chunk. */
@@ -110,16 +115,16 @@ export class LineSplitter {
 
   #addOne(bytes: Buffer, lines: Line[]): void {
     if (isUtf8(bytes)) this.#addText(bytes.toString("utf8"), lines);
-    else lines.push({ number: ++this.#number, text: "", issue: "not_utf8" });
+    else lines.push({ number: ++this.#number, text: this.#forCsv ? bytes.toString() : "", issue: "not_utf8" });
   }
 
   #addText(raw: string, lines: Line[]): void {
     const number = ++this.#number;
     const start = number === 1 && raw.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
-    const text = raw.slice(start, raw.endsWith("\r") ? -1 : undefined);
+    const text = raw.slice(start, raw.endsWith("\r") && !this.#forCsv ? -1 : undefined);
     if (text.length * 3 > this.#lineBytes && Buffer.byteLength(text) > this.#lineBytes) {
       lines.push({ number, text: "", issue: "too_long" });
-    } else if (this.#keepsBlank || text.trim() !== "") {
+    } else if (this.#forCsv || text.trim() !== "") {
       lines.push({ number, text });
     }
   }

@@ -119,7 +119,7 @@ describe("collect", function () {
   });
 
   it("reports rejected rows of CSV by their first line", async () => {
-    const rows = '_uid,n\nw1,1\nw2\nw3,"a\nb"\n,5\nw4,1,2\nw5,6\nw6,"x\n';
+    const rows = '_uid,n\nw1,1\nw2\nw3,"a\nb"\n,5\nw4,1,2\nw5,6\nw6\r,7\n';
     const rejects = at("rows.ndjson");
     const result = await collect(file("bad.csv", rows), "--stream", "bad", "--rejects", rejects);
     expect(result).to.include({ code: 3, out: "3 messages collected, 4 rejected\n" });
@@ -127,11 +127,32 @@ describe("collect", function () {
     expect(named.slice(0, -1)).to.have.deep.members([
       [3, "invalid_row"],
       [7, "invalid_row"],
-      [9, "invalid_row"],
+      [9, "lone_cr"],
     ]);
     expect(named.at(-1)?.[0]).to.equal(6);
     expect(await read("w3")).to.have.property("n", "a\nb");
     expect(await read("w5")).to.have.property("n", "6");
+  });
+
+  it("reports each row that an open quote covers, with the line of the quote, and sends none of them", async () => {
+    const rows = '_uid,n\nq1,"Ann\nq2,Bob\nq3,"Cem"\nq4,"Dan"\nq5,"Eve\nq6,Fay\n';
+    const rejects = at("quotes.ndjson");
+    const result = await collect(file("quotes.csv", rows), "--stream", "bad", "--rejects", rejects);
+    expect(result).to.include({ code: 3, out: "1 message collected, 5 rejected\n" });
+    const message = (quote: number) =>
+      `The quoted cell that opens in line ${quote} does not end with a quote, or cannot be read`;
+    expect(rejectionsIn(rejects)).to.deep.equal([
+      ...[2, 3, 4].map((line) => ({ line, code: "open_quote", message: message(2) })),
+      ...[6, 7].map((line) => ({ line, code: "open_quote", message: message(6) })),
+    ]);
+    expect(await read("q4")).to.have.property("n", "Dan");
+    for (const _uid of ["q1", "q2", "q3", "q5", "q6"]) expect(await read(_uid), _uid).to.equal(null);
+  });
+
+  it("sends a line end in a cell of CSV as it is in the file", async () => {
+    const path = file("ends.csv", '_uid,a,b\r\ne1,"x\r\ny","x\ny"\r\n');
+    expect(await collect(path, "--stream", "rows")).to.include({ code: 0 });
+    expect(await read("e1")).to.include({ a: "x\r\ny", b: "x\ny" });
   });
 
   it("reports rejected elements of an array by their first line", async () => {
@@ -181,7 +202,9 @@ describe("the elements of an array", () => {
     ["csv", "_uid,,n\nu,1,2\n", /a column has no name/],
     ["csv", "_uid,n, n\nu,1,2\n", /two columns have the same name/],
     ["csv", "_uid;n\nu,1,2\n", /not separated by commas/],
-    ["csv", '_uid,"n\nu,1,2\n', /it cannot be read/],
+    ["csv", '_uid,"n\nu,1,2\n', /opens in line 1 does not end with a quote/],
+    ["csv", "_uid,n\ru,1\r", /carriage return outside of quotes/],
+    ["csv", '"_uid",n\r"u","1, 2"\r', /carriage return outside of quotes/],
     ["json", '[{"_uid":"c"},', /is not one complete JSON array/],
     ["json", '[{"_uid":"c"}] {}', /is not one complete JSON array/],
     ["json", '[{"_uid":"c"},,{"_uid":"d"}]', /is not one complete JSON array/],

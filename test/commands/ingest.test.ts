@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { folderOfSuite } from "../support/files.js";
 import { valuesOf } from "../support/requests.js";
-import { itRefuses, rejectionsIn, runToEnd } from "../support/run-command.js";
+import { itRefuses, rejectionsIn, runToEnd, type WrongArguments } from "../support/run-command.js";
 import { serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -97,6 +97,24 @@ describe("ingest", function () {
     expect(await values("rest")).to.deep.equal([1, 2]);
   });
 
+  it("writes every point of a JSON array, in one line or several", async () => {
+    const points = [0, 1, 2].map((hour) => ({ ts: Date.parse("2024-06-01") + hour * HOUR, value: hour + 1 }));
+    const [first, ...rest] = points.map((point) => JSON.stringify(point));
+    for (const text of [`[${first},\n${rest}]\n`, JSON.stringify(points), JSON.stringify(points, null, 2)]) {
+      const result = await ingest(file("array.json", text), ...named("array"));
+      expect(result, result.err).to.include({ code: 0, out: "3 points read, 3 slots of 1 series written\n" });
+    }
+    expect(await values("array")).to.deep.equal([1, 2, 3]);
+  });
+
+  it("rejects a JSON point that has its time twice", async () => {
+    const points = '{"ts":1717200000,"time":1717203600,"value":1}\n{"ts":null,"time":1717203600,"value":2}\n';
+    const result = await ingest(file("times.ndjson", points), ...named("times"));
+    expect(result.code).to.equal(3);
+    expect(result.err).to.contain("times.ndjson:1: rejected: it has more than one of ts, time and timestamp");
+    expect(await values("times")).to.deep.equal([2]);
+  });
+
   it("names the file of a rejection if there are several files", async () => {
     const rejects = at("rejects.ndjson");
     const [good, bad] = [file("good.csv", "ts,value\n2024-06-01,1\n"), file("half.csv", "ts,value\nnever,1\n")];
@@ -150,6 +168,20 @@ describe("ingest", function () {
       ["no file", () => [], 2, /missing required argument/],
       ["an unknown dimension", () => [fixture, "--dimension", "planet"], 2, /Allowed choices/],
       ["a CSV file that names no id", () => [fixture, "--dimension", "stream"], 2, /--dimension-id/],
+      ...["ts,value,Value", "ts,time,value", "ts,value,timestamp", "ts,value,dimension,dimension"].map(
+        (header): WrongArguments => [
+          `the header ${header}`,
+          () => [file("twice.csv", `${header}\n2024-06-01,2024-06-02,1,2\n`), ...named("twice")],
+          2,
+          /twice\.csv: the header has more than one column for one thing: /,
+        ],
+      ),
+      [
+        "a JSON array that is cut off",
+        () => [file("cut.json", '[{"ts":1717200000,"value":1},\n{"ts":'), ...named("cut")],
+        1,
+        /cut\.json is not one complete JSON array/,
+      ],
       ["a missing file", () => [at("none.csv"), "--dimension", "stream"], 1, /none\.csv/],
       ["a folder", () => [at(), "--dimension", "stream"], 1, /is a folder, not a file/],
       [

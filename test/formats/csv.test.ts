@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { CsvReader, csvCells, csvRecord } from "../../src/formats/csv.js";
+import { CsvReader, type CsvRecord, csvCells, csvRecord } from "../../src/formats/csv.js";
 import { LineSplitter } from "../../src/formats/line-splitter.js";
 
 describe("records of CSV", () => {
@@ -19,10 +19,12 @@ describe("records of CSV", () => {
   for (const [text, cells] of records) {
     it(`are ${cells === undefined ? "none in" : `the cells of`} ${text}`, () => {
       expect(csvCells(text)).to.deep.equal(cells);
-      expect(read([`before\n${text}`, "\n"])).to.deep.equal([
-        { number: 1, cells: ["before"] },
-        { number: 2, cells },
-      ]);
+      for (const end of ["\n", "\r\n"]) {
+        expect(read([`before${end}${text}`, end])).to.deep.equal([
+          { number: 1, cells: ["before"] },
+          cells === undefined ? openQuote(2, 2) : { number: 2, cells },
+        ]);
+      }
     });
   }
 
@@ -30,18 +32,136 @@ describe("records of CSV", () => {
     expect(read(['a,1\n"b\n', 'c",2\n\n"d\r\ne"\n"f'])).to.deep.equal([
       { number: 1, cells: ["a", "1"] },
       { number: 2, cells: ["b\nc", "2"] },
-      { number: 5, cells: ["d\ne"] },
-      { number: 7, cells: undefined },
+      { number: 5, cells: ["d\r\ne"] },
+      openQuote(7, 7),
     ]);
   });
 
-  it("that are broken do not change the others", () => {
+  // The shapes of https://github.com/maxogden/csv-spectrum, and some more.
+  const files: [name: string, text: string, cells: (readonly string[] | undefined)[]][] = [
+    [
+      "commas in quotes",
+      'John,Doe,120 any st.,"Anytown, WW",08123\n',
+      [["John", "Doe", "120 any st.", "Anytown, WW", "08123"]],
+    ],
+    [
+      "empty cells",
+      'a,b\n1,"",""\n2,,\n',
+      [
+        ["a", "b"],
+        ["1", "", ""],
+        ["2", "", ""],
+      ],
+    ],
+    [
+      "empty cells and CR LF",
+      'a,b\r\n1,"",""\r\n2,,\r\n',
+      [
+        ["a", "b"],
+        ["1", "", ""],
+        ["2", "", ""],
+      ],
+    ],
+    [
+      "escaped quotes",
+      'a,b\n1,"ha ""ha"" ha"\n2,""""\n',
+      [
+        ["a", "b"],
+        ["1", 'ha "ha" ha'],
+        ["2", '"'],
+      ],
+    ],
+    [
+      "JSON",
+      'key,val\n1,"{""type"": ""Point"", ""at"": [1, 2]}"',
+      [
+        ["key", "val"],
+        ["1", '{"type": "Point", "at": [1, 2]}'],
+      ],
+    ],
+    [
+      "line feeds in quotes",
+      'a,b\n1,"Once upon \na time"\n',
+      [
+        ["a", "b"],
+        ["1", "Once upon \na time"],
+      ],
+    ],
+    [
+      "CR LF in quotes",
+      'a,b\r\n1,"Once upon \r\na time"\r\n',
+      [
+        ["a", "b"],
+        ["1", "Once upon \r\na time"],
+      ],
+    ],
+    [
+      "both line ends",
+      '1,"a\r\nb\nc\rd"\n2,"\r\n"\r\n',
+      [
+        ["1", "a\r\nb\nc\rd"],
+        ["2", "\r\n"],
+      ],
+    ],
+    [
+      "quotes and line feeds",
+      'a,b\n1,"ha \n""ha"" \nha"\n',
+      [
+        ["a", "b"],
+        ["1", 'ha \n"ha" \nha'],
+      ],
+    ],
+    [
+      "blank lines in quotes",
+      '1,"\r\n\r\n"\n\r\n2,3',
+      [
+        ["1", "\r\n\r\n"],
+        ["2", "3"],
+      ],
+    ],
+    [
+      "any script",
+      '\ufeff"a",b\r\n1,ʤ日本🦉\r\n',
+      [
+        ["a", "b"],
+        ["1", "ʤ日本🦉"],
+      ],
+    ],
+    ["blanks around cells", 'a , b\n 1,"2 "\t\n', [["a ", " b"], undefined]],
+    ["CR alone", "a,b\r1,2\r3,4\r", [undefined]],
+    ["CR alone, with quotes", '"a",b\r"1","x, y"\r', [undefined]],
+    ["CR LF written as CR CR LF", "a,b\r\r\n1,2\r\r\n", [undefined, undefined]],
+  ];
+  for (const [name, text, cells] of files) {
+    it(`are read with every value unchanged, or not at all, from a file with ${name}`, () => {
+      for (const pieces of [[text], Array.from(text)]) {
+        expect(read(pieces).map((record) => record.cells)).to.deep.equal(cells);
+      }
+    });
+  }
+
+  it("that are broken do not change the others, and each of their lines is reported with the line of the quote", () => {
     expect(read(['"a"\n"b"x,"\n"\n"c""",1\nd\n'])).to.deep.equal([
       { number: 1, cells: ["a"] },
-      { number: 2, cells: undefined },
+      openQuote(2, 2),
+      openQuote(3, 2),
       { number: 4, cells: ['c"', "1"] },
       { number: 5, cells: ["d"] },
     ]);
+    expect(read(['"a\nb","c\n1,"Ann\n2,Bob\n3,"Cem\n4,"Dan"\n5,"E"\n'])).to.deep.equal([
+      ...[1, 2, 3].map((line) => openQuote(line, 2)),
+      { number: 4, cells: ["2", "Bob"] },
+      ...[5, 6].map((line) => openQuote(line, 5)),
+      { number: 7, cells: ["5", "E"] },
+    ]);
+  });
+
+  it("of more than 1 MiB are reported line by line, and the next one is read", () => {
+    const long = Array.from({ length: 1100 }, () => `${"x".repeat(990)}\n`);
+    const found = read(['1,"', ...long, '"\n2,3\n']);
+    expect(found).to.have.length(1102);
+    expect(found.slice(0, -1).every(({ issue, quote }) => issue === "open_quote" && quote === 1)).to.equal(true);
+    expect(found.at(-1)).to.deep.equal({ number: 1102, cells: ["2", "3"] });
   });
 
   it("end with their line if an unquoted cell contains a single quote", () => {
@@ -53,16 +173,22 @@ describe("records of CSV", () => {
     ]);
   });
 
-  it("end at a line that cannot be read, which is reported", () => {
-    expect(read(['"a\n', Buffer.from([0xff, 0x0a]), "b\n"])).to.deep.equal([
-      { number: 1, cells: undefined },
-      { number: 2, cells: undefined, issue: "not_utf8" },
-      { number: 3, cells: ["b"] },
+  it("are reported if they contain a line that is not UTF-8, and do not change the next one", () => {
+    const invalid = Buffer.from([0xff]);
+    expect(read(['"a\n', invalid, '\nb"\nc\n', invalid, ',"\nd\n"\ne'])).to.deep.equal([
+      openQuote(1, 1),
+      { ...openQuote(2, 1), issue: "not_utf8" },
+      openQuote(3, 1),
+      { number: 4, cells: ["c"] },
+      { ...openQuote(5, 5), issue: "not_utf8" },
+      openQuote(6, 5),
+      openQuote(7, 5),
+      { number: 8, cells: ["e"] },
     ]);
   });
 
   it("are read as they were written, wherever the pieces are cut", () => {
-    const cell = fc.string({ unit: fc.constantFrom("a", ",", '"', "\n", "é", " "), maxLength: 6 });
+    const cell = fc.string({ unit: fc.constantFrom("a", ",", '"', "\n", "\r", "é", " "), maxLength: 6 });
     const rows = fc.array(fc.tuple(cell, cell, cell), { maxLength: 8 });
     fc.assert(
       fc.property(rows, fc.integer({ min: 1, max: 20 }), (cells, size) => {
@@ -91,8 +217,12 @@ describe("a record that is written as CSV", () => {
   });
 });
 
+function openQuote(number: number, quote: number): CsvRecord {
+  return { number, cells: undefined, issue: "open_quote", quote };
+}
+
 function read(pieces: readonly (string | Buffer)[]) {
-  const splitter = new LineSplitter(1000, { keepBlank: true });
+  const splitter = new LineSplitter(1000, { forCsv: true });
   const reader = new CsvReader();
   const records = pieces.flatMap((piece) => reader.push(splitter.push(Buffer.from(piece as string))));
   return [...records, ...reader.push(splitter.end()), ...reader.end()];

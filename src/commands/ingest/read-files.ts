@@ -1,5 +1,4 @@
-import { CsvReader, type CsvRecord } from "../../formats/csv.js";
-import { type Line, lineIssues } from "../../formats/line-splitter.js";
+import { splitLines } from "../../formats/line-splitter.js";
 import { isCounted } from "../../metrics/dimensions.js";
 import type { Series } from "../../metrics/series.js";
 import {
@@ -9,7 +8,8 @@ import {
   WritableSeries,
   writeWindow,
 } from "../../metrics/writable-points.js";
-import { fileLines } from "../input-file.js";
+import { fileChunks, LINE_BYTES } from "../input-file.js";
+import { type Message, openCsv, peekLine, readJson, unreadable } from "../message-file.js";
 import { megabytes } from "../progress.js";
 import { InterruptedError, UsageError } from "../run-command.js";
 import { origin, type Rejections, type Sending } from "../send-files.js";
@@ -37,19 +37,17 @@ export function readFiles(
     let points = 0;
     for (const [index, file] of reading.files.entries()) {
       let bytes = 0;
-      let reader: LineReader | undefined;
       try {
-        for await (const lines of fileLines(file, (read) => (bytes = read))) {
+        const chunks = fileChunks(file, (read) => (bytes = read));
+        for await (const some of pointsOf(file, index, chunks, { ...reading, rejections })) {
           signal.throwIfAborted();
-          reader ??= openReader(lines[0] as Line, file, index, { ...reading, rejections });
-          points += reader.take(lines);
+          points += some;
           progress.update(before + bytes);
         }
       } catch (error) {
         if (!signal.aborted) throw error;
         throw new InterruptedError(`Stopped while reading ${file}; nothing has been sent`, { cause: error });
       }
-      points += reader?.end() ?? 0;
       before += bytes;
     }
     progress.update(before);
@@ -61,48 +59,39 @@ interface ReaderDependencies extends ReadFilesInput {
   readonly rejections: Rejections;
 }
 
-interface LineReader {
-  take(lines: readonly Line[]): number;
-  end(): number;
-}
-
-/** Opens a reader for the format in the options; without one the first line decides. */
-function openReader(first: Line, file: string, index: number, parts: ReaderDependencies): LineReader {
+/**
+ * Aggregates the points of a file and yields the number of those in each part of it. Without a format in the options
+ * the first line decides.
+ */
+async function* pointsOf(
+  file: string,
+  index: number,
+  chunks: AsyncGenerator<Buffer>,
+  parts: ReaderDependencies,
+): AsyncGenerator<number> {
   const { options, now } = parts;
-  const format = options.format ?? formatOfLine(first);
+  const start = await peekLine(chunks);
+  const format = options.format ?? formatOfLine(start.line);
   if (format === "csv") {
-    const rows = csvRows(first.text, options);
-    if (typeof rows === "string") throw new UsageError(`${file}: ${rows}`);
-    const reader = new CsvReader();
-    const take = (records: readonly CsvRecord[]) =>
-      takeRows(records, ({ cells }, row) => rows(cells, row), index, parts);
-    let header = 1;
-    return {
-      take(lines) {
-        const points = take(reader.push(lines.slice(header)));
-        header = 0;
-        return points;
-      },
-      end: () => take(reader.end()),
-    };
+    const read = csvRows(start.line, options);
+    if (typeof read === "string") throw new UsageError(`${file}: ${read}`);
+    const { rows } = await openCsv(start.chunks);
+    for await (const records of rows) yield takeRows(records, ({ cells }, row) => read(cells, row), index, parts);
+  } else if (format === "ndjson") {
+    const read = jsonRows(options);
+    for await (const lines of readJson(file, start))
+      yield takeRows(lines, ({ text }, row) => read(text, row), index, parts);
+  } else {
+    const read = lineRows(options, now);
+    for await (const lines of splitLines(start.chunks, LINE_BYTES)) {
+      const points = lines.filter(({ text }) => !text.trimStart().startsWith("#"));
+      yield takeRows(points, ({ text }, row) => read(text, row), index, parts);
+    }
   }
-  const isJson = format === "ndjson";
-  const rows = isJson ? jsonRows(options) : lineRows(options, now);
-  const isComment = (line: Line) => !isJson && line.text.trimStart().startsWith("#");
-  return {
-    take: (lines) =>
-      takeRows(
-        lines.filter((line) => !isComment(line)),
-        ({ text }, row) => rows(text, row),
-        index,
-        parts,
-      ),
-    end: () => 0,
-  };
 }
 
 /** Aggregates the points of these lines or records and returns their number. */
-function takeRows<Source extends Pick<Line, "number" | "issue">>(
+function takeRows<Source extends Omit<Message, "text">>(
   sources: readonly Source[],
   read: RowReader<Source>,
   file: number,
@@ -113,8 +102,7 @@ function takeRows<Source extends Pick<Line, "number" | "issue">>(
   let points = 0;
   for (const source of sources) {
     const at = origin(file, source.number);
-    const issue =
-      source.issue === undefined ? read(source, row) : { code: source.issue, message: lineIssues[source.issue] };
+    const issue = unreadable(source) ?? read(source, row);
     if (issue !== undefined) {
       rejections.add(at, issue);
       continue;

@@ -1,7 +1,6 @@
 import { type CsvRecord, csvCells } from "../../formats/csv.js";
 import { instantReader } from "../../formats/instant.js";
 import { decimal, metricLine, type Precision, parseLine } from "../../formats/line-protocol.js";
-import type { Line } from "../../formats/line-splitter.js";
 import type { LineIssue } from "../send-files.js";
 
 /** One point as read from a line; a reader reuses the same object. */
@@ -35,9 +34,13 @@ const BAD_TIME: LineIssue = {
   code: "invalid_time",
   message: "its time is not RFC 3339, YYYY-MM-DD, YYYY-MM-DD HH:MM:SS, or epoch seconds or ms",
 };
+const TWO_TIMES: LineIssue = { code: "invalid_time", message: "it has more than one of ts, time and timestamp" };
 const BAD_VALUE: LineIssue = { code: "invalid_value", message: "its value is not a finite number" };
 
 const TIME_COLUMNS = ["ts", "time", "timestamp"];
+
+/** Columns of which a header may have one. */
+const SINGLE_COLUMNS = [TIME_COLUMNS, ["value"], ["dimension"], ["dimension_id"], ["dimension_type"]];
 
 /** Returns whether a line is the header of a CSV file of points: it has a time and a value column. */
 function isCsvHeader(text: string): boolean {
@@ -50,10 +53,10 @@ export const pointFormats = ["csv", "ndjson", "line-protocol"] as const;
 type PointFormat = (typeof pointFormats)[number];
 
 /** Detects the format from a first line. An unknown line counts as a CSV header, which its reader then refuses. */
-export function formatOfLine({ text, issue }: Line): PointFormat {
+export function formatOfLine(text: string): PointFormat {
   if (isCsvHeader(text)) return "csv";
   if (/^\s*[{[]/.test(text)) return "ndjson";
-  return issue !== undefined || /^\s*#|=/.test(text) ? "line-protocol" : "csv";
+  return /^\s*#|=/.test(text) ? "line-protocol" : "csv";
 }
 
 const SEPARATORS: readonly [separator: string, name: string][] = [
@@ -78,6 +81,11 @@ function headerIssue(text: string): string {
 export function csvRows(header: string, named: NamedSeries): RowReader<CsvRecord["cells"]> | string {
   if (!isCsvHeader(header)) return headerIssue(header);
   const names = columnNames(header);
+  for (const columns of SINGLE_COLUMNS) {
+    if (names.filter((name) => columns.includes(name)).length > 1) {
+      return `the header has more than one column for one thing: ${columns.join(", ")}`;
+    }
+  }
   const column = (name: string) => names.indexOf(name);
   const [dimension, id, type] = [column("dimension"), column("dimension_id"), column("dimension_type")];
   const [value, time] = [column("value"), names.findIndex((name) => TIME_COLUMNS.includes(name))];
@@ -129,7 +137,9 @@ export function jsonRows(named: NamedSeries): RowReader {
     row.dimension = named.dimension ?? fields.dimension;
     row.dimension_id = named.dimensionId ?? fields.dimension_id;
     row.dimension_type = named.dimensionType ?? fields.dimension_type ?? "size";
-    row.ms = readInstant(fields.ts ?? fields.time ?? fields.timestamp);
+    const times = TIME_COLUMNS.map((name) => fields[name]).filter((time) => time !== undefined && time !== null);
+    if (times.length > 1) return TWO_TIMES;
+    row.ms = readInstant(times[0]);
     if (Number.isNaN(row.ms)) return BAD_TIME;
     if (typeof fields.value !== "number" || !Number.isFinite(fields.value)) return BAD_VALUE;
     row.value = fields.value;
