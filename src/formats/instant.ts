@@ -11,7 +11,7 @@ export interface Instant extends Partial<Earlier> {
 
 /** Formats of an absolute instant. The parser and every error message use this list. */
 const forms: readonly { readonly words: string; read(text: string, zone: TimeZone): number | undefined }[] = [
-  { words: "RFC 3339 time", read: parseTime },
+  { words: "RFC 3339 time (with T or a blank)", read: parseTime },
   { words: "a date as YYYY-MM-DD", read: parseDate },
   { words: "epoch milliseconds (13 digits) or seconds (10)", read: parseEpoch },
 ];
@@ -26,7 +26,7 @@ export const instantRule = `an ${instantForms}, now, or now-<n><unit>`;
 export const fileInstantForms = "RFC 3339, YYYY-MM-DD HH:MM:SS (UTC), epoch seconds or milliseconds";
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
-const TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?:[Zz]|([+\- ])(\d\d):(\d\d))?$/;
+const TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?:[Zz]|([+\- ])(\d\d):(\d\d))?$/;
 const EPOCH = /^(?:\d{10}|\d{13})$/;
 
 /** Maximum length of an instant. */
@@ -34,8 +34,8 @@ const LONGEST_TEXT = 64;
 
 /**
  * Parses an instant from a text or a JSON number: RFC 3339 (UTC if it has no offset; a blank in place of an offset's
- * sign is a `+` that was lost in a URL), a date (its first moment in the zone), epoch ms (13 digits) or s (10 digits),
- * `now`, or `now-<n><unit>`. Undefined for anything else.
+ * sign is a `+` that was lost in a URL; a leap second `:60` is the first second of the next minute), a date (its first
+ * moment in the zone), epoch ms (13 digits) or s (10 digits), `now`, or `now-<n><unit>`. Undefined for anything else.
  */
 export function parseInstant(written: string | number, now: number, zone: TimeZone = utc): Instant | undefined {
   const text = String(written);
@@ -72,7 +72,7 @@ function parseTime(text: string): number | undefined {
   if (match === null) return undefined;
   const [hour, minute, second] = [Number(match[4]), Number(match[5]), Number(match[6])];
   const [offsetHour, offsetMinute] = [Number(match[9] ?? 0), Number(match[10] ?? 0)];
-  if (hour > 23 || minute > 59 || second > 59 || offsetHour > 23 || offsetMinute > 59) return undefined;
+  if (hour > 23 || minute > 59 || second > 60 || offsetHour > 23 || offsetMinute > 59) return undefined;
   const day = midnight(Number(match[1]), Number(match[2]), Number(match[3]));
   if (day === undefined) return undefined;
   const fraction = Number((match[7] ?? "").slice(0, 3).padEnd(3, "0"));
@@ -111,8 +111,7 @@ export function instantReader(): (written: unknown) => number {
 function parseLoosely(text: string): number {
   if (/^\d{1,16}(\.\d{1,9})?$/.test(text)) return epoch(Number(text));
   if (text.startsWith("now")) return Number.NaN;
-  const rfc = text[10] === " " ? `${text.slice(0, 10)}T${text.slice(11)}` : text;
-  return (parseInstant(rfc, 0) ?? parseInstant(`${rfc}:00`, 0))?.at ?? Number.NaN;
+  return (parseInstant(text, 0) ?? parseInstant(`${text}:00`, 0))?.at ?? Number.NaN;
 }
 
 function epoch(value: number): number {

@@ -5,7 +5,7 @@ const size = { dimension: "segment", dimension_id: "a", dimension_type: "size" }
 const query = (fields: object) => `/api/metric?${new URLSearchParams(fields as Record<string, string>)}`;
 const notAField = "fieldname must be an identity field of the table: _uid, user_id, email";
 const notATime =
-  "The event time (the attribute that timestamp_field names) must be an RFC 3339 time, a date as YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10), since 1970";
+  "The event time (the attribute that timestamp_field names) must be an RFC 3339 time (with T or a blank), a date as YYYY-MM-DD, epoch milliseconds (13 digits) or seconds (10), since 1970";
 
 describe("the names in errors", () => {
   const service = serviceOfSuite();
