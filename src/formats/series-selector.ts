@@ -33,7 +33,8 @@ interface Token {
 
 /**
  * Parses a series selector of Prometheus: `name`, `{label="value", …}` or both, with the operators `=`, `!=`, `=~` and
- * `!~`. A series is selected if all matchers match. Throws a `SelectorError`.
+ * `!~`. Within the braces the names of the metric and of labels may be in quotes, as Prometheus 3 writes them:
+ * `{"name", "label"="value"}`. A series is selected if all matchers match. Throws a `SelectorError`.
  */
 export function parseSelector(selector: string): readonly LabelMatcher[] {
   const tokens = tokensOf(selector);
@@ -52,18 +53,27 @@ export function parseSelector(selector: string): readonly LabelMatcher[] {
   const first = take("a metric name or {", (token) => token.kind === "name" || isSign("{")(token));
   if (first.kind === "name") matchers.push(matcher(METRIC_NAME, "=", first.value));
   const opening = first.kind === "name" ? take("{", (token) => token.kind === "end" || isSign("{")(token)) : first;
+  let names = matchers.length;
   while (opening.kind === "sign") {
     const label = take("a label name or }", (token) => isLabelName(token) || isSign("}")(token));
     if (label.kind === "sign") break;
-    if (label.value === METRIC_NAME && first.kind === "name") throw new SelectorError("names its metric twice");
-    const { value: operator } = take("one of = != =~ !~", isSign("=", "!=", "=~", "!~"));
-    const { value } = take("a value in quotes", ({ kind }) => kind === "text");
-    if (isPattern(operator)) size += patternSize(value);
-    if (size > MAX_PATTERNS_SIZE) throw new SelectorError("has regular expressions that are too large");
-    matchers.push(matcher(label.value, operator, value));
-    if (take(", or }", isSign(",", "}")).value === "}") break;
+    const signs = ["=", "!=", "=~", "!~", ...(label.kind === "text" ? [",", "}"] : [])];
+    let next = take(`one of ${signs.join(" ")}`, isSign(...signs));
+    if (next.value === "," || next.value === "}") {
+      matchers.push(matcher(METRIC_NAME, "=", label.value));
+      names += 1;
+    } else {
+      const { value } = take("a value in quotes", ({ kind }) => kind === "text");
+      if (isPattern(next.value)) size += patternSize(value);
+      if (size > MAX_PATTERNS_SIZE) throw new SelectorError("has regular expressions that are too large");
+      matchers.push(matcher(label.value, next.value, value));
+      next = take(", or }", isSign(",", "}"));
+    }
+    if (next.value === "}") break;
   }
   if (opening.kind === "sign") take("the end", ({ kind }) => kind === "end");
+  if (names > 0 && matchers.filter(({ label }) => label === METRIC_NAME).length > 1)
+    throw new SelectorError("names its metric twice");
   if (matchers.every(({ matches }) => matches("")))
     throw new SelectorError("needs a matcher that does not match the empty text");
   return matchers;
@@ -97,7 +107,7 @@ function patternTest(pattern: string): (text: string) => boolean {
 }
 
 function isLabelName({ kind, value }: Token): boolean {
-  return kind === "name" && !value.includes(":");
+  return kind === "text" || (kind === "name" && !value.includes(":"));
 }
 
 /** A name, an operator or bracket, or a text in quotes of one of three kinds. */

@@ -5,11 +5,13 @@ import { parseSelector, SelectorError } from "../../src/formats/series-selector.
 type Labels = Readonly<Record<string, string>>;
 
 function selects(selector: string, labels: Labels): boolean {
-  return parseSelector(selector).every(({ label, matches }) => matches(labels[label] ?? ""));
+  return parseSelector(selector).every(({ label, matches }) =>
+    matches(Object.hasOwn(labels, label) ? (labels[label] as string) : ""),
+  );
 }
 
 describe("a series selector", () => {
-  const series = { __name__: "size", segment: 'a"b\\c', name: "Ü 1\n😀", group: "web.eu" };
+  const series = { __name__: "size", segment: 'a"b\\c', name: "Ü 1\n😀", group: "web.eu", "größe.1": "x" };
 
   for (const [selector, isSelected] of [
     ["size", true],
@@ -29,6 +31,17 @@ describe("a series selector", () => {
     ['{other=~".+"}', false],
     ['size{other!="x"}', true],
     ["{group=~`[a-z]{3}\\.e{1}u`}", true],
+    ['{"size"}', true],
+    ['{"sizes"}', false],
+    [`{ 'size' , "group"="web.eu", }`, true],
+    ['{group="web.eu","size"}', true],
+    ['{"size","segment"="a"}', false],
+    ['{"größe.1"="x",`gr\u00f6ße.1`!="y"}', true],
+    ['size{"größe.1"=~"[xy]"}', true],
+    ['{"gr\\u00f6ße.1"="x"}', true],
+    ['{"__name__"="size"}', true],
+    ['{"__name__"!="size","größe.1"="x"}', false],
+    ['{"constructor"!="","size"}', false],
   ] as const) {
     it(`${JSON.stringify(selector)} ${isSelected ? "selects" : "does not select"} a series`, () => {
       expect(selects(selector, series)).to.equal(isSelected);
@@ -54,6 +67,17 @@ describe("a series selector", () => {
     ['{a="\\q"}', "has an unknown escape in the text at character 4"],
     ['{a="\\U00110000"}', "has an unknown escape in the text at character 4"],
     ['a{__name__="b"}', "names its metric twice"],
+    ['a{"__name__"!="b"}', "names its metric twice"],
+    ['a{"b"}', "names its metric twice"],
+    ['{"a","b"}', "names its metric twice"],
+    ['{"a",__name__=~"b"}', "names its metric twice"],
+    ['{__name__="b","a"}', "names its metric twice"],
+    ['{"a" "b"}', "is not valid at character 6: one of = != =~ !~ , } is expected"],
+    ['{"a"="b" c}', "is not valid at character 10: , or } is expected"],
+    ['"a"', "is not valid at character 1: a metric name or { is expected"],
+    ['{"a', "has an unexpected character or an open quote at character 2"],
+    ['{"a\\q"}', "has an unknown escape in the text at character 2"],
+    ['{""}', empty],
     ["{}", empty],
     ['{a="",b!="c",d=~".*"}', empty],
     ["{a=~`(`}", invalid],
@@ -97,7 +121,7 @@ describe("a series selector", () => {
     const labels = fc.dictionary(fc.constantFrom("a", "b"), text);
     fc.assert(
       fc.property(
-        fc.array(fc.tuple(matcher, quote, blank), { minLength: 1, maxLength: 4 }),
+        fc.array(fc.tuple(matcher, quote, blank, fc.boolean()), { minLength: 1, maxLength: 4 }),
         labels,
         (parts, series) => {
           const holds = (
@@ -108,8 +132,8 @@ describe("a series selector", () => {
             const isEqual = operator.endsWith("~") ? new RegExp(`^(?:${value})$`, "su").test(own) : own === value;
             return isEqual !== operator.startsWith("!");
           };
-          const inner = parts.map(([{ label, operator, value }, quoted, space]) =>
-            [space, label, space, operator, space, quoted(value), space].join(""),
+          const inner = parts.map(([{ label, operator, value }, quoted, space, isQuoted]) =>
+            [space, isQuoted ? quoted(label) : label, space, operator, space, quoted(value), space].join(""),
           );
           const selector = `{${inner.join(",")}}`;
           const isEmpty = parts.every(([one]) => holds(one, {}));
