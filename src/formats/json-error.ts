@@ -17,9 +17,8 @@ export function lineNotJson(text: string): string {
 }
 
 const BLANK = /[ \t\n\r]*/y;
-/** Characters of a string, except the quote, the backslash and control characters. */
-const PLAIN = /[ !#-[\]-\uffff]*/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+/** Up to 1,000 runs of characters of a string, except the quote, the backslash and control characters, and escapes. */
+const IN_STRING = /(?:[ !#-[\]-\uffff]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})){1,1000}/y;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 /**
@@ -38,8 +37,7 @@ export function jsonErrorAt(text: string): number {
   const skipString = (): boolean => {
     if (text[at] !== '"') return false;
     at += 1;
-    do skip(PLAIN);
-    while (skip(ESCAPE));
+    while (skip(IN_STRING));
     if (text[at] !== '"') return false;
     at += 1;
     return true;
