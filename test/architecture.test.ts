@@ -81,14 +81,14 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     words: `${domain} imports leaves and itself`,
   })),
   {
-    who: /^stores\/(stores|open-stores|pepper|copy|database-facts|ledger-position|tls-errors)$/,
+    who: /^stores\/(stores|open-stores|pepper|copy|database-facts|layouts|ledger-position|tls-errors)$/,
     may: (to) => /^(stores|config)\//.test(to) || portsAndTypes.includes(to) || leaves.test(to),
     words: "the stores are ports",
   },
   {
     who: /^stores\/[^/]+\//,
     may: (to) =>
-      /^(stores\/(stores|pepper|copy|database-facts|ledger-position|tls-errors)$|config\/)/.test(to) ||
+      /^(stores\/(stores|pepper|copy|database-facts|layouts|ledger-position|tls-errors)$|config\/)/.test(to) ||
       portsAndTypes.includes(to) ||
       leaves.test(to),
     words: "an engine imports ports, types and leaves",

@@ -1,5 +1,5 @@
 import { type Db, MongoClient, MongoServerError, MongoServerSelectionError, ReadConcern } from "mongodb";
-import { retry } from "../../async/retry.js";
+import { type Background, retry } from "../../async/retry.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { tlsError } from "../tls-errors.js";
@@ -54,19 +54,22 @@ export async function connect(
   async function once(): Promise<Connection> {
     const client = openClient(url, deadlineMs);
     hosts = hostsOf(client);
+    let abandoned: Background | undefined;
     try {
       await client.connect();
       const connection = await databasesOf(client, { url, deadlineMs, log });
+      // A process that was killed during an upgrade leaves a transaction, too.
+      abandoned = abortAbandoned(client.db("admin", promised), appNameOf(url), log);
       await prepare(connection);
-      const abandoned = abortAbandoned(client.db("admin", promised), appNameOf(url), log);
       return {
         ...connection,
         close() {
-          void abandoned.stop();
+          void abandoned?.stop();
           return connection.close();
         },
       };
     } catch (error) {
+      void abandoned?.stop();
       await client.close();
       throw startErrorOf(error, hosts) ?? error;
     }

@@ -24,7 +24,7 @@ const DEADLINE_MS = 300_000;
 /** Opens both databases for a copy. */
 export async function openMongoImport({ settings, log }: EngineDependencies): Promise<ProfileTarget> {
   const withLongDeadline = { ...settings, limits: { ...settings.limits, store_deadline_ms: DEADLINE_MS } };
-  const databases = await openDatabases(withLongDeadline, log, plans);
+  const databases = await openDatabases(withLongDeadline, plans, { log, isShared: true });
   const { data, ledger, pepper } = databases;
   return {
     parts: {

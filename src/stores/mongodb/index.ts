@@ -26,6 +26,7 @@ import { idempotencyCollections, mongoIdempotency } from "./profiles/idempotency
 import { mongoMembershipIndex } from "./profiles/membership-index.js";
 import { generationCollections, mongoSharedGenerations } from "./series/shared-generations.js";
 import { mongoSlotCounts, slotCountCollections } from "./series/slot-counts.js";
+import { refuseOtherLedger } from "./upgrade.js";
 
 /** Every collection. */
 export const plans: Plans = {
@@ -48,7 +49,7 @@ export const plans: Plans = {
 
 /** Opens the profiles in MongoDB, and the ledger in a separate database. */
 export async function openMongo({ settings, log, failpoint }: EngineDependencies): Promise<EntityEngine> {
-  const { pepper, close, ...databases } = await openDatabases(settings, log, plans);
+  const { pepper, close, ...databases } = await openDatabases(settings, plans, { log, failpoint });
   const { data, ledger, transact, deadlineMs } = databases;
   try {
     await refuseUnfinishedCopy(factsOf(ledger), ledger.databaseName);
@@ -93,6 +94,7 @@ export async function openMongoKeys(settings: Settings): Promise<OpenKeys> {
     if ((await marksOf(db).findOne({})) === null) {
       throw new StartError(`${db.databaseName} is empty: start the service once, or name its ENTITIES_URL`);
     }
+    await refuseOtherLedger(db, plans.steps);
     await makeCollections(db, keyStoreCollections);
   });
   return { keys: mongoKeyStore(ledger), close };

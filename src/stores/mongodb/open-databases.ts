@@ -4,7 +4,7 @@ import { NEWEST } from "../../deletions/match-ledger.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
-import { type Facts, LEDGER_MARK, matchLedger as matchFacts } from "../database-facts.js";
+import { type Facts, matchLedger as matchFacts } from "../database-facts.js";
 import { PEPPER_MARK, pepperBytes, pepperFingerprint } from "../pepper.js";
 import { byIds, type CollectionPlan, checkCluster, makeCollections } from "./collection.js";
 import { type Connection, connect } from "./connection.js";
@@ -13,6 +13,7 @@ import { hasNoted, newestNumber } from "./deletions/number-deletions.js";
 import { entityCollectionsOf } from "./profiles/entity-document.js";
 import { entityKeysOf } from "./profiles/entity-keys.js";
 import { messagesOf } from "./profiles/history.js";
+import { type UpgradeOptions, type UpgradeStep, upgradeDatabases } from "./upgrade.js";
 
 /** Both databases, which belong together and to this pepper. */
 export interface OpenDatabases extends Connection {
@@ -23,26 +24,36 @@ export interface OpenDatabases extends Connection {
 export interface Plans {
   readonly data: readonly CollectionPlan[];
   readonly ledger: readonly CollectionPlan[];
+  /** Upgrades from the layout of version 1.0.0, each to the next layout. */
+  readonly steps?: readonly UpgradeStep[];
 }
 
-/** Opens both databases, creates missing collections, and refuses unsuitable databases. Safe to run concurrently. */
+interface OpenOptions extends Pick<UpgradeOptions, "isShared" | "log" | "failpoint"> {
+  readonly log: Pick<Log, "info" | "warn">;
+  readonly waitMs?: number;
+}
+
+/**
+ * Opens both databases, upgrades their layout, creates missing collections, and refuses unsuitable databases. Safe to
+ * run concurrently.
+ */
 export async function openDatabases(
   settings: Settings,
-  log: Pick<Log, "warn">,
   plans: Plans,
-  waitMs?: number,
+  { log, waitMs, ...options }: OpenOptions,
 ): Promise<OpenDatabases> {
   const pepper = requiredPepper(settings.pepper);
-  const options = { url: settings.entities.url, deadlineMs: settings.limits.store_deadline_ms, log };
-  const prepare = async ({ client, data, ledger }: Connection) => {
+  const server = { url: settings.entities.url, deadlineMs: settings.limits.store_deadline_ms, log };
+  const prepare = async (connection: Connection) => {
+    const { client, data, ledger } = connection;
     await checkCluster(client, { name: data.databaseName, plans: plans.data }, ledger.databaseName);
-    await matchLayout(data);
+    await upgradeDatabases(connection, { ...options, log, steps: plans.steps });
     await makeCollections(ledger, plans.ledger);
     await makeCollections(data, plans.data);
     await matchLedger(ledger, data);
     await matchPepper(ledger, pepper);
   };
-  const connection = await connect({ ...options, ...(waitMs === undefined ? {} : { waitMs }) }, prepare);
+  const connection = await connect({ ...server, ...(waitMs === undefined ? {} : { waitMs }) }, prepare);
   return { ...connection, pepper };
 }
 
@@ -57,19 +68,6 @@ async function matchPepper(ledger: Db, pepper: Uint8Array): Promise<void> {
   const fingerprint = pepperFingerprint(pepper);
   if ((await factsOf(ledger).textOnce(PEPPER_MARK, fingerprint)) === fingerprint) return;
   throw new StartError(`PEPPER is not the pepper of the data in ${ledger.databaseName}: restore the original pepper`);
-}
-
-/** In the database of the profiles: the layout of the documents of both databases. */
-const LAYOUT = "layout";
-const OUR_LAYOUT = "3";
-
-/** Refuses databases whose documents have another layout. */
-async function matchLayout(data: Db): Promise<void> {
-  const facts = factsOf(data);
-  const isUsed = (await facts.text(LEDGER_MARK)) !== undefined;
-  const layout = isUsed ? await facts.text(LAYOUT) : await facts.textOnce(LAYOUT, OUR_LAYOUT);
-  if (layout === OUR_LAYOUT) return;
-  throw new StartError(`${data.databaseName} was written by another version of entity-metrics: name an empty database`);
 }
 
 /** Refuses data that does not belong to its ledger, and marks new data. */

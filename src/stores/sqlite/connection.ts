@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { groupedCalls } from "../../async/grouped-calls.js";
 import { ServiceError, StartError } from "../../errors.js";
 
@@ -9,49 +8,8 @@ export const { DatabaseSync, backup } = await loadDriver();
 
 export type Database = InstanceType<Driver["DatabaseSync"]>;
 
-/** A file of the embedded engine. */
-export interface FileLayout {
-  readonly name: string;
-  /** Repeatable DDL. */
-  readonly schema: readonly string[];
-}
-
-/** Number of the layout that this version reads and writes, which each file has in its `user_version`. */
-const LAYOUT = 3;
-
 /** Maximum wait of a statement while another process writes to the file, ms. */
-const BUSY_MS = 2_000;
-
-/** Page cache, KiB. With SQLite's default of 2 MiB, a write of 500 new profiles reads each page of an index again. */
-const CACHE_KIB = 16_384;
-
-/** Maximum size of the write-ahead log file after it restarts. A backup during many writes makes the file as large. */
-const WAL_BYTES = 32 * 1024 * 1024;
-
-/**
- * Opens a file in WAL mode, in which a returned commit survives a power cut, and creates its missing tables. Throws a
- * `StartError` if the file has another layout or cannot be used.
- */
-export function openDatabase(dir: string, layout: FileLayout): Database {
-  const path = join(dir, layout.name);
-  let db: Database | undefined;
-  try {
-    const opened = new DatabaseSync(path);
-    db = opened;
-    opened.exec(
-      `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-       PRAGMA journal_size_limit = ${WAL_BYTES};`,
-    );
-    tolerateFullDisk(opened, () => inTransaction(opened, () => createTables(opened, path, layout)));
-    return opened;
-  } catch (error) {
-    db?.close();
-    if (error instanceof StartError) throw error;
-    throw isDamage(error)
-      ? damagedFile(path, error)
-      : new StartError(`${path} cannot be opened: ${reasonOf(error)}`, { cause: error });
-  }
-}
+export const BUSY_MS = 2_000;
 
 /** Throws a `StartError` if the file is damaged. Reads all of it, so it is for a start that fails anyway. */
 export function refuseDamaged(db: Database): void {
@@ -66,7 +24,7 @@ export function refuseDamaged(db: Database): void {
 }
 
 /** The error for a damaged file; for the ledger it warns of older copies, which would bring deleted people back. */
-function damagedFile(path: string, cause?: unknown): StartError {
+export function damagedFile(path: string, cause?: unknown): StartError {
   const advice = path.endsWith("ledger.db")
     ? "read docs/backup.md before you put a copy in its place: an older one lacks deletions"
     : "put the newest backup in its place";
@@ -93,7 +51,7 @@ export function inTransaction<T>(db: Database, work: () => T): T {
 export function checkWrites(db: Database): string | undefined {
   if (!failedWrites.has(db)) return undefined;
   try {
-    withoutWaiting(db, () => transaction(db, () => db.exec(`PRAGMA user_version = ${LAYOUT}`)));
+    withoutWaiting(db, () => transaction(db, () => setLayout(db, layoutOf(db))));
     failedWrites.delete(db);
     return undefined;
   } catch (error) {
@@ -167,31 +125,14 @@ export function closeDatabase(db: Pick<Database, "exec" | "close">): void {
   }
 }
 
-/** Opens a file of this layout on a full disk for reads; writes are refused until there is space. */
-function tolerateFullDisk(db: Database, create: () => void): void {
-  try {
-    create();
-  } catch (error) {
-    if (sqliteServiceError(error)?.kind !== "out-of-space" || layoutOf(db) !== LAYOUT) throw error;
-  }
-}
-
 /** Returns the layout number of a file; 0 for a new one. */
-function layoutOf(db: Database): number {
+export function layoutOf(db: Database): number {
   return (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 }
 
-/** Creates the missing tables of a file of this layout, or of a new one. */
-function createTables(db: Database, path: string, { schema }: FileLayout): void {
-  const layout = layoutOf(db);
-  if (layout !== 0 && layout !== LAYOUT) {
-    throw new StartError(
-      `${path} has layout ${layout}, and this version of entity-metrics reads layout ${LAYOUT}: start the version that wrote it, or name an empty folder`,
-    );
-  }
-  for (const sql of schema) db.exec(sql);
-  // Written even if unchanged: this write fails for a file that cannot be written to.
-  db.exec(`PRAGMA user_version = ${LAYOUT}`);
+/** Writes the number even if it is unchanged, which fails for a file that cannot be written to. */
+export function setLayout(db: Database, layout: number): void {
+  db.exec(`PRAGMA user_version = ${layout}`);
 }
 
 async function loadDriver(): Promise<Driver> {

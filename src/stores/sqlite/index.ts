@@ -9,7 +9,7 @@ import type { EngineDependencies, EntityEngine, MetricEngine, OpenKeys } from ".
 import { sqliteCatalogueStore } from "./catalogue/catalogue-store.js";
 import { sqliteKeyStore } from "./catalogue/key-store.js";
 import { sqliteMarkStore } from "./catalogue/mark-store.js";
-import { checkWrites, type Database, openDatabase, sqliteServiceError, unavailable } from "./connection.js";
+import { checkWrites, type Database, sqliteServiceError, unavailable } from "./connection.js";
 import { factsOf } from "./database-facts.js";
 import { recordAccepted } from "./deletions/accepted-file.js";
 import { sqliteLedger } from "./deletions/ledger.js";
@@ -18,6 +18,7 @@ import { sqliteSuppression } from "./deletions/suppression.js";
 import { foldersOf } from "./folder.js";
 import { entitiesFile, ledgerFile, metricsFile } from "./layout.js";
 import { sqliteLease } from "./lease.js";
+import { openDatabase } from "./open-database.js";
 import { OpenFiles } from "./open-files.js";
 import { openPepper } from "./pepper.js";
 import { sqliteEntityKeys } from "./profiles/entity-keys.js";
@@ -33,13 +34,13 @@ import { sqliteSlotCounts } from "./series/slot-counts.js";
  * Opens the embedded engine for profiles: `ledger.db` and `entities.db` in one folder. Locks that folder and `data_dir`
  * for this process.
  */
-export async function openSqliteEntities({ settings, failpoint }: EngineDependencies): Promise<EntityEngine> {
+export async function openSqliteEntities({ settings, log, failpoint }: EngineDependencies): Promise<EntityEngine> {
   const { data, entities } = foldersOf(settings);
   const files = new OpenFiles();
   try {
     files.lock("entities", data, entities);
-    const ledgerDb = files.open(entities, ledgerFile);
-    const entitiesDb = files.open(entities, entitiesFile);
+    const ledgerDb = files.open(entities, ledgerFile, { log, failpoint });
+    const entitiesDb = files.open(entities, entitiesFile, { log, failpoint });
     const mark = await matchLedger(ledgerDb, entitiesDb, entities);
     const pepper = await openPepper(data, factsOf(ledgerDb), settings.pepper);
     return {
@@ -77,7 +78,7 @@ export async function openSqliteMetrics({ settings, log, failpoint }: EngineDepe
   const files = new OpenFiles();
   try {
     files.lock("metrics", metrics);
-    const db = files.open(metrics, metricsFile);
+    const db = files.open(metrics, metricsFile, { log, failpoint });
     const foldFailed = (err: unknown) => log.error({ err }, "the journal of metrics.db could not be folded; retrying");
     const damaged = ({ message }: Error) =>
       log.error(`${message}. Until then reads of it fail, and points written to it stay in the journal`);
@@ -108,7 +109,7 @@ export function openSqliteKeys(settings: Settings): OpenKeys {
   const missing = [entities, ledger].find((path) => !existsSync(path));
   if (missing !== undefined)
     throw new StartError(`${missing} does not exist: start the service once, or name its DATA_DIR`);
-  const db = openDatabase(entities, ledgerFile);
+  const db = openDatabase(entities, ledgerFile, { isShared: true });
   return { keys: sqliteKeyStore(db), close: async () => db.close() };
 }
 

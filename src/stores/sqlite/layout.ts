@@ -1,10 +1,11 @@
 import { catalogueSchema } from "./catalogue/catalogue-store.js";
 import { keySchema } from "./catalogue/key-store.js";
 import { markSchema } from "./catalogue/mark-store.js";
-import type { FileLayout } from "./connection.js";
+
 import { factSchema } from "./database-facts.js";
 import { ledgerSchema } from "./deletions/ledger.js";
 import { suppressionSchema } from "./deletions/suppression.js";
+import type { FileLayout } from "./open-database.js";
 import { deletedSegmentsSchema } from "./profiles/deleted-segments.js";
 import { entityKeysSchema } from "./profiles/entity-keys.js";
 import { entitySchema } from "./profiles/entity-store.js";

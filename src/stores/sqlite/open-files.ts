@@ -1,6 +1,7 @@
 import { StartError } from "../../errors.js";
-import { closeDatabase, type Database, type FileLayout, isDamage, openDatabase, refuseDamaged } from "./connection.js";
+import { closeDatabase, type Database, isDamage, refuseDamaged } from "./connection.js";
 import { type LockName, lockFolder } from "./folder.js";
+import { type FileLayout, type OpenOptions, openDatabase } from "./open-database.js";
 
 /** Files and folders that were opened together and are closed together. */
 export class OpenFiles {
@@ -11,8 +12,8 @@ export class OpenFiles {
     for (const folder of new Set(folders)) this.#unlock.push(lockFolder(folder, name));
   }
 
-  open(dir: string, layout: FileLayout): Database {
-    const db = openDatabase(dir, layout);
+  open(dir: string, layout: FileLayout, options: Pick<OpenOptions, "log" | "failpoint"> = {}): Database {
+    const db = openDatabase(dir, layout, options);
     this.#open.push(db);
     return db;
   }

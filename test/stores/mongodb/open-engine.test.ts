@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { MongoClient } from "mongodb";
 import { systemClock } from "../../../src/clock.js";
 import { StartError } from "../../../src/errors.js";
 import { openLog } from "../../../src/log.js";
@@ -40,22 +39,6 @@ onServers(["mongodb"], "the engine on MongoDB", () => {
       ["entities", true],
     ]);
     for (const probe of probes) expect(await probe.check()).to.equal(undefined);
-  });
-
-  it("refuses databases of another layout in one line, and leaves them unchanged", async () => {
-    await open();
-    const client = new MongoClient(mongodbUrl(name));
-    const layout = client.db(name).collection<{ _id: string; text: string }>("marks");
-    for (const text of ["1", "2"]) {
-      await layout.updateOne({ _id: "layout" }, { $set: { text } });
-      const error = await open().catch((failure: unknown) => failure);
-      expect(error, text).to.be.instanceOf(StartError);
-      expect((error as Error).message).to.equal(
-        `${name} was written by another version of entity-metrics: name an empty database`,
-      );
-      expect(await layout.findOne({ _id: "layout" })).to.include({ text });
-    }
-    await client.close();
   });
 
   it("opens the API keys without the pepper while a service runs", async () => {

@@ -56,7 +56,8 @@ onServers(["mongodb"], "databases on MongoDB", () => {
       entities: { url: own.url ?? url },
       limits: { store_deadline_ms: own.deadlineMs ?? 10_000 },
     });
-    const one = await openDatabases(settings, openLog("silent"), own.plans ?? plans, own.waitMs ?? 5000);
+    const options = { log: openLog("silent"), waitMs: own.waitMs ?? 5000 };
+    const one = await openDatabases(settings, own.plans ?? plans, options);
     opened.push(one);
     return one;
   }

@@ -1,9 +1,10 @@
-import { rmSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { StartError } from "../../../src/errors.js";
-import { closeDatabase, DatabaseSync, inTransaction, openDatabase } from "../../../src/stores/sqlite/connection.js";
+import { closeDatabase, DatabaseSync, inTransaction } from "../../../src/stores/sqlite/connection.js";
 import { lockFolder } from "../../../src/stores/sqlite/folder.js";
+import { openDatabase } from "../../../src/stores/sqlite/open-database.js";
 import { dataFolder } from "../../support/data-folder.js";
 
 describe("the embedded engine", () => {
@@ -48,20 +49,18 @@ describe("the embedded engine", () => {
     closeDatabase(next);
   });
 
-  for (const layout of [7, 2, -1]) {
-    it(`refuses a file of the other layout ${layout} in one line, and leaves it unchanged`, () => {
+  for (const [layout, reason] of [
+    [7, /^\S+x\.db has layout 7, and this version .* reads layouts up to 3: start the newer version [^\n]+$/],
+    [2, /^\S+x\.db has layout 2, from before version 1\.0\.0, [^\n]+ name an empty folder or database$/],
+    [-1, /^\S+x\.db has layout -1, from before version 1\.0\.0, [^\n]+ name an empty folder or database$/],
+  ] as const) {
+    it(`refuses a file of the unknown layout ${layout} in one line, and leaves it unchanged`, () => {
       const other = new DatabaseSync(join(dir, "x.db"));
       other.exec(`CREATE TABLE other (id INTEGER); PRAGMA user_version = ${layout}`);
       other.close();
-      expect(open).to.throw(
-        StartError,
-        new RegExp(`^\\S+x\\.db has layout ${layout}, and this version .* reads layout 3: [^\n]+$`),
-      );
-      const kept = new DatabaseSync(join(dir, "x.db"));
-      const names = kept.prepare("SELECT group_concat(name) AS names FROM sqlite_schema").get();
-      expect(names).to.include({ names: "other" });
-      expect(kept.prepare("PRAGMA user_version").get()).to.include({ user_version: layout });
-      kept.close();
+      const before = readFileSync(join(dir, "x.db"));
+      expect(open).to.throw(StartError, reason);
+      expect(readFileSync(join(dir, "x.db")).equals(before)).to.equal(true);
     });
   }
 

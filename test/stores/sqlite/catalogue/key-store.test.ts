@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { keySchema, sqliteKeyStore } from "../../../../src/stores/sqlite/catalogue/key-store.js";
-import { closeDatabase, openDatabase } from "../../../../src/stores/sqlite/connection.js";
+import { closeDatabase } from "../../../../src/stores/sqlite/connection.js";
+import { openDatabase } from "../../../../src/stores/sqlite/open-database.js";
 import { keyStoreContract } from "../../../contracts/key-store.contract.js";
 import { dataFolder } from "../../../support/data-folder.js";
 

@@ -3,13 +3,9 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { StartError } from "../../../../src/errors.js";
 import { stream } from "../../../../src/metrics/dimensions.js";
-import {
-  closeDatabase,
-  DatabaseSync,
-  openDatabase,
-  sqliteServiceError,
-} from "../../../../src/stores/sqlite/connection.js";
+import { closeDatabase, DatabaseSync, sqliteServiceError } from "../../../../src/stores/sqlite/connection.js";
 import { metricsFile } from "../../../../src/stores/sqlite/layout.js";
+import { openDatabase } from "../../../../src/stores/sqlite/open-database.js";
 import { CHUNK_SLOTS, DamagedRow } from "../../../../src/stores/sqlite/series/chunks.js";
 import { sqliteSeriesStore } from "../../../../src/stores/sqlite/series/series-store.js";
 import { dataFolder } from "../../../support/data-folder.js";

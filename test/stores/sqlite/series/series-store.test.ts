@@ -1,9 +1,9 @@
 import { rmSync } from "node:fs";
 import { expect } from "chai";
 import { stream } from "../../../../src/metrics/dimensions.js";
-import { openDatabase } from "../../../../src/stores/sqlite/connection.js";
 import { lockSource } from "../../../../src/stores/sqlite/export.js";
 import { metricsFile } from "../../../../src/stores/sqlite/layout.js";
+import { openDatabase } from "../../../../src/stores/sqlite/open-database.js";
 import { sqliteSeriesStore } from "../../../../src/stores/sqlite/series/series-store.js";
 import { seriesStoreContract } from "../../../contracts/series-store.contract.js";
 import { dataFolder } from "../../../support/data-folder.js";

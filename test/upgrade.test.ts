@@ -1,0 +1,136 @@
+import { rmSync } from "node:fs";
+import { expect } from "chai";
+import { MongoClient } from "mongodb";
+import { type EarlierData, type EarlierEngine, earlierData } from "./support/earlier-version.js";
+import { remoteSystem } from "./support/remote-system.js";
+import { collectThrough, isCompleteIn, statusOfProfile } from "./support/requests.js";
+import { mongodbUrl, onServers, ownName } from "./support/servers.js";
+import { type Overrides, startService, type TestService } from "./support/service.js";
+import { until } from "./support/until.js";
+
+describe("a folder of version 1.0.0", () => testsOf("folder"));
+onServers(["mongodb"], "databases of version 1.0.0 on MongoDB", function () {
+  this.timeout(60_000);
+  testsOf("mongodb");
+});
+
+function testsOf(engine: EarlierEngine): void {
+  const name = ownName();
+  let data: EarlierData;
+  let service: TestService | undefined;
+  beforeEach(async () => {
+    data = await earlierData(engine, name);
+  });
+  afterEach(async () => {
+    await service?.stop({ keep: true });
+    service = undefined;
+    rmSync(data.dir, { recursive: true, force: true });
+    if (engine === "mongodb") await dropDatabases(name);
+  });
+
+  async function started(more: Overrides = {}): Promise<TestService> {
+    await service?.stop({ keep: true });
+    const aheadMs = data.expected.now - Date.now();
+    const options = { dir: data.dir, clock: () => Date.now() + aheadMs, onServers: false };
+    service = await startService({ ...data.settings, ...more }, options);
+    return service;
+  }
+
+  it("is read as before, also at the second start", async () => {
+    for (let starts = 0; starts < 2; starts += 1) {
+      const running = await started();
+      for (const { path, status, body, ...init } of data.answers) {
+        const answer = await running.fetch(path, init);
+        expect({ status: answer.status, body: bodyOf(await answer.text()) }, path).to.deep.equal({ status, body });
+      }
+      for (const [key, status] of [
+        [data.expected.readerKey, 200],
+        [data.expected.revokedKey, 401],
+      ] as const)
+        expect((await running.fetch("/api/segment", { key })).status, "keys").to.equal(status);
+    }
+  });
+
+  it("has applied what is repeated", async () => {
+    const running = await started();
+    const { repeated, repeatedCall } = data.expected;
+    for (const { path, idempotencyKey, json, data: returned } of repeated) {
+      const headers = { "idempotency-key": idempotencyKey };
+      const answer = await running.fetch(path, { method: "POST", headers, json });
+      const { data: again } = (await answer.json()) as { data: unknown };
+      expect(answer.status, path).to.equal(200);
+      const completed = returned?.map((one) => ({ ...one, completed: true }));
+      if (completed !== undefined) expect(again).to.deep.equal(completed);
+    }
+    await running.fetch(repeatedCall.path, { method: "POST", json: repeatedCall.json });
+    const before = (path: string) => data.answers.find((one) => one.path === path)?.body;
+    for (const path of ["/api/entity/user/user_id/u-9", "/api/entity/user/_uid/ida"])
+      expect(await (await running.fetch(path)).json(), path).to.deep.equal(before(path));
+  });
+
+  const stays404 = [
+    "_uid/fay",
+    "email/fay@example.com",
+    "_uid/gus",
+    "_uid/hal",
+    "_uid/zoe",
+    "_uid/dan",
+    "user_id/gone-1",
+  ];
+
+  it("completes deletions that were open or waiting, and keeps the receipts of completed ones (P1, P4, P5)", async () => {
+    const remote = await remoteSystem();
+    remote.holds.add("hal@example.com");
+    try {
+      const targets = [{ name: "crm", url: remote.url, token: "secret" }];
+      const running = await started({ deletions: { targets } });
+      const { completed, atTarget, waiting, open, receipts } = data.expected;
+      for (const id of completed) expect(await isCompleteIn(running, id), id).to.equal(true);
+      for (const id of [...open, atTarget, waiting]) await until(id, () => isCompleteIn(running, id));
+      const erased = remote.calls.filter(({ path }) => path.endsWith("/erase")).map(({ body }) => body);
+      expect(erased.map(({ request_id }) => request_id)).to.have.members([atTarget, waiting]);
+      for (const { identities } of erased)
+        expect(identities).to.deep.include.members([{ field: "email", value: "hal@example.com" }]);
+      for (const [id, claims] of Object.entries(receipts))
+        expect(await claimsOf(running, id), id).to.deep.equal(claims);
+      const late = { _uid: "fay", email: "hal@example.com", at: "2026-01-15T12:00:00Z" };
+      await running.fetch("/collect/json/web?timestamp_field=at", { method: "POST", json: late });
+      for (const path of stays404) expect(await statusOfProfile(running, path), path).to.equal(404);
+      await collectThrough(running, [{ _uid: "fay", city: "Back" }]);
+      expect(await statusOfProfile(running, "_uid/fay")).to.equal(200);
+    } finally {
+      await remote.close();
+    }
+  });
+
+  it("completes the deletions that need no remote target, and keeps the others open without it", async () => {
+    const running = await started();
+    const { open, atTarget, waiting } = data.expected;
+    for (const id of open) await until(id, () => isCompleteIn(running, id));
+    for (const id of [atTarget, waiting]) expect(await isCompleteIn(running, id), id).to.equal(false);
+    for (const path of stays404) expect(await statusOfProfile(running, path), path).to.equal(404);
+  });
+}
+
+/** A body of JSON or JSON lines, without the fields of a metric that depend on the time of the request. */
+function bodyOf(text: string): unknown {
+  const lines = text.trim().split("\n");
+  if (lines.length > 1) return lines.map((line) => JSON.parse(line));
+  const timely = ["is_cached", "complete_until", "next_save_at"];
+  return JSON.parse(text, (key, value) => (timely.includes(key) ? undefined : value));
+}
+
+/** The claims of a receipt, without the version of the program. */
+async function claimsOf(service: TestService, requestId: string): Promise<object> {
+  const answer = await service.fetch(`/api/deletion/${requestId}/receipt`);
+  const { version: _, ...claims } = JSON.parse(
+    Buffer.from((await answer.text()).split(".")[1] ?? "", "base64url").toString(),
+  );
+  return claims;
+}
+
+async function dropDatabases(name: string): Promise<void> {
+  const client = new MongoClient(mongodbUrl(name));
+  for (const database of [name, `${name}_ledger`]) await client.db(database).dropDatabase();
+  await client.close();
+}
