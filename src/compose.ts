@@ -113,6 +113,12 @@ export async function compose(
   const reportDamage = (error: unknown) => {
     throw stores.startErrorOf?.(error) ?? error;
   };
+  // A service starts without this check, as its profiles are the same: the next start repeats it.
+  const logDamage = (error: unknown) => {
+    const damage = stores.startErrorOf?.(error);
+    if (damage === undefined) throw error;
+    log.error({ err: damage }, "the identities of stored profiles could not be checked");
+  };
 
   return {
     stores,
@@ -122,6 +128,7 @@ export async function compose(
     async listen() {
       if (followed !== undefined) background.push(await followed.watch(log));
       await retryStart(() => deletions.replay().catch(reportDamage), isUnavailable, log);
+      await retryStart(() => profiles.checkIdentities().catch(logDamage), isUnavailable, log);
       const address = await port.listen();
       const retention = retentionMs(settings.history.retention);
       const idempotency = [stores.idempotency, stores.repeatedDeletions];

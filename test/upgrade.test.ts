@@ -1,11 +1,13 @@
 import { rmSync } from "node:fs";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
+import { type Log, openLog } from "../src/log.js";
+import { startChild } from "./support/child-service.js";
 import { type EarlierData, type EarlierEngine, earlierData } from "./support/earlier-version.js";
 import { remoteSystem } from "./support/remote-system.js";
 import { collectThrough, isCompleteIn, statusOfProfile } from "./support/requests.js";
 import { mongodbUrl, onServers, ownName } from "./support/servers.js";
-import { type Overrides, startService, type TestService } from "./support/service.js";
+import { adminKey, type Overrides, startService, type TestService } from "./support/service.js";
 import { until } from "./support/until.js";
 
 describe("a folder of version 1.0.0", () => testsOf("folder"));
@@ -28,10 +30,11 @@ function testsOf(engine: EarlierEngine): void {
     if (engine === "mongodb") await dropDatabases(name);
   });
 
-  async function started(more: Overrides = {}): Promise<TestService> {
+  async function started(more: Overrides = {}, log?: Log): Promise<TestService> {
     await service?.stop({ keep: true });
     const aheadMs = data.expected.now - Date.now();
-    const options = { dir: data.dir, clock: () => Date.now() + aheadMs, onServers: false };
+    const clock = () => Date.now() + aheadMs;
+    const options = { dir: data.dir, clock, onServers: false, ...(log === undefined ? {} : { log }) };
     service = await startService({ ...data.settings, ...more }, options);
     return service;
   }
@@ -66,6 +69,20 @@ function testsOf(engine: EarlierEngine): void {
     const before = (path: string) => data.answers.find((one) => one.path === path)?.body;
     for (const path of ["/api/entity/user/user_id/u-9", "/api/entity/user/_uid/ida"])
       expect(await (await running.fetch(path)).json(), path).to.deep.equal(before(path));
+  });
+
+  it("has profiles that no request reaches any more, which the first start counts, also if it was killed before", async () => {
+    const environment = { ...data.environment, DATA_DIR: data.dir, FAILPOINT: "identities-checked-some" };
+    const killed = startChild({ ...environment, ADMIN_KEY: adminKey });
+    expect(await killed.ended, killed.err()).to.equal("SIGKILL");
+    expect(killed.out(), "the port was not open").to.equal("");
+    const warnings: unknown[] = [];
+    const log = { ...openLog("silent"), warn: (...line: unknown[]) => warnings.push(line) } as unknown as Log;
+    for (let starts = 0; starts < 2; starts += 1) await started({}, log);
+    const words =
+      "profiles that have only identities which are refused since 1.1.0: 5 of table user and 1 of table account. No request reaches them: read docs/upgrading.md";
+    const ofIdentities = warnings.filter((line) => JSON.stringify(line).includes("identities"));
+    expect(ofIdentities).to.deep.equal([[{ profiles: { user: 5, account: 1 } }, words]]);
   });
 
   const stays404 = [

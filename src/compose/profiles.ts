@@ -1,6 +1,7 @@
 import { segmentNames } from "../catalogue/segments.js";
 import { checkMessages, collectMessages } from "../entities/collect/collect-messages.js";
 import { identityHashing } from "../entities/profile/identity-hash.js";
+import { checkIdentities } from "../entities/read/check-identities.js";
 import { requestHashing } from "../entities/requests/repeatable-run.js";
 import { collectRoutes } from "../http/collect/index.js";
 import { entityRoutes } from "../http/entities/index.js";
@@ -18,6 +19,7 @@ export function composeProfiles({
   tables,
   meters,
   log,
+  failpoint,
 }: SharedDependencies) {
   const { limits } = settings;
   const { entities, history, suppression, memberships, entityKeys, idempotency } = stores;
@@ -63,6 +65,16 @@ export function composeProfiles({
     hashIdentity,
     hashRequest,
     opening,
+    checkIdentities: () =>
+      checkIdentities({
+        identityCheck: stores.identityCheck,
+        entities,
+        entityKeys,
+        tables,
+        identityBytes: limits.identity_bytes,
+        log,
+        failpoint,
+      }),
     routes: [
       ...entityRoutes({
         ...profiles,

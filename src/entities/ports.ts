@@ -91,6 +91,9 @@ export interface EntityStore {
    */
   load(ids: readonly EntityId[], maxBytes?: number): Promise<LoadedEntities>;
 
+  /** Returns at most `limit` ids of stored profiles after the id `after`, in order, also of ones that `load` omits. */
+  idsAfter(after: EntityId | undefined, limit: number): Promise<EntityId[]>;
+
   /**
    * Stores the whole commit or nothing: messages in the history, each but the `uncounted` ones counted once for its
    * stream in the slot of its event time; lasting ids; profiles with their identities, memberships and keys; segments;
@@ -130,6 +133,16 @@ export interface EntityKeys {
   destroy(ids: readonly EntityId[]): Promise<void>;
   /** Returns the ids whose key was destroyed. */
   destroyed(ids: readonly EntityId[]): Promise<Set<EntityId>>;
+}
+
+/**
+ * PORT. Whether the identities of all stored profiles were checked by the rules of this version. It is stored with the
+ * profiles, so that restored ones are checked again. Rejects as every store does: see `ServiceErrorOf`.
+ */
+export interface IdentityCheck {
+  isDone(): Promise<boolean>;
+  /** Safe to repeat. */
+  finish(): Promise<void>;
 }
 
 /** A message as stored in the archive. */

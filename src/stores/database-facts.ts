@@ -1,5 +1,6 @@
 import { ledgerMismatch } from "../deletions/match-ledger.js";
 import type { DeletionWatermark } from "../deletions/ports.js";
+import type { IdentityCheck } from "../entities/ports.js";
 import { StartError } from "../errors.js";
 import { randomId } from "../ids.js";
 import type { AlertState } from "../metrics/ports.js";
@@ -42,6 +43,17 @@ export function deletionWatermark(data: Facts): DeletionWatermark {
     read: () => data.number(ERASED),
     write: (sequence) => data.raise(ERASED, sequence),
     noteForgotten: (sequence) => data.raise(FORGOTTEN, sequence),
+  };
+}
+
+/** In the data: set when its profiles were checked by the rules of identities of version 1.1.0. */
+const CHECKED_IDENTITIES = "identities checked by 1.1.0";
+
+/** The check of identities, as a fact of the data. */
+export function identityCheck(data: Facts): IdentityCheck {
+  return {
+    isDone: async () => (await data.text(CHECKED_IDENTITIES)) !== undefined,
+    finish: async () => void (await data.textOnce(CHECKED_IDENTITIES, "yes")),
   };
 }
 

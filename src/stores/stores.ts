@@ -2,7 +2,15 @@ import type { CatalogueStore, MarkStore, SharedOrders } from "../catalogue/ports
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
 import type { DeletionWatermark, DueNotifications, Ledger } from "../deletions/ports.js";
-import type { EntityKeys, EntityStore, History, Idempotency, MembershipIndex, Suppression } from "../entities/ports.js";
+import type {
+  EntityKeys,
+  EntityStore,
+  History,
+  Idempotency,
+  IdentityCheck,
+  MembershipIndex,
+  Suppression,
+} from "../entities/ports.js";
 import type { ServiceErrorOf, StartError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/api-key.js";
@@ -78,6 +86,7 @@ export interface EntityStores {
   readonly marks: MarkStore;
   readonly keys: KeyStore;
   readonly watermark: DeletionWatermark;
+  readonly identityCheck: IdentityCheck;
   readonly counts: SlotCounts;
   readonly lease: Lease;
   readonly alerts: AlertState;

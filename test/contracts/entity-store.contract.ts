@@ -111,6 +111,26 @@ export function entityStoreContract(
       expect((await stores.entities.load(two.map(({ id }) => id))).profiles.size).to.equal(1);
     });
 
+    it("lists the ids of all stored profiles in pages, in their order, also while their deletion is accepted", async () => {
+      const own = [freshEntity([newHash()]), freshEntity(), freshEntity()];
+      for (const one of own) await keep(stores.entities, one);
+      const [covered, , erased] = (await Promise.all(own.map(({ id }) => stored(id)))) as StoredEntity[];
+      await accept({ hashes: [newHash()], entities: [covered as StoredEntity] });
+      await stores.entities.erase([erased?.id ?? ""]);
+      const all = await stores.entities.idsAfter(undefined, 1_000);
+      expect(all).to.deep.equal([...new Set(all)].sort());
+      expect(all)
+        .to.include.members(own.slice(0, 2).map(({ id }) => id))
+        .and.not.include(erased?.id);
+      const paged: string[] = [];
+      for (let page = await stores.entities.idsAfter(undefined, 2); page.length > 0; ) {
+        expect(page.length).to.be.at.most(2);
+        paged.push(...page);
+        page = await stores.entities.idsAfter(page.at(-1), 2);
+      }
+      expect(paged).to.deep.equal(all);
+    });
+
     it("loads a committed profile with a higher revision", async () => {
       const hashes = [newHash(), newHash()];
       const kept = await keep(stores.entities, freshEntity(hashes));

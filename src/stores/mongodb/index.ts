@@ -2,7 +2,7 @@ import type { Db } from "mongodb";
 import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import { alertState, deletionWatermark } from "../database-facts.js";
+import { alertState, deletionWatermark, identityCheck } from "../database-facts.js";
 import type { EngineDependencies, EntityEngine, OpenKeys } from "../stores.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue/catalogue-store.js";
 import { keyStoreCollections, mongoKeyStore } from "./catalogue/key-store.js";
@@ -73,6 +73,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     lease: mongoLease(data),
     alerts: alertState(factsOf(data)),
     watermark: deletionWatermark(factsOf(data)),
+    identityCheck: identityCheck(factsOf(data)),
     sharedGenerations: mongoSharedGenerations(data, commandMs),
     serverTime: async () => ((await data.command({ hello: 1 })) as { localTime: Date }).localTime.getTime(),
     sharedOrders: mongoListOrders(data),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import { alertState, deletionWatermark } from "../database-facts.js";
+import { alertState, deletionWatermark, identityCheck } from "../database-facts.js";
 import type { EngineDependencies, EntityEngine, MetricEngine, OpenKeys } from "../stores.js";
 import { sqliteCatalogueStore } from "./catalogue/catalogue-store.js";
 import { sqliteKeyStore } from "./catalogue/key-store.js";
@@ -56,6 +56,7 @@ export async function openSqliteEntities({ settings, log, failpoint }: EngineDep
       lease: sqliteLease(),
       alerts: alertState(factsOf(entitiesDb)),
       watermark: deletionWatermark(factsOf(entitiesDb)),
+      identityCheck: identityCheck(factsOf(entitiesDb)),
       ledger: sqliteLedger(ledgerDb, entitiesDb, recordAccepted(entities, mark)),
       suppression: sqliteSuppression(ledgerDb),
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),

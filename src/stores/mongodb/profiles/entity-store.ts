@@ -93,6 +93,11 @@ export function mongoEntityStore(dependencies: StoreDependencies): EntityStore {
 
     load,
 
+    async idsAfter(after = "", limit) {
+      const options = { sort: { _id: 1 }, limit, batchSize: limit + 1, projection: { _id: 1 } } as const;
+      return (await entities.find({ _id: { $gt: after } }, options).toArray()).map(({ _id }) => _id);
+    },
+
     commit: commitProfiles(dependencies),
 
     ...groupedErasure({

@@ -86,6 +86,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const bind = db.prepare(`INSERT INTO identity (hash, entity, since) VALUES (unhex(?), ?, ?) ON CONFLICT DO UPDATE
     SET entity = excluded.entity, since = excluded.since WHERE entity <> excluded.entity OR since <> excluded.since`);
   const remove = db.prepare("DELETE FROM entity WHERE id IN (SELECT value FROM json_each(?))");
+  const findIds = db.prepare("SELECT id FROM entity WHERE id > ? ORDER BY id LIMIT ?");
   const stored = db.prepare("SELECT 1 FROM entity WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
   const keptMessage = db.prepare(`${keptMessages} LIMIT 1`);
   const keepMessage = db.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed)
@@ -184,6 +185,8 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     },
 
     load: async (ids, maxBytes) => load(ids, maxBytes),
+
+    idsAfter: async (after = "", limit) => (findIds.all(after, limit) as { id: EntityId }[]).map(({ id }) => id),
 
     async commit(commit) {
       if (!isAsPlanned(commit)) return false;

@@ -1,0 +1,112 @@
+import { pacer } from "../../async/yielding.js";
+import { ServiceError } from "../../errors.js";
+import type { Failpoint } from "../../failpoint.js";
+import type { Log } from "../../log.js";
+import type { EntityKeys, EntityStore, IdentityCheck } from "../ports.js";
+import { open } from "../profile/encryption.js";
+import type { EntityId, StoredEntity } from "../profile/entity.js";
+import { decodeDocument } from "../profile/entity-document.js";
+import type { Tables } from "../profile/entity-tables.js";
+import { type Identity, identityField, identityOf } from "../profile/identity.js";
+
+export interface CheckDependencies {
+  readonly identityCheck: IdentityCheck;
+  readonly entities: Pick<EntityStore, "idsAfter" | "load">;
+  readonly entityKeys: Pick<EntityKeys, "read">;
+  readonly tables: Tables;
+  /** `limits.identity_bytes`. */
+  readonly identityBytes: number;
+  readonly log: Log;
+  readonly failpoint: Failpoint;
+}
+
+/** Profiles listed at once. */
+const PAGE = 1_000;
+
+/** Profiles between two lines in the log: a few seconds. */
+const REPORTED = 50_000;
+
+/**
+ * Logs once how many stored profiles no request reaches any more, because this version refuses each of their
+ * identities. Run it before the first request; it may be killed, and then starts over. Rejects as a store does.
+ */
+export async function checkIdentities(dependencies: CheckDependencies): Promise<void> {
+  const { identityCheck, log, failpoint } = dependencies;
+  if (await identityCheck.isDone()) return;
+  const unreached = new Map<string, number>();
+  let [checked, damaged] = [0, 0];
+  for await (const page of storedProfiles(dependencies)) {
+    for (const { table, isReached } of page) {
+      if (isReached === undefined) damaged += 1;
+      else if (!isReached) unreached.set(table, (unreached.get(table) ?? 0) + 1);
+      checked += 1;
+      if (checked % REPORTED === 0) log.info({ profiles: checked }, "checking the identities of stored profiles");
+    }
+    failpoint("identities-checked-some");
+  }
+  if (damaged > 0) log.warn({ profiles: damaged }, "damaged profiles were left out of the check of identities");
+  if (unreached.size > 0) log.warn({ profiles: Object.fromEntries(unreached) }, warningOf(unreached));
+  await identityCheck.finish();
+}
+
+function warningOf(unreached: ReadonlyMap<string, number>): string {
+  const counts = [...unreached].map(([table, count]) => `${count} of table ${table}`).join(" and ");
+  return `profiles that have only identities which are refused since 1.1.0: ${counts}. No request reaches them: read docs/upgrading.md`;
+}
+
+interface Checked {
+  readonly table: string;
+  /** Undefined for a damaged profile. */
+  readonly isReached: boolean | undefined;
+}
+
+/** Checks all live profiles, in pages of a few MiB. */
+async function* storedProfiles(dependencies: CheckDependencies): AsyncGenerator<Checked[]> {
+  const { entities, entityKeys } = dependencies;
+  const pace = pacer();
+  for (
+    let ids = await entities.idsAfter(undefined, PAGE);
+    ids.length > 0;
+    ids = await entities.idsAfter(ids.at(-1), PAGE)
+  ) {
+    for (let waiting: readonly EntityId[] = ids; waiting.length > 0; ) {
+      const { profiles, left } = await entities.load(waiting);
+      const keys = await entityKeys.read([...profiles.keys()]);
+      const page: Checked[] = [];
+      for (const profile of profiles.values()) {
+        page.push({ table: profile.table, isReached: isReached(dependencies, keys, profile) });
+        await pace();
+      }
+      yield page;
+      waiting = left;
+    }
+  }
+}
+
+/** Returns whether a request can name the profile; also true for one whose key is destroyed. */
+function isReached(
+  { tables, identityBytes }: CheckDependencies,
+  keys: ReadonlyMap<EntityId, Uint8Array>,
+  { id, table: name, sealed }: StoredEntity,
+): boolean | undefined {
+  const table = tables.get(name);
+  if (table === undefined) return true;
+  const isAccepted = ({ field: named, value }: Identity) => {
+    const field = identityField(table, named);
+    try {
+      return field !== undefined && identityOf(table, field, value, identityBytes).value === value;
+    } catch (error) {
+      if (error instanceof ServiceError) return false;
+      throw error;
+    }
+  };
+  let identities: readonly Identity[];
+  try {
+    const plain = open(keys, { entity: id, sealed });
+    if (plain === undefined) return true;
+    identities = decodeDocument(plain).identities;
+  } catch {
+    return undefined;
+  }
+  return identities.some(isAccepted);
+}
