@@ -1,11 +1,13 @@
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { type Log, openLog } from "../src/log.js";
 import { startChild } from "./support/child-service.js";
-import { type EarlierData, type EarlierEngine, earlierData } from "./support/earlier-version.js";
+import { type Answered, type EarlierData, type EarlierEngine, earlierData } from "./support/earlier-version.js";
 import { remoteSystem } from "./support/remote-system.js";
-import { collectThrough, isCompleteIn, statusOfProfile } from "./support/requests.js";
+import { collectThrough, deleteEntity, isCompleteIn, statusOfProfile } from "./support/requests.js";
+import { runToEnd } from "./support/run-command.js";
 import { mongodbUrl, onServers, ownName } from "./support/servers.js";
 import { adminKey, type Overrides, startService, type TestService } from "./support/service.js";
 import { until } from "./support/until.js";
@@ -14,6 +16,28 @@ describe("a folder of version 1.0.0", () => testsOf("folder"));
 onServers(["mongodb"], "databases of version 1.0.0 on MongoDB", function () {
   this.timeout(60_000);
   testsOf("mongodb");
+});
+
+onServers(["mongodb"], "npm run migrate", function () {
+  this.timeout(60_000);
+
+  it("copies a folder of version 1.0.0, which is read as before on MongoDB", async () => {
+    const name = ownName();
+    const { dir, expected, answers } = await earlierData("folder", name);
+    const pepper = `base64:${readFileSync(join(dir, "pepper")).toString("base64")}`;
+    let service: TestService | undefined;
+    try {
+      const { code, err } = await runToEnd("migrate", ["--from", dir, "--to", mongodbUrl(name)], { PEPPER: pepper });
+      expect(code, err).to.equal(0);
+      const options = { dir, clock: () => expected.now, onServers: false };
+      service = await startService({ pepper, entities: { url: mongodbUrl(name) } }, options);
+      await expectAsBefore(service, answers);
+    } finally {
+      await service?.stop({ keep: true });
+      rmSync(dir, { recursive: true, force: true });
+      await dropDatabases(name);
+    }
+  });
 });
 
 function testsOf(engine: EarlierEngine): void {
@@ -42,10 +66,7 @@ function testsOf(engine: EarlierEngine): void {
   it("is read as before, also at the second start", async () => {
     for (let starts = 0; starts < 2; starts += 1) {
       const running = await started();
-      for (const { path, status, body, ...init } of data.answers) {
-        const answer = await running.fetch(path, init);
-        expect({ status: answer.status, body: bodyOf(await answer.text()) }, path).to.deep.equal({ status, body });
-      }
+      await expectAsBefore(running, data.answers);
       for (const [key, status] of [
         [data.expected.readerKey, 200],
         [data.expected.revokedKey, 401],
@@ -83,6 +104,28 @@ function testsOf(engine: EarlierEngine): void {
       "profiles that have only identities which are refused since 1.1.0: 5 of table user and 1 of table account. No request reaches them: read docs/upgrading.md";
     const ofIdentities = warnings.filter((line) => JSON.stringify(line).includes("identities"));
     expect(ofIdentities).to.deep.equal([[{ profiles: { user: 5, account: 1 } }, words]]);
+  });
+
+  it("has profiles that no request reaches, which are deleted with tables that accept their values", async () => {
+    const file = join(data.dir, "tables.json");
+    const email = { name: "email", normal_form: "text" };
+    const user = { name: "user", identities: ["_uid", "user_id", email], common_nobody: false };
+    writeFileSync(file, JSON.stringify([user, { name: "account", identities: ["account_id"], common_nobody: false }]));
+    const running = await started({ tables_file: file });
+    for (const [table, field, value] of [
+      ["user", "email", "\\n"],
+      ["user", "user_id", "0"],
+      ["user", "user_id", "[object Object]"],
+      ["user", "_uid", "NaN"],
+      ["user", "email", "not an address"],
+      ["account", "account_id", "#N/A"],
+    ] as const) {
+      const path = `/api/entity/${table}/${field}/${encodeURIComponent(value)}`;
+      expect((await running.fetch(path)).status, path).to.equal(200);
+      const { body } = await deleteEntity(running, path.slice("/api/entity/".length));
+      await until("it is complete", () => isCompleteIn(running, body.data.request_id));
+      expect((await running.fetch(path)).status, path).to.equal(404);
+    }
   });
 
   const stays404 = [
@@ -127,6 +170,13 @@ function testsOf(engine: EarlierEngine): void {
     for (const id of [atTarget, waiting]) expect(await isCompleteIn(running, id), id).to.equal(false);
     for (const path of stays404) expect(await statusOfProfile(running, path), path).to.equal(404);
   });
+}
+
+async function expectAsBefore(service: TestService, answers: readonly Answered[]): Promise<void> {
+  for (const { path, status, body, ...init } of answers) {
+    const answer = await service.fetch(path, init);
+    expect({ status: answer.status, body: bodyOf(await answer.text()) }, path).to.deep.equal({ status, body });
+  }
 }
 
 /** A body of JSON or JSON lines, without the fields of a metric that depend on the time of the request. */
