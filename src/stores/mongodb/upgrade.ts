@@ -45,6 +45,8 @@ export async function upgradeDatabases({ client, data, ledger }: Connection, opt
   for (const part of ["data", "ledger"] as const) {
     const db = { data, ledger }[part];
     const name = db.databaseName;
+    // A missing ledger is refused later, and a restored one has a layout of its own.
+    if (part === "ledger" && (await isUsed(data)) && !(await isUsed(ledger))) return;
     const layout = await layoutOf(db, newest, unmarked[part]);
     if (isShared) refuseOtherLayout(name, layout, newest);
     for (let from = layout; from < newest; from += 1) {
@@ -63,12 +65,16 @@ export async function upgradeDatabases({ client, data, ledger }: Connection, opt
   }
 }
 
+/** Returns whether the database was marked, which is the last step of its creation. */
+async function isUsed(db: Db): Promise<boolean> {
+  return (await factsOf(db).text(LEDGER_MARK)) !== undefined;
+}
+
 /** Returns the layout of a database; stores the newest in a new one, before it is marked as used. */
 async function layoutOf(db: Db, newest: number, unmarked: number): Promise<number> {
   const facts = factsOf(db);
   // Another process may be creating the database: the facts are read in the opposite order of their writing.
-  const isUsed = (await facts.text(LEDGER_MARK)) !== undefined;
-  const text = await (isUsed ? facts.text(LAYOUT) : facts.textOnce(LAYOUT, String(newest)));
+  const text = await ((await isUsed(db)) ? facts.text(LAYOUT) : facts.textOnce(LAYOUT, String(newest)));
   const layout = text === undefined ? unmarked : Number(text);
   refuseUnknownLayout(db.databaseName, layout, newest);
   return layout;

@@ -34,6 +34,12 @@ onServers(["mongodb"], "an upgrade of the databases on MongoDB", function () {
     const plans = { data: [], ledger: [], steps };
     await (await openDatabases(settings, plans, { log: openLog("silent"), isShared, waitMs: 0 })).close();
   }
+  async function refusal(...args: Parameters<typeof open>): Promise<string> {
+    const error = await open(...args).catch((failure: unknown) => failure);
+    expect(error).to.be.instanceOf(StartError);
+    return (error as Error).message;
+  }
+
   const layouts = () =>
     Promise.all([0, 1].map(async (index) => (await marksIn(index).findOne({ _id: "layout" }))?.text));
   const upgrades = () =>
@@ -57,6 +63,17 @@ onServers(["mongodb"], "an upgrade of the databases on MongoDB", function () {
     await open();
     await marksIn(0).updateOne({ _id: "layout" }, { $set: { text: "4" } });
     for (const db of databases().slice(0, 1)) await thingsOf(db).updateMany({}, { $inc: { upgrades: -1 } });
+    await open();
+    await expectUpgraded();
+  });
+
+  it("stores nothing in a missing ledger, so that a restored one is upgraded", async () => {
+    const ledger = databases()[1] as ReturnType<MongoClient["db"]>;
+    const marks = await marksIn(1).find().toArray();
+    await ledger.dropDatabase();
+    expect(await refusal()).to.contain(`${name}_ledger is missing or belongs to other data`);
+    await marksIn(1).insertMany(marks);
+    await thingsOf(ledger).insertMany([{ _id: "one" }, { _id: "two" }]);
     await open();
     await expectUpgraded();
   });
@@ -98,12 +115,6 @@ onServers(["mongodb"], "an upgrade of the databases on MongoDB", function () {
     await open();
     await expectUpgraded();
   });
-
-  async function refusal(...args: Parameters<typeof open>): Promise<string> {
-    const error = await open(...args).catch((failure: unknown) => failure);
-    expect(error).to.be.instanceOf(StartError);
-    return (error as Error).message;
-  }
 
   it("does not happen where an older service may be using the databases: a command refuses them, unchanged", async () => {
     const words = "has layout 3, and this command uses layout 5: start the service of this version";
