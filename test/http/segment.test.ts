@@ -1,7 +1,8 @@
+import type { Socket } from "node:net";
 import { expect } from "chai";
 import { openLog } from "../../src/log.js";
 import { canary } from "../support/bad-input.js";
-import { openSocket, readAnswer } from "../support/raw-request.js";
+import { openSocket } from "../support/raw-request.js";
 import { type FetchOptions, newKey, serviceOfSuite, startService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -178,18 +179,34 @@ describe("a request to Segment's API", () => {
     }
   });
 
-  it("cannot occupy the service without a key, by bodies that arrive slowly", async () => {
-    const started = await startService({ limits: { requests: 3, requests_per_key: 2 } });
-    const sockets = await Promise.all([1, 2, 3].map(() => openSocket(started.port)));
+  it("cannot occupy the service without a key, nor keep other addresses from it, by bodies that arrive slowly", async () => {
+    const limits = { requests: 8, requests_per_key: 4 };
+    const started = await startService({ http: { trust_proxy: true }, limits });
+    const slow = async (address: string) => {
+      const socket = await openSocket(started.port);
+      const head = `POST /v1/b HTTP/1.1\r\nhost: x\r\nx-forwarded-for: ${address}\r\ncontent-length: 400000\r\n\r\n{`;
+      socket.write(head);
+      return socket;
+    };
+    const withKey = async (address: string) => {
+      const json = { ...page, writeKey: started.key };
+      const headers = { "x-forwarded-for": address };
+      return (await started.fetch("/v1/b", { key: null, method: "POST", json, headers })).status;
+    };
+    const isRead = (address: string) => until("a body is read", async () => (await withKey(address)) === 429);
+    const sockets: Socket[] = [];
     try {
-      const head = "POST /v1/b HTTP/1.1\r\nhost: x\r\ncontent-length: 400000\r\n\r\n{";
-      const refused = Promise.race(sockets.map((socket) => readAnswer(socket)));
-      for (const socket of sockets) socket.write(head);
-      expect((await refused).status).to.equal(429);
+      for (const address of ["1.1.1.1", "1.1.1.1", "1.1.1.1", "1.1.1.1"]) sockets.push(await slow(address));
+      await isRead("1.1.1.1");
+      expect(await withKey("2.2.2.2")).to.equal(200);
+      for (const address of ["2.2.2.2", "3.3.3.3", "4.4.4.4"]) {
+        sockets.push(await slow(address));
+        await isRead(address);
+      }
+      expect(await withKey("5.5.5.5")).to.equal(429);
       expect((await started.fetch("/api/key")).status).to.equal(200);
       for (const socket of sockets) socket.destroy();
-      const withKey = { key: null, method: "POST", json: { ...page, writeKey: started.key } };
-      await until("the bodies are given up", async () => (await started.fetch("/v1/b", withKey)).status === 200);
+      await until("the bodies are given up", async () => (await withKey("1.1.1.1")) === 200);
     } finally {
       for (const socket of sockets) socket.destroy();
       await started.stop();

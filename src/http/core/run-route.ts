@@ -5,6 +5,7 @@ import { ServiceError } from "../../errors.js";
 import type { MemoryBudget } from "../../memory-budget.js";
 import { onResponseClosed, sendContinue } from "../edge/connections.js";
 import { isLimited, type RequestLimits } from "../edge/limits.js";
+import { callerAddress } from "./caller-address.js";
 import { jsonReader } from "./json-body.js";
 import { queryReader } from "./query.js";
 import { compress, isNotModified, omitBody } from "./response-body.js";
@@ -54,7 +55,7 @@ export function runRoute(route: Route, { requestLimits, authenticate, budgets }:
   const guarded =
     keyInBody === undefined
       ? route
-      : { ...route, keyInBody: (ctx: ApiContext) => requestLimits.readKey(() => keyInBody(ctx)) };
+      : { ...route, keyInBody: (ctx: ApiContext) => requestLimits.readKey(callerAddress(ctx), () => keyInBody(ctx)) };
 
   async function run(ctx: ApiContext): Promise<void> {
     const { res } = ctx;

@@ -19,6 +19,9 @@ const CONCURRENT = 96;
  */
 const MAX_WAIT_MS = 1000;
 
+/** Addresses that together may have all bodies read for their keys. */
+const SHARES = 4;
+
 /** Paths with limits; `/health`, `/ready`, `/metrics` and pages respond under any load. */
 const LIMITED = /^\/(?:(?:api|collect|v1)\/|federate\b)/;
 
@@ -40,9 +43,10 @@ export class RequestLimits {
   readonly #limits: Pick<Limits, "requests" | "requests_per_key">;
   readonly #rounds: YieldBudget;
   readonly #ofKey = new Map<string, number>();
+  /** Bodies that are read for their keys, by the address of their sender. */
+  readonly #ofAddress = new Map<string, number>();
   readonly #queue: Waiting[] = [];
   #inFlight = 0;
-  #beforeKey = 0;
   #running = 0;
   #isStarting = false;
 
@@ -82,31 +86,28 @@ export class RequestLimits {
 
   /** Counts a request of a key. Throws `too-many-requests` when the key has too many in flight. */
   enterKey(keyId: string, res: ServerResponse): void {
-    const others = this.#ofKey.get(keyId) ?? 0;
-    if (others >= this.#limits.requests_per_key) {
+    if ((this.#ofKey.get(keyId) ?? 0) >= this.#limits.requests_per_key) {
       throw new ServiceError("too-many-requests", "Too many concurrent requests with this key", { retryAfter: 1 });
     }
-    this.#ofKey.set(keyId, others + 1);
-    onResponseClosed(res, () => {
-      const left = (this.#ofKey.get(keyId) ?? 1) - 1;
-      if (left > 0) this.#ofKey.set(keyId, left);
-      else this.#ofKey.delete(keyId);
-    });
+    onResponseClosed(res, counted(this.#ofKey, keyId));
   }
 
   /**
    * Reads the key in the body of a request. All such requests count as if they had one key, because anyone can send
-   * them and send slowly. Throws `too-many-requests` when too many are being read.
+   * them and send slowly; each address gets a share. Throws `too-many-requests` when too many are being
+   * read.
    */
-  async readKey<T>(read: () => Promise<T>): Promise<T> {
-    if (this.#beforeKey >= this.#limits.requests_per_key) {
+  async readKey<T>(address: string, read: () => Promise<T>): Promise<T> {
+    const most = this.#limits.requests_per_key;
+    const all = [...this.#ofAddress.values()].reduce((sum, bodies) => sum + bodies, 0);
+    if (all >= most || (this.#ofAddress.get(address) ?? 0) >= Math.ceil(most / SHARES)) {
       throw new ServiceError("too-many-requests", "Too many bodies are read for their keys", { retryAfter: 1 });
     }
-    this.#beforeKey += 1;
+    const end = counted(this.#ofAddress, address);
     try {
       return await read();
     } finally {
-      this.#beforeKey -= 1;
+      end();
     }
   }
 
@@ -157,6 +158,16 @@ export class RequestLimits {
     }
     this.#isStarting = false;
   }
+}
+
+/** Counts one more of a name; returns the function that ends it. */
+function counted(counts: Map<string, number>, name: string): () => void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+  return () => {
+    const left = (counts.get(name) ?? 1) - 1;
+    if (left > 0) counts.set(name, left);
+    else counts.delete(name);
+  };
 }
 
 function tooManyRequests(): ServiceError {

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import { isIPv6 } from "node:net";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
 import type { Settings } from "../../config/settings.js";
@@ -7,7 +6,7 @@ import { ServiceError } from "../../errors.js";
 import type { KeyStore, Scope } from "../../keys/api-key.js";
 import type { VerifyKey } from "../../keys/verify-key.js";
 import type { AllowsOrigin } from "../core/app.js";
-import type { ApiContext } from "../core/route.js";
+import { callerAddress } from "../core/caller-address.js";
 import type { Authenticate } from "../core/run-route.js";
 import { requireOrigin, requireWithin } from "./bounds.js";
 import { keyRates, wrongKeyRates } from "./rates.js";
@@ -103,12 +102,4 @@ function unauthenticated(message: string): ServiceError {
 function lacksScope(scopes: readonly Scope[]): ServiceError {
   const words = scopes.length === 1 ? `scope ${scopes[0]}` : `scopes ${scopes.join(" and ")}, of which one is needed`;
   return new ServiceError("forbidden", `The key lacks the ${words}`);
-}
-
-/** `1.2.3.4:567` and `[::1]:567`: some proxies forward addresses with ports. */
-const WITH_PORT = /^\[?(.*?)\]?:\d+$/;
-
-/** Returns the address that Koa finds for the caller, without a port: each connection has another one. */
-function callerAddress({ ip }: ApiContext): string {
-  return isIPv6(ip) ? ip : ip.replace(WITH_PORT, "$1");
 }
