@@ -1,16 +1,20 @@
 /** Positions of the elements of a JSON array in its bytes. Elements are separated by one comma. */
-export interface JsonArray {
+interface Elements {
   readonly bytes: Buffer;
   /** Offset of the first element. */
   readonly start: number;
   /** Offset of the end of each element: of its comma, or of the bracket after the last. */
   readonly ends: readonly number[];
+}
+
+export interface JsonArray extends Elements {
   /** Offset of an error in the array's end or after it; undefined if there is none. */
   readonly brokenAt: number | undefined;
 }
 
 const QUOTE = 34;
 const COMMA = 44;
+const COLON = 58;
 const BACKSLASH = 92;
 const OPENING = 91;
 const CLOSING = 93;
@@ -21,7 +25,57 @@ const CLOSING = 93;
  * not broken.
  */
 export function splitArray(bytes: Buffer, limit: number): JsonArray | undefined {
-  const bracket = firstNonBlank(bytes, 0);
+  const found = elementsAt(bytes, firstNonBlank(bytes, 0), limit);
+  if (found === undefined) return undefined;
+  const { end, ...elements } = found;
+  if (elements.ends.length > limit) return { ...elements, brokenAt: undefined };
+  const after = bytes[end] === CLOSING ? firstNonBlank(bytes, end + 1) : end;
+  const isBroken = after < bytes.length || bytes[end] !== CLOSING;
+  return { ...elements, brokenAt: isBroken ? after : undefined };
+}
+
+/** A JSON array that is a member of a JSON object, and the object without the elements. */
+export interface ArrayMember {
+  readonly elements: JsonArray;
+  /** The object with an empty array: with it, all bytes are valid JSON if all elements are. */
+  readonly rest: Buffer;
+}
+
+/**
+ * Splits the first member of a JSON object that is an array and has this name (ASCII, written without escapes), without
+ * parsing; undefined if none begins within the first `restBytes` bytes. Stops after `limit` elements, as `splitArray`
+ * does.
+ */
+export function splitMember(
+  bytes: Buffer,
+  name: string,
+  { limit, restBytes }: { readonly limit: number; readonly restBytes: number },
+): ArrayMember | undefined {
+  let depth = 0;
+  for (let at = 0; at < Math.min(bytes.length, restBytes); at += 1) {
+    const byte = bytes[at] as number;
+    if (byte === QUOTE) {
+      const start = at + 1;
+      at = endOfString(bytes, start);
+      if (depth !== 1 || at - start !== name.length || bytes.toString("latin1", start, at) !== name) continue;
+      const colon = firstNonBlank(bytes, at + 1);
+      if (bytes[colon] !== COLON) continue;
+      const found = elementsAt(bytes, firstNonBlank(bytes, colon + 1), limit);
+      if (found === undefined) continue;
+      const { end, ...elements } = found;
+      const rest = Buffer.concat([bytes.subarray(0, elements.start), bytes.subarray(end)]);
+      return { elements: { ...elements, brokenAt: undefined }, rest };
+    } else if ((byte & 0xdf) === OPENING) depth += 1;
+    else if ((byte & 0xdf) === CLOSING) depth -= 1;
+  }
+  return undefined;
+}
+
+/**
+ * Returns the elements of the array that begins at `bracket`, and the offset of its end; undefined if none begins
+ * there.
+ */
+function elementsAt(bytes: Buffer, bracket: number, limit: number): (Elements & { readonly end: number }) | undefined {
   if (bytes[bracket] !== OPENING) return undefined;
   const start = bracket + 1;
   const ends: number[] = [];
@@ -33,7 +87,7 @@ export function splitArray(bytes: Buffer, limit: number): JsonArray | undefined 
     else if (byte === COMMA) {
       if (depth > 1) continue;
       ends.push(at);
-      if (ends.length > limit) return { bytes, start, ends, brokenAt: undefined };
+      if (ends.length > limit) return { bytes, start, ends, end: at };
     } else if ((byte & 0xdf) === OPENING) depth += 1;
     else if ((byte & 0xdf) === CLOSING) {
       depth -= 1;
@@ -42,9 +96,7 @@ export function splitArray(bytes: Buffer, limit: number): JsonArray | undefined 
   }
   const end = Math.min(at, bytes.length);
   if (ends.length > 0 || firstNonBlank(bytes, start) < end) ends.push(end);
-  const after = bytes[end] === CLOSING ? firstNonBlank(bytes, end + 1) : end;
-  const isBroken = after < bytes.length || bytes[end] !== CLOSING;
-  return { bytes, start, ends, brokenAt: isBroken ? after : undefined };
+  return { bytes, start, ends, end };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { splitArray, startOf } from "../../src/formats/json-array.js";
+import { splitArray, splitMember, startOf } from "../../src/formats/json-array.js";
 
 const split = (text: string, limit = 100) => splitArray(Buffer.from(text), limit);
 
@@ -46,5 +46,44 @@ describe("a JSON array in bytes", () => {
   it("is searched for one element more than its limit, and no further", () => {
     const counted = (count: number) => split(`[${Array(count).fill("{}").join()}]`, 3)?.ends.length;
     expect([2, 3, 4, 5, 100].map(counted)).to.deep.equal([2, 3, 4, 4, 4]);
+  });
+});
+
+describe("a member of a JSON object in bytes", () => {
+  const split = (text: string, { limit = 100, restBytes = 100 } = {}) => {
+    const member = splitMember(Buffer.from(text), "list", { limit, restBytes });
+    if (member === undefined) return undefined;
+    const { bytes, ends } = member.elements;
+    const found = ends.map((end, i) => bytes.toString("utf8", startOf(member.elements, i), end));
+    return { found, rest: member.rest.toString() };
+  };
+
+  const objects: [text: string, found: string[], rest: string][] = [
+    ['{"list":[1,{"a":[2]}],"b":"ü"}', ["1", '{"a":[2]}'], '{"list":[],"b":"ü"}'],
+    [' { "list" : [ ] } ', [], ' { "list" : [] } '],
+    [
+      '{"a":{"list":[1]},"b":["list",[2]],"c":"list","list":["]"]}',
+      ['"]"'],
+      '{"a":{"list":[1]},"b":["list",[2]],"c":"list","list":[]}',
+    ],
+    ['{"list":1,"list":[2],"list":[3]}', ["2"], '{"list":1,"list":[],"list":[3]}'],
+    ['{"list":[1,2', ["1", "2"], '{"list":['],
+    ['{"list":[1}', ["1"], '{"list":[}'],
+  ];
+  for (const [text, found, rest] of objects) {
+    it(`is split into its ${found.length} elements, and found nowhere but in the object itself: ${text}`, () => {
+      expect(split(text)).to.deep.equal({ found, rest });
+    });
+  }
+
+  it("is not found in another value", () => {
+    const others = ["", "[]", "7", '"list"', '"list":[1]', '{"lists":[1]}', '{"list":{"list":[1]}}', '{"\\"list":[1]}'];
+    for (const text of others) expect(split(text), text).to.equal(undefined);
+  });
+
+  it("is searched in the first bytes alone, and for one element more than its limit", () => {
+    expect(split('{"a":"123","list":[1]}', { restBytes: 11 })).to.equal(undefined);
+    expect(split('{"a":"123","list":[1]}', { restBytes: 12 })?.found).to.deep.equal(["1"]);
+    expect(split('{"list":[1,2,3,4]}', { limit: 2 })?.found).to.deep.equal(["1", "2", "3"]);
   });
 });
