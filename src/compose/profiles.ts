@@ -2,6 +2,7 @@ import { segmentNames } from "../catalogue/segments.js";
 import { checkMessages, collectMessages } from "../entities/collect/collect-messages.js";
 import { identityHashing } from "../entities/profile/identity-hash.js";
 import { checkIdentities } from "../entities/read/check-identities.js";
+import { knownValues } from "../entities/read/known-values.js";
 import { requestHashing } from "../entities/requests/repeatable-run.js";
 import { collectRoutes } from "../http/collect/index.js";
 import { entityRoutes } from "../http/entities/index.js";
@@ -85,7 +86,18 @@ export function composeProfiles({
         identityBytes: limits.identity_bytes,
       }),
       ...collectRoutes({ ...collecting, tables, limits }),
-      ...segmentRoutes({ ...collecting, entities, tables, limits, log }),
+      ...segmentRoutes({
+        ...collecting,
+        knownValues: knownValues({ entities, hashIdentity }),
+        countLeftOut: meters.counter(
+          "call_parts_left_out_total",
+          "Parts of calls of Segment's API that were left out, by code.",
+          "code",
+        ),
+        tables,
+        limits,
+        log,
+      }),
     ],
   };
 }

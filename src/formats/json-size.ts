@@ -36,19 +36,3 @@ const COMMA_BYTES = 16;
 export function parsedBytes(text: string, { nodes, commas } = jsonSize(text)): number {
   return text.length + NODE_BYTES * nodes + COMMA_BYTES * commas;
 }
-
-/**
- * Returns the same estimate for a parsed value, without values that are nested more than `maxDepth` levels. Numbers
- * count as 8 characters.
- */
-export function valueBytes(value: unknown, maxDepth: number): number {
-  if (typeof value === "string") return value.length + COMMA_BYTES;
-  if (typeof value !== "object" || value === null) return 8 + COMMA_BYTES;
-  let bytes = NODE_BYTES;
-  if (maxDepth === 0) return bytes;
-  if (Array.isArray(value)) for (const child of value) bytes += valueBytes(child, maxDepth - 1);
-  else
-    for (const name in value)
-      bytes += name.length + NODE_BYTES + valueBytes((value as Record<string, unknown>)[name], maxDepth - 1);
-  return bytes;
-}

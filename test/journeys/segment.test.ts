@@ -2,7 +2,8 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import type { KeyBounds } from "../../src/keys/api-key.js";
 import { deleteEntity, isCompleteIn } from "../support/requests.js";
-import { type FetchOptions, newKey, serviceOfSuite } from "../support/service.js";
+import { storesOnServers } from "../support/servers.js";
+import { type FetchOptions, newKey, serviceOfSuite, startService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const AT = Date.UTC(2026, 5, 1, 12);
@@ -142,25 +143,249 @@ describe("Segment's API", () => {
     }
   }
 
-  const times: [string, object, object, number | undefined][] = [
+  const joins: [string, object, object | undefined][] = [
+    ["its anonymousId without a previousId", { userId: "U", anonymousId: "Ua" }, { user_id: ["U"], _uid: ["Ua"] }],
+    [
+      "its anonymousId with a previousId that means nobody",
+      { userId: "U", previousId: "null", anonymousId: "Ua" },
+      { user_id: ["U"], _uid: ["Ua"] },
+    ],
+    ["nothing with one identity alone", { userId: "U" }, { user_id: ["U"] }],
+    ["nothing with a previousId that is its userId", { userId: "U", previousId: "U" }, { user_id: ["U"], _uid: ["U"] }],
+  ];
+  for (const [index, [title, call, identities]] of joins.entries()) {
+    it(`alias joins ${title}`, async () => {
+      const named = (json: unknown) => JSON.parse(JSON.stringify(json).replaceAll("U", `al-${index}`));
+      const before = await counted();
+      await send("alias", named(call));
+      expect(await counted()).to.equal(before + 1);
+      expect((await exported("user_id", `al-${index}`))?.identities).to.deep.equal(named(identities));
+    });
+  }
+
+  it("alias leaves out a previousId that is a device of another user", async () => {
+    await send("identify", { userId: "dev-1", anonymousId: "dev" });
+    await send("alias", { userId: "dev-2", previousId: "dev" });
+    expect((await exported("_uid", "dev"))?.identities).to.deep.equal({ user_id: ["dev-1"], _uid: ["dev"] });
+    expect((await exported("user_id", "dev-2"))?.identities).to.deep.equal({ user_id: ["dev-2"] });
+  });
+
+  it("alias with a key that is bound by a field takes previousId as that field without a look-up, and joins no people", async () => {
+    await send("batch", { batch: ["known", "k-1", "k-2"].map((userId) => ({ type: "identify", userId })) });
+    const { find } = service.service.stores.entities;
+    const asked = new Set<string>();
+    service.service.stores.entities.find = (hashes, ...rest) => {
+      for (const hash of hashes) asked.add(hash);
+      return find.call(service.service.stores.entities, hashes, ...rest);
+    };
+    const alias = async (by: string, call: object) =>
+      send("alias", call, { key: (await newKey(service, ["entity:write"], AT, { by })).key });
+    for (const previousId of ["known", "stranger"]) {
+      asked.clear();
+      await alias("_uid", { userId: "k-1", previousId });
+      expect(asked.size, previousId).to.equal(1);
+      expect((await exported("_uid", previousId))?.identities, previousId).to.deep.equal({ _uid: [previousId] });
+    }
+    await alias("user_id", { userId: "k-1", previousId: "k-2" });
+    service.service.stores.entities.find = find;
+    for (const id of ["k-1", "k-2"]) {
+      expect((await exported("user_id", id))?.identities).to.deep.equal({ user_id: [id] });
+    }
+  });
+
+  it("looks up the ids of a long batch some at a time, and finds the people of its earlier calls", async () => {
+    const { find } = service.service.stores.entities;
+    let most = 0;
+    service.service.stores.entities.find = (hashes, ...rest) => {
+      most = Math.max(most, hashes.length);
+      return find.call(service.service.stores.entities, hashes, ...rest);
+    };
+    const calls = Array.from({ length: 1_200 }, (_, index) =>
+      index % 600 === 0
+        ? { type: "identify", userId: `l-${index}` }
+        : { type: "alias", userId: `l-${index}-new`, previousId: `l-${index % 600 === 599 ? index - 599 : index}` },
+    );
+    await send("batch", { batch: calls });
+    service.service.stores.entities.find = find;
+    expect(most).to.be.within(500, 1_000);
+    for (const [id, previous] of [
+      [599, 0],
+      [1_199, 600],
+    ]) {
+      const joined = (await exported("user_id", `l-${previous}`))?.identities.user_id;
+      expect(joined).to.have.members([`l-${previous}`, `l-${id}-new`]);
+    }
+  });
+
+  const DAY = 86_400_000;
+  const times: [string, object, object, number][] = [
     ["no time", {}, {}, AT],
+    ["an empty time", { timestamp: "", originalTimestamp: null }, {}, AT],
     ["timestamp alone", { timestamp: iso(AT - 5_000) }, {}, AT - 5_000],
     ["originalTimestamp of RudderStack", { originalTimestamp: iso(AT - 5_000) }, { sentAt: iso(AT) }, AT - 5_000],
-    ["a clock that is an hour behind", { timestamp: iso(AT - 3_605_000) }, { sentAt: iso(AT - 3_600_000) }, AT - 5_000],
-    ["a clock that is a day ahead", { timestamp: iso(AT + 86_395_000), sentAt: iso(AT + 86_400_000) }, {}, AT - 5_000],
+    ["a clock that is an hour behind", { timestamp: iso(AT - 7_000) }, { sentAt: iso(AT - 3_600_000) }, AT - 7_000],
+    ["a clock that is a minute ahead", { timestamp: iso(AT + 55_000) }, { sentAt: iso(AT + 60_000) }, AT + 55_000],
+    ["a clock that is 61 s ahead", { timestamp: iso(AT + 56_000) }, { sentAt: iso(AT + 61_000) }, AT - 5_000],
+    [
+      "a clock that is a day ahead",
+      { originalTimestamp: iso(AT + DAY - 5_000), sentAt: iso(AT + DAY) },
+      {},
+      AT - 5_000,
+    ],
+    ["a sentAt before that of its batch", { timestamp: iso(AT - 5_000), sentAt: AT }, { sentAt: AT + DAY }, AT - 5_000],
+    [
+      "a time that a server has corrected",
+      { timestamp: iso(AT - 5_000), originalTimestamp: iso(AT + DAY - 5_000), sentAt: iso(AT + DAY) },
+      {},
+      AT - 5_000,
+    ],
     ["microseconds of Python", { timestamp: "2026-06-01T11:59:55.123456+00:00" }, {}, AT - 4_877],
+    ["an offset of four digits", { timestamp: "2026-06-01T17:29:55+0530" }, {}, AT - 5_000],
+    ["an offset of two digits", { timestamp: "2026-06-01T06:59:55.5-05" }, {}, AT - 4_500],
+    ["no seconds", { timestamp: "2026-06-01T11:59Z" }, {}, AT - 60_000],
+    ["no seconds, and a short offset", { timestamp: "2026-06-01 13:59+02" }, {}, AT - 60_000],
+    ["a leap second, a comma and a short offset", { timestamp: "2026-06-01 13:58:60,5+02" }, {}, AT - 59_500],
+    ["a comma as decimal sign", { timestamp: "2026-06-01T11:59:55,25Z" }, {}, AT - 4_750],
     ["a sentAt that is no time", { timestamp: iso(AT - 5_000) }, { sentAt: "soon" }, AT - 5_000],
-    ["a timestamp that is no time", { timestamp: "now-2d" }, {}, undefined],
-    ["a timestamp of 1800", { timestamp: "1800-01-01T00:00:00Z" }, {}, undefined],
-    ["a timestamp an hour after sentAt", { timestamp: iso(AT + 3_600_000) }, { sentAt: iso(AT) }, undefined],
+    [
+      "a sentAt that is no time in a batch of another one",
+      { timestamp: AT + DAY, sentAt: [] },
+      { sentAt: AT + DAY },
+      AT,
+    ],
+    ["a timestamp that is no time", { timestamp: "now-2d" }, {}, AT],
+    ["half a minute", { timestamp: "2026-06-01T11:58,5Z" }, {}, AT],
+    ["a timestamp of another kind", { timestamp: { at: AT } }, {}, AT],
+    ["a timestamp of 1800", { timestamp: "1800-01-01T00:00:00Z" }, {}, AT],
+    ["a timestamp an hour after sentAt", { timestamp: iso(AT + 3_600_000) }, { sentAt: iso(AT) }, AT],
+    ["a sentAt that is too far ahead", { timestamp: iso(AT) }, { sentAt: "9999-01-01T00:00:00Z" }, AT],
   ];
   for (const [index, [title, call, batch, expected]] of times.entries()) {
     it(`computes the event time of a call with ${title}`, async () => {
       await send("batch", { ...batch, batch: [{ type: "track", anonymousId: `t-${index}`, ...call }] });
       const found = (await exported("_uid", `t-${index}`))?.messages.map(({ event_time }) => Date.parse(event_time));
-      expect(found).to.deep.equal(expected === undefined ? undefined : [expected]);
+      expect(found).to.deep.equal([expected]);
     });
   }
+
+  /** Codes of the parts that were left out, with their number. */
+  async function leftOut(): Promise<ReadonlyMap<string, number>> {
+    const text = await (await service.fetch("/metrics")).text();
+    const found = text.matchAll(/^entity_metrics_call_parts_left_out_total\{code="(\w+)"\} (\d+)$/gm);
+    return new Map(Array.from(found, ([, code = "", count]) => [code, Number(count)]));
+  }
+
+  const LONG = "x".repeat(257);
+  /** The deepest value that a call may have. */
+  const nested = (levels: number): object => (levels === 0 ? {} : { in: nested(levels - 1) });
+  /** Calls of `U` with a part that cannot be used: the codes, then what is stored of the call. */
+  const unusable: [string, string, string[], { identities?: object; attributes?: object; body?: object }][] = [
+    ["an e-mail address that means nobody", '"traits":{"email":"undefined","n":1}', ["placeholder_identity"], {}],
+    ["a list of addresses", '"traits":{"email":["U@example.com"],"n":1}', ["invalid_identity"], {}],
+    ["an anonymousId that means nobody", '"anonymousId":"undefined","traits":{"n":1}', ["placeholder_identity"], {}],
+    ["an anonymousId that is an object", '"anonymousId":{"id":1},"traits":{"n":1}', ["invalid_identity"], {}],
+    [
+      "a userId of 1,025 bytes",
+      `"userId":"${"x".repeat(1025)}","anonymousId":"U","traits":{"n":1}`,
+      ["identity_too_long"],
+      { identities: { _uid: ["U"] } },
+    ],
+    [
+      "a userId that a double rounds",
+      '"userId":9007199254740993,"anonymousId":"U","traits":{"n":1}',
+      ["invalid_number"],
+      { identities: { _uid: ["U"] }, body: { anonymousId: "U", traits: { n: 1 } } },
+    ],
+    ["traits that are a list", '"traits":[],"context":{"traits":{"n":1}}', ["invalid_traits"], {}],
+    ["traits that are a text", '"traits":"n","context":{"traits":{"n":1}}', ["invalid_traits"], {}],
+    ["a trait without a name", '"traits":{"":2,"n":1}', ["invalid_name"], {}],
+    ["a trait with a name of 257 characters", `"traits":{"${LONG}":2,"n":1}`, ["invalid_name"], {}],
+    [
+      "a trait named __proto__",
+      '"traits":{"__proto__":{"a":2},"n":1}',
+      ["invalid_name"],
+      { body: { userId: "U", traits: { n: 1 } } },
+    ],
+    [
+      "a 64-bit number in its context",
+      '"context":{"id":1234567890123456789,"of":"U"},"traits":{"n":1}',
+      ["invalid_number"],
+      { body: { userId: "U", context: { of: "U" }, traits: { n: 1 } } },
+    ],
+    [
+      "numbers that cannot be stored in a trait, in a list and in the objects of a list",
+      '"traits":{"n":1,"big":1e999},"properties":{"ids":[1,9007199254740993],"all":[{"id":9007199254740993,"of":2}]}',
+      ["invalid_number", "invalid_number", "invalid_number"],
+      { body: { userId: "U", traits: { n: 1 }, properties: { all: [{ of: 2 }] } } },
+    ],
+    [
+      "a value nested too deep",
+      `"traits":{"n":1},"properties":${JSON.stringify(nested(16))}`,
+      ["too_deep"],
+      { body: { userId: "U", traits: { n: 1 }, properties: nested(14) } },
+    ],
+    [
+      "lists nested 100,000 deep",
+      `"traits":{"n":1},"properties":{"all":${"[".repeat(100_000)}${"]".repeat(100_000)},"of":2}`,
+      ["too_deep"],
+      { body: { userId: "U", traits: { n: 1 }, properties: { of: 2 } } },
+    ],
+    ["a time of unknown form", '"timestamp":"yesterday","traits":{"n":1}', ["invalid_time"], {}],
+    ["a clock that is a day ahead", `"timestamp":${AT + DAY},"traits":{"n":1}`, ["time_ahead"], {}],
+    ["a messageId of 257 characters", `"messageId":"${LONG}","traits":{"n":1}`, ["invalid_message_id"], {}],
+    [
+      "25,001 traits",
+      `"traits":${JSON.stringify(Object.fromEntries(Array.from({ length: 25_001 }, (_, i) => [`n${i}`, i])))}`,
+      ["too_many_names"],
+      { attributes: {} },
+    ],
+  ];
+  for (const [index, [title, members, codes, stored]] of unusable.entries()) {
+    it(`stores and counts a call without a part that cannot be used: ${title}`, async () => {
+      const id = `x-${index}`;
+      const [before, count] = [await leftOut(), await counted()];
+      const named = (text: string) => text.replaceAll("U", id);
+      const call = named(members.includes('"userId"') ? `{${members}}` : `{"userId":"U",${members}}`);
+      const response = await service.fetch("/v1/identify", { method: "POST", key, body: call });
+      expect([response.status, await response.text()]).to.deep.equal([200, '{"success":true}']);
+
+      const { identities = { user_id: ["U"] }, attributes = { n: 1 }, body } = stored;
+      const expected = JSON.parse(named(JSON.stringify({ identities, attributes, body: body ?? JSON.parse(call) })));
+      const { messages, ...profile } = (await exported(Object.keys(identities)[0] as string, id)) as Exported;
+      expect({ ...profile, body: messages[0]?.body }).to.deep.equal(expected);
+      const after = [...(await leftOut())].flatMap(([code, now]) => Array(now - (before.get(code) ?? 0)).fill(code));
+      expect(after).to.deep.equal(codes);
+      expect(await counted()).to.equal(count + 1);
+    });
+  }
+
+  it("keeps the person of a group without a usable id, and the account of a group without a usable person", async () => {
+    const before = await counted();
+    await send("group", { userId: "gp-1", groupId: "null", traits: { plan: "a" } });
+    await send("group", { userId: "undefined", groupId: "gp-2", traits: { plan: "b" } });
+    expect(await counted()).to.equal(before + 2);
+    expect((await exported("user_id", "gp-1"))?.attributes).to.deep.equal({});
+    expect((await exported("account_id", "gp-2", "account"))?.attributes).to.deep.equal({ plan: "b" });
+  });
+
+  it("takes a messageId that names no message as absent", async () => {
+    const before = await counted();
+    const ids = ["undefined", " NULL ", "\\N", "[object Object]", "0", "", " ", 0, true, {}, LONG];
+    for (const messageId of [...ids, ...ids]) await send("track", { anonymousId: "no-id", messageId });
+    expect(await counted()).to.equal(before + 2 * ids.length);
+  });
+
+  it("archives no write key, wherever it is in a call", async () => {
+    const call = {
+      type: "track",
+      anonymousId: "wk",
+      writeKey: key,
+      context: { writeKey: key, list: [{ writeKey: key }] },
+    };
+    await send("batch", { writeKey: key, batch: [call] });
+    const body = { type: "track", anonymousId: "wk", context: { list: [{}] } };
+    expect((await exported("_uid", "wk"))?.messages.map((message) => message.body)).to.deep.equal([body]);
+  });
 
   it("applies a message of one key once, also after it was erased or has expired", async () => {
     const call = (id: string, more = {}) => ({ type: "track", anonymousId: id, messageId: `${id} 1`, ...more });
@@ -192,6 +417,27 @@ describe("Segment's API", () => {
     ]).to.deep.equal([1, 1]);
   });
 
+  if (storesOnServers) {
+    it("knows in each process the ids that another one has stored", async () => {
+      const other = await startService({}, { clock: () => now, dir: service.dir });
+      try {
+        const call = { type: "identify", userId: "two-1", messageId: "two 1" };
+        const alias = { type: "alias", userId: "two-2", previousId: "two-1", messageId: "two 2" };
+        const before = await counted();
+        for (const calls of [[call], [alias, call], [call, alias]]) {
+          await send("batch", { batch: calls });
+          const json = { writeKey: key, batch: calls };
+          const response = await other.fetch("/v1/batch", { method: "POST", key: null, json });
+          expect(response.status).to.equal(200);
+        }
+        expect((await exported("user_id", "two-1"))?.identities).to.deep.equal({ user_id: ["two-1", "two-2"] });
+        expect(await counted()).to.equal(before + 2);
+      } finally {
+        await other.stop({ keep: true });
+      }
+    });
+  }
+
   it("applies both messages of a group once when it is repeated", async () => {
     const call = { userId: "o-1", groupId: "once", messageId: "o 1", traits: { plan: "one" } };
     for (let times = 0; times < 2; times += 1) await send("group", call);
@@ -199,15 +445,19 @@ describe("Segment's API", () => {
     expect((await exported("user_id", "o-1"))?.messages.length).to.equal(1);
   });
 
-  it("drops a message of a deleted person whose corrected time is before the deletion", async () => {
-    await send("track", { anonymousId: "e-1", messageId: "e 1" });
+  it("does not bring a person back whose phone was offline during the deletion", async () => {
+    const kept = { type: "track", anonymousId: "e-1", timestamp: iso(AT - DAY), sentAt: iso(AT - DAY + 1_000) };
+    await send("track", { anonymousId: "e-1" });
     now += 60_000;
     await deleteEntity(service, "user/_uid/e-1");
     now += 60_000;
-    const late = { anonymousId: "e-1", messageId: "e 2", timestamp: iso(0), sentAt: iso(90_000) };
-    await send("track", late);
+    await send("batch", { batch: [kept] });
+    await send("batch", { batch: [{ ...kept, sentAt: undefined }], sentAt: kept.sentAt });
+    await send("batch", { batch: [{ ...kept, originalTimestamp: iso(AT - DAY) }], sentAt: iso(now) });
+    // A clock that is a day ahead.
+    await send("track", { ...kept, timestamp: iso(AT + DAY), sentAt: iso(now + DAY) });
     expect(await exported("_uid", "e-1")).to.equal(undefined);
-    await send("track", { ...late, messageId: "e 3", sentAt: iso(30_000) });
+    await send("track", { ...kept, timestamp: iso(now), sentAt: iso(now) });
     expect((await exported("_uid", "e-1"))?.messages.length).to.equal(1);
     now = AT;
   });
@@ -230,6 +480,34 @@ describe("Segment's API", () => {
       expect(found?.messages.map(({ stream }) => stream)).to.deep.equal([bound.stream ?? "segment"]);
     });
   }
+
+  it("parses a body of 16 MiB call by call, also if sentAt comes last", async () => {
+    const calls = Array.from({ length: 16 }, (_, index) => {
+      const bytes = index === 3 ? 1_100_000 : 1_000_000;
+      return {
+        type: "track",
+        anonymousId: `big-${index}`,
+        timestamp: iso(AT + DAY),
+        properties: { list: Array(bytes / 4).fill(123) },
+      };
+    });
+    const { parse } = JSON;
+    let longest = 0;
+    JSON.parse = (text, ...rest) => {
+      longest = Math.max(longest, text.length);
+      return parse(text, ...rest);
+    };
+    try {
+      await send("batch", { batch: calls, sentAt: iso(AT + DAY) });
+    } finally {
+      JSON.parse = parse;
+    }
+    expect(longest).to.be.within(1_000_000, 1_048_576);
+    for (const index of calls.keys()) {
+      const messages = (await exported("_uid", `big-${index}`))?.messages.map(({ event_time }) => event_time);
+      expect(messages, String(index)).to.deep.equal(index === 3 ? undefined : [iso(AT)]);
+    }
+  });
 
   it("takes a gzip body with the key in it, of any content type", async () => {
     const body = gzipSync(

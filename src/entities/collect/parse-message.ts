@@ -30,7 +30,7 @@ const AHEAD_MS = 600_000;
 const MAX_NAME_LENGTH = 256;
 
 /** More attributes do not fit into an entity, however small they are. */
-const MAX_NAMES = 25_000;
+export const MAX_NAMES = 25_000;
 
 /**
  * Maximum estimated memory of a parsed message, bytes. A parsed byte takes at most 33, so a larger message does not fit
@@ -96,10 +96,13 @@ function valueError({ code, message }: JsonIssue, json: Readonly<Record<string, 
 }
 
 function checkedName(name: string): string {
-  if (name === "" || !hasAtMost(MAX_NAME_LENGTH, name)) {
-    throw invalid("invalid_name", "", `The name of an attribute has 1 to ${MAX_NAME_LENGTH} characters`);
-  }
-  return name;
+  if (isAttributeName(name)) return name;
+  throw invalid("invalid_name", "", `The name of an attribute has 1 to ${MAX_NAME_LENGTH} characters`);
+}
+
+/** Returns whether an attribute may have this name. */
+export function isAttributeName(name: string): boolean {
+  return name !== "" && hasAtMost(MAX_NAME_LENGTH, name);
 }
 
 const EVENT_TIME = "The event time (the attribute that timestamp_field names)";
@@ -117,7 +120,7 @@ function eventTimeOf(json: object, { timestampField }: MessageRules): number | u
 }
 
 /** Returns an issue when the event time is too far ahead of `now` (Unix ms); otherwise undefined. */
-export function aheadIssue({ time }: ParsedMessage, now: number): ValidationIssue | undefined {
+export function aheadIssue({ time }: Pick<ParsedMessage, "time">, now: number): ValidationIssue | undefined {
   if (time === undefined || time <= now + AHEAD_MS) return undefined;
   return { code: "time_ahead", path: "timestampField", message: `${EVENT_TIME} is more than 10 minutes ahead` };
 }

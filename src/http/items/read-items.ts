@@ -55,17 +55,22 @@ const PAUSE_MS = 10;
 
 /**
  * Checks that every element is JSON, so that nothing of an invalid body is processed. Resolves with the memory of each
- * parsed element, bytes.
+ * parsed element, bytes; 0 for an element of more than `textBytes`, which is not parsed.
  */
-async function checkedSizes(
+export async function checkedSizes(
   elements: JsonArray,
   itemBytes: number,
   pause: RequestItems<unknown>["pause"],
+  textBytes = Number.POSITIVE_INFINITY,
 ): Promise<number[]> {
   const { bytes, ends, brokenAt } = elements;
   const sizes: number[] = [];
   for (let index = 0; index < ends.length; index += 1) {
     await pause();
+    if ((ends[index] as number) - startOf(elements, index) > textBytes) {
+      sizes.push(0);
+      continue;
+    }
     const text = textAt(elements, index);
     const size = parsedBytes(text);
     sizes.push(size);
@@ -75,7 +80,8 @@ async function checkedSizes(
   return sizes;
 }
 
-function textAt(elements: JsonArray, index: number): string {
+/** Returns the text of an element. */
+export function textAt(elements: JsonArray, index: number): string {
   return elements.bytes.toString("utf8", startOf(elements, index), elements.ends[index]);
 }
 

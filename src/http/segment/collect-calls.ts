@@ -1,30 +1,37 @@
 import { createHash } from "node:crypto";
+import { MAX_BATCH_WEIGHT, weightOf } from "../../entities/collect/collect-messages.js";
 import { collectRequest } from "../../entities/collect/collect-request.js";
 import { encodeMessage } from "../../entities/collect/message.js";
-import type { ParsedMessage } from "../../entities/collect/parse-message.js";
-import type { EntityStore } from "../../entities/ports.js";
+import { MESSAGE_MEMORY_BYTES, type ParsedMessage } from "../../entities/collect/parse-message.js";
 import type { Json } from "../../entities/profile/entity-document.js";
 import { type Table, tableNamed } from "../../entities/profile/entity-tables.js";
-import { type IdentityHash, identityField, identityOf } from "../../entities/profile/identity.js";
+import type { KnownValues } from "../../entities/read/known-values.js";
 import type { RequestItem } from "../../entities/requests/batches.js";
-import { invalid } from "../../errors.js";
-import { valueBytes } from "../../formats/json-size.js";
+import { invalid, type ServiceError } from "../../errors.js";
+import { parseExactly } from "../../formats/exact-json.js";
 import type { Log } from "../../log.js";
-import { type CollectRouteDependencies, rulesOf } from "../collect/index.js";
+import type { CollectRouteDependencies } from "../collect/index.js";
+import { tooLarge } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
-import { type CallRules, type CallType, messagesOf } from "./calls.js";
+import { checkedSizes, textAt } from "../items/read-items.js";
+import {
+  type Call,
+  type CallMessages,
+  type CallRules,
+  type CallType,
+  callOf,
+  codeOf,
+  messagesOf,
+  previousUserId,
+} from "./calls.js";
+import { instantOf } from "./event-time.js";
+import { CALL_BYTES, type CallBody } from "./read-calls.js";
 
 export interface CallDependencies extends CollectRouteDependencies {
-  readonly entities: Pick<EntityStore, "find">;
+  readonly knownValues: KnownValues;
+  /** Counts `by` parts of calls that were left out, by the code of the reason. */
+  countLeftOut(by: number, code: string): void;
   readonly log: Pick<Log, "warn">;
-}
-
-/** The calls of a request. */
-export interface Calls {
-  readonly calls: readonly unknown[];
-  /** Type of the single call; undefined for a batch. */
-  readonly type: CallType | undefined;
-  readonly sentAt: unknown;
 }
 
 /** Stream of the calls with a key that is bound to none. */
@@ -38,103 +45,130 @@ const ID_DIGITS = 32;
 
 const USER_ID = "user_id";
 
-/** Collects the messages of the calls: first of the people, then of their accounts. Safe to repeat. */
+/** A parsed call with its estimated memory, bytes. */
+interface SizedCall {
+  readonly call: Call;
+  readonly bytes: number;
+}
+
+/**
+ * Collects the messages of the calls in batches: in each, people come before their accounts.
+ * `type` is the one of a single call; undefined for a batch. Throws `invalid`, and collects nothing, unless all calls
+ * are JSON. Safe to repeat.
+ */
 export async function collectCalls(
   dependencies: CallDependencies,
   ctx: ApiContext,
-  { calls, type, sentAt }: Calls,
+  type: CallType | undefined,
+  { calls, envelope }: CallBody,
 ): Promise<void> {
-  const { limits, tables, clock, hashRequest, hashIdentity, entities, log } = dependencies;
+  const { limits, tables, clock, hashRequest, knownValues, countLeftOut, countRejected, log } = dependencies;
   const { keyId, bounds, memory, turns, deadline, requestId } = ctx.state;
   const [user, account] = [tableNamed(tables, "user"), tables.get("account")];
-  const rulesFor = (table: Table) => rulesOf(table, undefined, undefined, limits);
+  const pause = turns.pauses(PAUSE_MS);
+  const leaveOut = (code: string) => countLeftOut(1, code);
   // A keyed hash: without the pepper the guess of an id cannot be confirmed.
   const secret = hashRequest(JSON.stringify([keyId, "messageId"]));
-  const userIdOf = userIdReader(user, limits.identity_bytes);
-  const pause = turns.pauses(PAUSE_MS);
-  const previousIds = new Map<IdentityHash, string>();
-  for (const call of calls) {
-    await pause();
-    const value = userIdOf(fieldOf(call, "previousId"));
-    if (value !== undefined) previousIds.set(hashIdentity(user.name, { field: USER_ID, value }), value);
-  }
-  const userIds = await ownedValues(entities, previousIds);
+  const userIds = new Set<string>();
   const rules: CallRules = {
+    user,
+    account,
+    identityBytes: limits.identity_bytes,
     by: bounds.by,
-    user: rulesFor(user),
-    account: account && rulesFor(account),
     arrival: clock(),
-    sentAt,
+    sentAt: instantOf(fieldOf(envelope, "sentAt"), leaveOut),
     lastingId: (messageId, table) =>
       createHash("sha256")
         .update(secret + JSON.stringify([table, messageId]))
         .digest("hex")
         .slice(0, ID_DIGITS),
-    isUserId: (value) => userIds.has(userIdOf(value) ?? ""),
+    isUserId: (value) => userIds.has(value),
+    leaveOut,
   };
+  let rejected = 0;
+  const codes = new Set<string>();
+
+  function reject(error: unknown): void {
+    const code = codeOf(error);
+    if (code === "call_too_large" && type !== undefined) throw tooLarge(CALL_BYTES);
+    countRejected(1, code);
+    rejected += 1;
+    codes.add(code);
+  }
+
+  async function parse(from: number, to: number): Promise<SizedCall[]> {
+    const parsed: SizedCall[] = [];
+    for (let index = from; index < to; index += 1) {
+      await pause();
+      const bytes = sizes[index] as number;
+      try {
+        if (bytes === 0) throw callTooLarge();
+        parsed.push({ call: callOf(parseExactly(textAt(calls, index)), type, limits.nesting, leaveOut), bytes });
+      } catch (error) {
+        reject(error);
+      }
+    }
+    return parsed;
+  }
 
   async function collect(table: Table, items: readonly RequestItem<ParsedMessage>[]): Promise<void> {
     const stream = bounds.stream ?? DEFAULT_STREAM;
     const read = { items: atOnce(items), pause: turns.pauses(PAUSE_MS), memory };
     const request = { stream, table, ...read, late: deadline.signal, repeatName: undefined, dryRun: false };
-    const { rejected, errors } = await collectRequest(dependencies, request);
-    if (rejected === 0) return;
-    log.warn({ requestId, rejected, codes: [...new Set(errors.map(({ code }) => code))] }, "calls were rejected");
+    const tally = await collectRequest(dependencies, request);
+    rejected += tally.rejected;
+    for (const { code } of tally.errors) codes.add(code);
   }
 
-  const people: RequestItem<ParsedMessage>[] = [];
-  const accounts: RequestItem<ParsedMessage>[] = [];
-  for (const call of calls) {
-    await pause();
-    const bytes = valueBytes(call, limits.nesting);
-    const parse = () => {
-      const messages = messagesOf(call, type, rules);
-      refuseLarge(messages.user, bytes);
-      // A later alias of the request may name it.
-      for (const { field, value } of messages.user.identities) if (field === USER_ID) userIds.add(value);
-      const { account } = messages;
-      if (account !== undefined) accounts.push(itemOf(bytes, () => account));
-      return messages.user;
-    };
-    people.push(itemOf(bytes, parse));
+  async function collectBatch(batch: readonly SizedCall[]): Promise<void> {
+    const previousIds = new Set(batch.flatMap(({ call }) => previousUserId(call, rules) ?? []));
+    userIds.clear();
+    for (const id of await knownValues(bounds.by, user, USER_ID, previousIds)) userIds.add(id);
+    const people: RequestItem<ParsedMessage>[] = [];
+    const accounts: RequestItem<ParsedMessage>[] = [];
+    for (const { call, bytes } of batch) {
+      await pause();
+      try {
+        const messages = messagesOf(call, rules);
+        refuseLarge(messages, bytes);
+        // A later alias of the batch may name it.
+        for (const { field, value } of messages.user?.identities ?? []) if (field === USER_ID) userIds.add(value);
+        if (messages.user !== undefined) people.push(itemOf(messages.user, bytes));
+        if (messages.account !== undefined) accounts.push(itemOf(messages.account, bytes));
+      } catch (error) {
+        reject(error);
+      }
+    }
+    if (people.length > 0) await collect(user, people);
+    if (account !== undefined && accounts.length > 0) await collect(account, accounts);
   }
-  if (people.length > 0) await collect(user, people);
-  if (account !== undefined && accounts.length > 0) await collect(account, accounts);
+
+  const sizes = await checkedSizes(calls, MESSAGE_MEMORY_BYTES, pause, CALL_BYTES);
+  for (let from = 0; from < sizes.length; ) {
+    let to = from;
+    for (let weight = 0; to < sizes.length && weight < MAX_BATCH_WEIGHT; to += 1) {
+      weight += weightOf(sizes[to] as number, undefined);
+    }
+    const release = memory.reserveUnlessSmall(sizes.slice(from, to).reduce((sum, bytes) => sum + bytes, 0));
+    await collectBatch(await parse(from, to));
+    release();
+    from = to;
+  }
+  if (rejected > 0) log.warn({ requestId, rejected, codes: [...codes] }, "calls were rejected");
 }
 
-/** Maximum bytes of a call as JSON, which are the most that an entity takes: then messages of collect are as large. */
-const CALL_BYTES = 1_048_576;
+function callTooLarge(): ServiceError {
+  return invalid("call_too_large", "", `A call has at most ${CALL_BYTES} bytes`);
+}
 
-/** Maximum bytes of JSON text for each byte of `valueBytes`: a control character is escaped. */
+/** Maximum bytes of JSON text for each byte of estimated memory: a control character is escaped. */
 const MOST_TEXT = 6;
 
 /** Throws when a call is too large to archive. Only calls that may be are encoded to find out. */
-function refuseLarge(message: ParsedMessage, bytes: number): void {
-  if (bytes * MOST_TEXT <= CALL_BYTES || encodeMessage(message).length <= CALL_BYTES) return;
-  throw invalid("call_too_large", "", `A call has at most ${CALL_BYTES} bytes`);
-}
-
-/** Returns the values of the identities that an entity has. */
-async function ownedValues(
-  entities: CallDependencies["entities"],
-  values: ReadonlyMap<IdentityHash, string>,
-): Promise<Set<string>> {
-  if (values.size === 0) return new Set();
-  const { owners } = await entities.find([...values.keys()], 1);
-  return new Set([...owners.keys()].flatMap((hash) => values.get(hash) ?? []));
-}
-
-/** Returns a function that returns a `user_id` in its normal form; undefined for a value that is none. */
-function userIdReader(table: Table, maxBytes: number): (value: Json | undefined) => string | undefined {
-  const field = identityField(table, USER_ID);
-  return (value) => {
-    if (field === undefined || value === undefined) return undefined;
-    try {
-      return identityOf(table, field, value, maxBytes).value;
-    } catch {
-      return undefined;
-    }
-  };
+function refuseLarge({ user, account }: CallMessages, bytes: number): void {
+  const message = user ?? account;
+  if (message === undefined || bytes * MOST_TEXT <= CALL_BYTES) return;
+  if (encodeMessage(message).length > CALL_BYTES) throw callTooLarge();
 }
 
 /** Returns a field of a JSON object; undefined for any other JSON value. */
@@ -143,8 +177,8 @@ export function fieldOf(json: unknown, name: string): Json | undefined {
   return (json as Record<string, Json>)[name];
 }
 
-function itemOf(bytes: number, parse: () => ParsedMessage): RequestItem<ParsedMessage> {
-  return { text: "", bytes, parse, place: (path) => path };
+function itemOf(message: ParsedMessage, bytes: number): RequestItem<ParsedMessage> {
+  return { text: "", bytes, parse: () => message, place: (path) => path };
 }
 
 async function* atOnce<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {

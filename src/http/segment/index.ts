@@ -1,16 +1,11 @@
 import { Type } from "@sinclair/typebox";
-import { ServiceError } from "../../errors.js";
-import { parseExactly } from "../../formats/exact-json.js";
-import { jsonErrorAt } from "../../formats/json-error.js";
-import { UNCOUNTED_BYTES } from "../../memory-budget.js";
-import { hasBody, readBody } from "../core/body.js";
-import { notJson, reserveParsed } from "../core/json-body.js";
+import { hasBody } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { json } from "../core/responses.js";
 import { type ApiContext, type Body, type Route, route } from "../core/route.js";
-import { sendContinue } from "../edge/connections.js";
 import { type CallType, callTypes } from "./calls.js";
 import { type CallDependencies, collectCalls, fieldOf } from "./collect-calls.js";
+import { type CallBody, readCalls } from "./read-calls.js";
 
 /** Maximum bytes of a body that contains the key, after inflation: it is read before the key is checked. */
 const BODY_WITH_KEY_BYTES = 500 * 1024;
@@ -22,29 +17,7 @@ const BODY_WITH_KEY_BYTES = 500 * 1024;
 export function segmentRoutes(dependencies: CallDependencies): readonly Route[] {
   const { limits } = dependencies;
   /** Bodies that were read for their keys. */
-  const bodies = new WeakMap<ApiContext, unknown>();
-
-  async function readJson(ctx: ApiContext, maxBytes: number): Promise<unknown> {
-    sendContinue(ctx.req, ctx.res);
-    const { memory, turns } = ctx.state;
-    const bytes = await readBody(ctx, maxBytes, limits);
-    reserveParsed(bytes, memory);
-    if (bytes.length > UNCOUNTED_BYTES) await turns.next();
-    const text = bytes.toString();
-    try {
-      return parseExactly(text);
-    } catch {
-      throw notJson(text.slice(0, jsonErrorAt(text)));
-    }
-  }
-
-  async function keyInBody(ctx: ApiContext): Promise<string | undefined> {
-    if (!hasBody(ctx)) return undefined;
-    const body = await readJson(ctx, BODY_WITH_KEY_BYTES);
-    bodies.set(ctx, body);
-    const key = fieldOf(body, "writeKey");
-    return typeof key === "string" && key !== "" ? key : undefined;
-  }
+  const bodies = new WeakMap<ApiContext, CallBody>();
 
   const callRoute = (name: RouteName, isShort: boolean): Route =>
     route({
@@ -54,7 +27,13 @@ export function segmentRoutes(dependencies: CallDependencies): readonly Route[] 
       // The calls go to the stream of the key.
       within: { stream: () => true },
       unknownQuery: "ignore",
-      keyInBody,
+      async keyInBody(ctx) {
+        if (!hasBody(ctx)) return undefined;
+        const body = await readCalls(ctx, name === "batch", BODY_WITH_KEY_BYTES, limits);
+        bodies.set(ctx, body);
+        const key = fieldOf(body.envelope, "writeKey");
+        return typeof key === "string" && key !== "" ? key : undefined;
+      },
       protocolErrors: { code: (_kind, issue) => issue, unavailable: "too-many-requests" },
       docs: {
         id: `segmentApi${name[0]?.toUpperCase()}${name.slice(1)}${isShort ? "Short" : ""}`,
@@ -65,14 +44,9 @@ export function segmentRoutes(dependencies: CallDependencies): readonly Route[] 
       stream: { "application/json": bodyOf(name) },
       responses: { 200: json(Success) },
       async handler({ ctx }) {
-        const body = bodies.has(ctx) ? bodies.get(ctx) : await readJson(ctx, limits.write_body_bytes);
-        const batch = fieldOf(body, "batch");
-        const calls: readonly unknown[] = name === "batch" && Array.isArray(batch) ? batch : [body];
-        if (calls.length > limits.batch_messages) {
-          throw new ServiceError("too-large", `More than ${limits.batch_messages} calls in a batch`);
-        }
-        const type = name === "batch" ? undefined : name;
-        await collectCalls(dependencies, ctx, { calls, type, sentAt: fieldOf(body, "sentAt") });
+        const isBatch = name === "batch";
+        const body = bodies.get(ctx) ?? (await readCalls(ctx, isBatch, limits.write_body_bytes, limits));
+        await collectCalls(dependencies, ctx, isBatch ? undefined : name, body);
         ctx.status = 200;
         ctx.set("Cache-Control", "no-store");
         ctx.body = { success: true };
@@ -101,7 +75,7 @@ const Call = Type.Object(
 const Batch = Type.Object({ batch: Type.Array(Call, { minItems: 1 }) }, { title: "SegmentApiBatch", ...further });
 
 const description =
-  "Use it with the SDKs of Segment and RudderStack. The key is the user name of `Basic`, or `writeKey` in the body. Any content type is read as JSON. A call with a `messageId` is applied once, however often it is sent. Rejected calls are counted in `/metrics` by code and do not change the response. Errors have `code` also at the top: 400 `not_json`, 401 `unauthenticated`, 413 `too_large`, 429 `too_many_requests`.";
+  "Use it with the SDKs of Segment and RudderStack. The key is the user name of `Basic`, or `writeKey` in the body. Any content type is read as JSON. A call with a `messageId` is applied once, however often it is sent. Parts of a call that cannot be used are left out. They and rejected calls are counted in `/metrics` by code and do not change the response. Errors have `code` also at the top: 400 `not_json`, 401 `unauthenticated`, 413 `too_large`, 429 `too_many_requests`.";
 
 const summaries: Record<RouteName, string> = {
   batch: "several calls",

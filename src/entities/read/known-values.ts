@@ -1,0 +1,29 @@
+import type { EntityStore } from "../ports.js";
+import type { Table } from "../profile/entity-tables.js";
+import type { HashIdentity } from "../profile/identity.js";
+
+export interface KnownValuesDependencies {
+  readonly entities: Pick<EntityStore, "find">;
+  readonly hashIdentity: HashIdentity;
+}
+
+/**
+ * Returns which of the values of an identity field, in normal form, belong to an entity. `by` is the only field that
+ * the key of the request may use; undefined: all. No other field is looked up, and none of its values is returned.
+ */
+export type KnownValues = (
+  by: string | undefined,
+  table: Table,
+  field: string,
+  values: ReadonlySet<string>,
+) => Promise<ReadonlySet<string>>;
+
+/** Creates the look-up for these stores. */
+export function knownValues({ entities, hashIdentity }: KnownValuesDependencies): KnownValues {
+  return async (by, table, field, values) => {
+    if (values.size === 0 || (by !== undefined && by !== field)) return new Set();
+    const byHash = new Map(Array.from(values, (value) => [hashIdentity(table.name, { field, value }), value]));
+    const { owners } = await entities.find([...byHash.keys()], 1);
+    return new Set([...owners.keys()].flatMap((hash) => byHash.get(hash) ?? []));
+  };
+}
