@@ -6,9 +6,13 @@ interface TextPosition {
 
 /** Returns the position of the character that follows a text. */
 export function positionAfter(text: string): TextPosition {
-  const lines = text.split("\n");
-  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+  let line = 1;
+  // A loop, because a text of newlines would become millions of lines.
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) === NEWLINE) line += 1;
+  return { line, column: text.length - text.lastIndexOf("\n") };
 }
+
+const NEWLINE = 10;
 
 /** Returns the message for a line that is not JSON. */
 export function lineNotJson(text: string): string {
