@@ -79,6 +79,20 @@ describe("bounds of keys", () => {
       expect(JSON.parse((await read("/api/me/_uid/eve", key)).text).data).to.deep.equal({});
     });
 
+    it("rejects a message with several values of the field, which could join two people", async () => {
+      const key = await keyWith(["entity:write"], { by: "_uid" });
+      const json = [{ _uid: ["joe", "ada"] }, { _uid: ["joe"], city: "Rome" }];
+      const sent = await service.fetch("/collect/json/web", { method: "POST", key, json });
+      const { data } = (await sent.json()) as { data: { message_count: number; errors: object[] } };
+      expect(data.message_count).to.equal(1);
+      expect(data.errors[0]).to.include({ code: "outside_bound", path: "[0]._uid" });
+      expect(JSON.parse((await read("/api/me/_uid/joe?meta=false", service.key)).text).data).to.deep.equal({
+        _uid: "joe",
+        city: "Rome",
+        segments: [],
+      });
+    });
+
     it("allows reads by this field in every table, and refuses other fields alike for known and unknown people", async () => {
       const key = await keyWith(["entity:read"], { by: "email" });
       for (const path of ["/api/entity/user/email/ada@example.com", "/api/me/email/ada@example.com"]) {
