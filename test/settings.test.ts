@@ -233,7 +233,7 @@ const effects: Readonly<Record<string, Effect>> = {
     "1024",
     [200, 431],
   ),
-  "limits.identity_bytes": differs(status(`/api/entity/user/email/${"a".repeat(20)}`), "16", [404, 400]),
+  "limits.identity_bytes": differs(status(`/api/entity/user/_uid/${"a".repeat(20)}`), "16", [404, 400]),
   "limits.query_parameters": differs(
     status(`/health?${Array.from({ length: 20 }, (_, i) => `p${i}=1`).join("&")}`),
     "16",
