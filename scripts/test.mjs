@@ -13,7 +13,9 @@ import { answerHelp } from "./usage.mjs";
 const ON_SERVERS = [
   "test/journeys/",
   ...["ledger-and-data", "merge-beside-deletion", "random-histories"].map((name) => `test/deletions/${name}`),
-  ...["interrupted", "writers-and-erasers"].map((name) => `test/entities/${name}`),
+  ...["interrupted", "left-out-and-erasers", "shared-identities", "writers-and-erasers"].map(
+    (name) => `test/entities/${name}`,
+  ),
   ...["recorder-year", "slot-races"].map((name) => `test/metrics/${name}`),
   "test/bad-inputs/random-requests",
 ];
@@ -25,6 +27,7 @@ const SLOW = [
   "test/browser/",
   ...["failpoints", "points-killed", "deadline"].map((name) => `test/faults/${name}`),
   "test/deletions/random-histories",
+  "test/entities/shared-identities",
   ...["secured", "held", "killed-runs"].map((name) => `test/servers/${name}`),
   "test/start-scripts",
   "test/package",
