@@ -130,7 +130,7 @@ function numberOf(text: string): number {
 /**
  * Passes the rows of a query's CSV response, in chunks, to `reader`. Rejects if the response was truncated, contains an
  * error, lacks a column, or has a row that is too short. `split` handles most lines and the client's `LineSplitter`
- * only lines with quotes: csv-parse takes about twice as long.
+ * only lines with quotes: a general parser takes about twice as long.
  */
 export async function readRows(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
