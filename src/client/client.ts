@@ -33,6 +33,7 @@ import type {
   SegmentInput,
   SegmentSize,
   Stream,
+  Table,
 } from "./types.js";
 
 export { ApiError, type CallOptions, type ClientOptions, type Issue, NotReached } from "./request.js";
@@ -302,6 +303,9 @@ export function createClient(options: ClientOptions) {
      * `idempotencyKey` (up to 256 characters) it returns the same requests within 24 hours. Scope `entity:delete`.
      */
     deleteLines,
+
+    /** Returns the tables, with what the service accepts as their identities. Scope `entity:delete`. */
+    tables: (options?: CallOptions) => read<Table[]>({ method: "GET", path: "/api/table" }, options),
 
     /** Returns whether a deletion is completed. Scope `entity:delete` or `entity:read`. */
     deletionStatus: (requestId: string, options?: CallOptions) =>

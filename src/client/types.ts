@@ -204,6 +204,19 @@ export interface PublicKeys {
   keys: { kty: string; crv: string; alg: string; use: string; kid: string; x: string }[];
 }
 
+/** A kind of entity as configured. */
+export interface Table {
+  name: string;
+  identities: { name: string; normal_form: "text" | "email" }[];
+  default_identity: string;
+  strongest_first: string[];
+  protected: string[];
+  max_values: number;
+  nobody: string[];
+  common_nobody: boolean;
+  identity_bytes: number;
+}
+
 export interface KeyInfo {
   id: string;
   name: string;

@@ -44,6 +44,7 @@ describe("an invalid query", () => {
     "GET /api/mark/:id",
     "GET /api/me/:fieldname/:fieldval",
     "GET /api/segment/:id",
+    "GET /api/table",
     "GET /dashboard",
     "GET /dashboard/:file",
     "GET /docs",

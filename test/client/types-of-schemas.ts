@@ -9,6 +9,7 @@ import type { Preview } from "../../src/http/deletions/index.js";
 import type { DeletionListMeta, DeletionState, ListedDeletion } from "../../src/http/deletions/list.js";
 import type { DeletionInput, DeletionRequest, ReceivedDeletion } from "../../src/http/deletions/many.js";
 import type { PublicKeys } from "../../src/http/deletions/receipts.js";
+import type { TableInfo } from "../../src/http/deletions/tables.js";
 import type { ExplainedSegment } from "../../src/http/entities/account.js";
 import type { entityAnswer } from "../../src/http/entities/index.js";
 import type { MembersInput } from "../../src/http/entities/members.js";
@@ -53,6 +54,7 @@ interface Bodies {
   DeletionState: [client.DeletionState, Static<typeof DeletionState>];
   DeletionPreview: [client.DeletionPreview, Static<typeof Preview>];
   PublicKeys: [client.PublicKeys, Static<typeof PublicKeys>];
+  Table: [client.Table, Static<typeof TableInfo>];
   KeyInfo: [client.KeyInfo, Static<typeof Key>];
   Readiness: [client.Readiness, Static<typeof Readiness>];
 }

@@ -41,6 +41,8 @@ describe("tables", () => {
       maxValues: 3,
       protectedFields: new Set(),
       strongestFirst: ["serial", "owner_mail"],
+      nobody: ["Factory"],
+      hasCommonNobody: true,
     });
     expect(["FACTORY", "null"].map(isNobody)).to.deep.equal([true, true]);
   });

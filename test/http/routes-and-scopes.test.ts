@@ -35,6 +35,7 @@ const expected: Record<string, readonly Scope[] | "keyless"> = {
   "GET /.well-known/jwks.json": "keyless",
   "POST /api/deletion": ["entity:delete"],
   "POST /api/deletion/preview": ["entity:delete"],
+  "GET /api/table": ["entity:delete"],
   "POST /api/entity/export": ["entity:export"],
   "POST /api/segment/:id/members": ["entity:export"],
   "GET /api/entity/:table/:fieldname/:fieldval/segments": ["entity:read"],

@@ -26,6 +26,10 @@ export interface Table {
   readonly protectedFields: ReadonlySet<string>;
   /** The names of all identity fields, the strongest first. */
   readonly strongestFirst: readonly string[];
+  /** Values that identify no one, as configured. */
+  readonly nobody: readonly string[];
+  /** Whether the common values that identify no one count, too. */
+  readonly hasCommonNobody: boolean;
   /** Returns whether a value identifies no one, such as `anonymous`. */
   isNobody(value: string): boolean;
 }
@@ -111,6 +115,8 @@ function tableOf(entry: unknown, path: string): Table {
     maxValues: max_values as number,
     protectedFields: new Set(protectedNames),
     strongestFirst,
+    nobody,
+    hasCommonNobody: common_nobody,
     isNobody: nobodyCheck(nobody, common_nobody),
   };
 }

@@ -3,20 +3,16 @@ import type { Clock } from "../../clock.js";
 import { type AcceptDependencies, acceptDeletion } from "../../deletions/accept.js";
 import type { DownstreamTarget } from "../../deletions/ports.js";
 import { type PreviewDependencies, previewDeletion } from "../../deletions/preview.js";
+import { checkedIdentity } from "../../entities/profile/checked-identity.js";
 import { found } from "../../errors.js";
 import { errorEnvelope, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { onResponseClosed } from "../edge/connections.js";
-import {
-  entityPath,
-  IdentityInput,
-  identityExamples,
-  identityInBody,
-  namedIdentity,
-} from "../entities/named-entity.js";
+import { entityPath, IdentityInput, identityExamples, namedIdentity } from "../entities/named-entity.js";
 import { type DeletionListDependencies, deletionListRoutes, foundDeletion, RequestId } from "./list.js";
 import { DeletionRequest, deletionReceived, type ManyDeletionsDependencies, manyDeletionsRoute } from "./many.js";
 import { type ReceiptRouteDependencies, receiptRoutes } from "./receipts.js";
+import { tablesRoute } from "./tables.js";
 
 export interface DeletionRouteDependencies
   extends DeletionListDependencies,
@@ -81,6 +77,7 @@ export function deletionRoutes(dependencies: DeletionRouteDependencies): readonl
       },
     }),
     manyDeletionsRoute(dependencies),
+    tablesRoute(dependencies),
     ...deletionListRoutes(dependencies),
     ...receiptRoutes(dependencies),
     previewRoute(dependencies),
@@ -119,7 +116,7 @@ function previewRoute(dependencies: DeletionRouteDependencies): Route {
     body: { schema: IdentityInput, examples: identityExamples },
     responses: { 200: success("DeletionPreviewAnswer", Preview) },
     async handler({ ctx, body }) {
-      const { table, identity } = identityInBody(body, tables, limits.identity_bytes);
+      const { table, identity } = checkedIdentity(body, tables, limits.identity_bytes);
       const preview = await previewDeletion(dependencies, table.name, identity, ctx.state.memory);
       const counted = found(preview, "entity");
       const { profiles, identities, messages, segments, targets } = counted;

@@ -1,7 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Limits } from "../../config/settings.js";
 import { type Acceptance, type AcceptManyDependencies, acceptMany } from "../../deletions/accept-many.js";
+import { checkedIdentity, DEFAULT_TABLE } from "../../entities/profile/checked-identity.js";
 import type { Tables } from "../../entities/profile/entity-tables.js";
+import type { Identity } from "../../entities/profile/identity.js";
 import { type ValidationIssue as Issue, invalid, ServiceError } from "../../errors.js";
 import { isJsonLines } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
@@ -10,7 +12,7 @@ import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
 import { type ApiContext, type ResponseSpec, type Route, route } from "../core/route.js";
 import { bodyCheck } from "../core/validation.js";
 import { errorResponse, statusOf } from "../edge/errors.js";
-import { IdentityInput, identityInBody } from "../entities/named-entity.js";
+import { IdentityInput } from "../entities/named-entity.js";
 import { idempotencyKey, repeatNameOf } from "../items/idempotency-key.js";
 import { type ItemLimits, type ItemRules, readItems } from "../items/read-items.js";
 import { RequestId } from "./list.js";
@@ -39,8 +41,6 @@ export const deletionReceived = "Delete request received";
 
 /** Maximum items of a JSON array. */
 const MAX_ITEMS = 1_000;
-
-const DEFAULT_TABLE = "user";
 
 const { field, value } = IdentityInput.properties;
 
@@ -98,11 +98,11 @@ const exampleItems = [
 /** Route that requests the deletion of many entities. */
 export function manyDeletionsRoute(dependencies: ManyDeletionsDependencies): Route {
   const { tables, limits } = dependencies;
-  const rules: ItemRules<{ table: string; identity: ReturnType<typeof identityInBody>["identity"] }> = {
+  const rules: ItemRules<{ table: string; identity: Identity }> = {
     parse(json) {
       const { table, field, value } = checkedInput(json);
       const input = { table: table ?? DEFAULT_TABLE, field, value };
-      const named = identityInBody(input, tables, limits.identity_bytes);
+      const named = checkedIdentity(input, tables, limits.identity_bytes);
       return { table: named.table.name, identity: named.identity };
     },
     // The issue of an identity names its field.

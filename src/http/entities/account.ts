@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { checkedIdentity } from "../../entities/profile/checked-identity.js";
 import type { Tables } from "../../entities/profile/entity-tables.js";
 import { type ExplainDependencies, explainSegments } from "../../entities/read/explain-membership.js";
 import { type ExportDependencies, type Exported, exportEntity } from "../../entities/read/export-entity.js";
@@ -7,7 +8,7 @@ import { timeText } from "../../formats/instant.js";
 import { streamJsonLines } from "../core/response-body.js";
 import { done, success, Time } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
-import { entityPath, IdentityInput, identityExamples, identityInBody, namedIdentity } from "./named-entity.js";
+import { entityPath, IdentityInput, identityExamples, namedIdentity } from "./named-entity.js";
 
 export type AccountRouteDependencies = ExplainDependencies &
   ExportDependencies & {
@@ -88,7 +89,7 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       body: { schema: IdentityInput, examples: identityExamples },
       responses: { 200: done({ "application/x-ndjson": exportLines }) },
       async handler({ ctx, body }) {
-        const { table, identity } = identityInBody(body, tables, identityBytes);
+        const { table, identity } = checkedIdentity(body, tables, identityBytes);
         const pages = found(await exportEntity(dependencies, table, identity, ctx.state.memory), "entity");
         await streamJsonLines(ctx, pages, (page) => page.map(lineOf));
         return undefined;

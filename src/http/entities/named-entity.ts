@@ -1,13 +1,7 @@
-import { type Static, Type } from "@sinclair/typebox";
-import {
-  type IdentityField,
-  noSuchTable,
-  type Table,
-  type Tables,
-  tableNamed,
-} from "../../entities/profile/entity-tables.js";
-import { type Identity, identityField, identityOf } from "../../entities/profile/identity.js";
-import { invalid } from "../../errors.js";
+import { Type } from "@sinclair/typebox";
+import { fieldNamed } from "../../entities/profile/checked-identity.js";
+import { type Table, type Tables, tableNamed } from "../../entities/profile/entity-tables.js";
+import { type Identity, identityOf } from "../../entities/profile/identity.js";
 import { exampleNames } from "../core/openapi.js";
 
 const pathPart = (description: string, example: string) =>
@@ -35,16 +29,8 @@ export function namedIdentity(
   identityBytes: number,
 ): { table: Table; identity: Identity } {
   const table = tableNamed(tables, tableName);
-  const field = fieldOf(table, fieldname ?? table.defaultIdentity, "fieldname");
+  const field = fieldNamed(table, fieldname ?? table.defaultIdentity, "fieldname");
   return { table, identity: identityOf(table, field, fieldval, identityBytes) };
-}
-
-/** Returns the identity field with this name. Throws with `path` when the table has none. */
-function fieldOf(table: Table, name: string, path: string): IdentityField {
-  const field = identityField(table, name);
-  if (field !== undefined) return field;
-  const known = table.identities.map((one) => one.name).join(", ");
-  throw invalid("not_an_identity", path, `${path} must be an identity field of the table: ${known}`);
 }
 
 /** An entity as identified by a body. */
@@ -64,14 +50,3 @@ export const IdentityInput = Type.Object(
 export const identityExamples = () => ({
   identity: { table: exampleNames.table, field: exampleNames.field, value: exampleNames.value },
 });
-
-/** Returns the table and the identity in a body. Throws `invalid` for any error. */
-export function identityInBody(
-  { table: tableName, field: fieldName, value }: Static<typeof IdentityInput>,
-  tables: Tables,
-  identityBytes: number,
-): { table: Table; identity: Identity } {
-  const table = tables.get(tableName);
-  if (table === undefined) throw invalid("unknown_table", "table", noSuchTable(tables));
-  return { table, identity: identityOf(table, fieldOf(table, fieldName, "field"), value, identityBytes) };
-}

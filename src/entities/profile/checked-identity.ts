@@ -1,0 +1,32 @@
+import { invalid } from "../../errors.js";
+import { type IdentityField, noSuchTable, type Table, type Tables } from "./entity-tables.js";
+import { type Identity, identityField, identityOf } from "./identity.js";
+
+/** Table of an identity to delete that names none. */
+export const DEFAULT_TABLE = "user";
+
+/** An entity as identified by a body or a line of a file. */
+export interface GivenIdentity {
+  readonly table: string;
+  readonly field: string;
+  readonly value: unknown;
+}
+
+/** Returns the table and the identity; a value has at most `identityBytes`. Throws `invalid` for any error. */
+export function checkedIdentity(
+  { table: tableName, field, value }: GivenIdentity,
+  tables: Tables,
+  identityBytes: number,
+): { table: Table; identity: Identity } {
+  const table = tables.get(tableName);
+  if (table === undefined) throw invalid("unknown_table", "table", noSuchTable(tables));
+  return { table, identity: identityOf(table, fieldNamed(table, field, "field"), value, identityBytes) };
+}
+
+/** Returns the identity field with this name. Throws with `path` when the table has none. */
+export function fieldNamed(table: Table, name: string, path: string): IdentityField {
+  const field = identityField(table, name);
+  if (field !== undefined) return field;
+  const known = table.identities.map((one) => one.name).join(", ");
+  throw invalid("not_an_identity", path, `${path} must be an identity field of the table: ${known}`);
+}
