@@ -47,8 +47,10 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   },
   {
     who: /^commands\//,
-    may: (to) => /^(commands|stores|keys|config|metrics|client)\/|^compose$/.test(to) || leaves.test(to),
-    words: "a command uses the stores, the settings, formats, what checks points, and the client",
+    may: (to) =>
+      /^(commands|stores|keys|config|metrics|client|entities\/identity-file)\/|^compose$/.test(to) || leaves.test(to),
+    words:
+      "a command uses the stores, the settings, formats, what checks points and files of identities, and the client",
   },
   {
     who: /^http\/edge\//,
@@ -95,8 +97,8 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   },
   {
     who: /^dashboard\//,
-    may: (to) => /^(dashboard|client|formats)\//.test(to),
-    words: "the dashboard speaks to /api, through the client, and divides time as the service does",
+    may: (to) => /^(dashboard|client|formats|entities\/identity-file)\//.test(to),
+    words: "the dashboard speaks to /api, through the client, and divides time and reads files as the service does",
   },
   {
     who: /^client\//,

@@ -6,8 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Argument, Command, Option } from "commander";
 import { backoff } from "../async/retry.js";
 import { ApiError } from "../client/client.js";
+import type { IdentityFileOptions } from "../entities/identity-file/identity-line.js";
+import { identityFormats } from "../entities/identity-file/identity-reader.js";
 import { StartError } from "../errors.js";
-import { type IdentityOptions, identityFormats, readIdentities } from "./identity-file.js";
+import { readIdentities } from "./identity-file.js";
 import type { Message } from "./message-file.js";
 import { counted } from "./progress.js";
 import { print, runCommand, UsageError } from "./run-command.js";
@@ -15,7 +17,7 @@ import { URL_HELP } from "./running-service.js";
 import { endedAt, type Sending, sendFiles } from "./send-files.js";
 import { lineIssue, sendMessages } from "./send-messages.js";
 
-interface Options extends IdentityOptions {
+interface Options extends IdentityFileOptions {
   readonly wait?: boolean;
   readonly receipts?: string;
   readonly rejects?: string;
@@ -51,11 +53,15 @@ const command = new Command("npm run erase --")
     `
 The API key (scope entity:delete) is read from ENTITY_METRICS_KEY.
 
-CSV has a header, in one of two forms:
+CSV has a header, and commas, semicolons or tabs between its cells:
   table,field,value    an identity per row; the column table is optional
-  _uid,email           a column for each identity field of the table; one deletion per row, by its first cell that is
-                       not empty. With --field email only this column is read, and others may contain anything
-JSON has an object { "table", "field", "value" } per line, or is one array of them of at most 16 MiB; table is optional.
+  user_id,email,name   columns of identity fields, and any others; one deletion per row, by its strongest identity.
+                       With --field email only this column is read
+Case, blanks, - and _ within a name do not matter: E-Mail is email. A cell such as NULL or \\N, which identifies no one,
+counts as empty. JSON has an object { "table", "field", "value" } per line, or is one array of them of at most 16 MiB;
+table is optional. A file without a header needs --field: each line is one value.
+The text is UTF-8, or UTF-16 with a byte order mark. Blank lines are skipped. A line that the service would not accept
+as an identity is rejected and not sent.
 
 stdout has a line for each accepted deletion, "<line of the file> <request id>", and nothing else.
 For 24 hours a file with the same options and key is one request: run again, also after an interruption, the command
@@ -82,7 +88,7 @@ async function eraseAll(file: string, options: Options, sending: Sending): Promi
   const accepted = await sendMessages(
     {
       label: "requesting deletions",
-      read: (onBytes) => readIdentities(file, options, onBytes),
+      read: (onBytes) => readIdentities(file, options, onBytes, sending),
       chunkSize: CHUNK_IDENTITIES,
       again: AGAIN,
     },

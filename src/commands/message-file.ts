@@ -47,7 +47,7 @@ export async function* readMessages(
 ): AsyncGenerator<Message[]> {
   const chunks = fileChunks(path, onBytes);
   if (format === "json") return yield* readJson(path, await peekLine(chunks));
-  yield* readRows(path, chunks, () => Object.fromEntries);
+  yield* readRows(path, chunks);
 }
 
 /** Yields the lines of NDJSON, or the elements of a JSON array, as messages. */
@@ -81,20 +81,12 @@ export async function peekLine(chunks: AsyncGenerator<Buffer>): Promise<Peeked> 
 /** Byte order mark, which some programs write at the start of a text. */
 const BYTE_ORDER_MARK = /^\ufeff/;
 
-/** Converts the cells of a row that are not empty, by column and in their order, to a message. */
-export type ConvertRow = (cells: ReadonlyMap<string, string>) => object;
-
-/** Yields the rows of CSV after its header as messages. `converterOf` receives the names of all columns. */
-export async function* readRows(
-  path: string,
-  chunks: AsyncIterable<Buffer>,
-  converterOf: (names: readonly string[]) => ConvertRow,
-): AsyncGenerator<Message[]> {
+/** Yields the rows of CSV after its header as messages of the cells that are not empty. */
+async function* readRows(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Message[]> {
   const { header, rows } = await openCsv(chunks);
   if (header === undefined) return;
   const names = headerNames(path, header);
-  const convert = converterOf(names);
-  for await (const records of rows) yield records.map((record) => rowMessage(record, names, convert));
+  for await (const records of rows) yield records.map((record) => rowMessage(record, names));
 }
 
 /** Reads the header of CSV, which is its first record; `rows` yields the others. */
@@ -131,11 +123,11 @@ function headerIssue(names: readonly string[]): string | undefined {
     : undefined;
 }
 
-function rowMessage(record: CsvRecord, names: readonly string[], convert: ConvertRow): Message {
+function rowMessage(record: CsvRecord, names: readonly string[]): Message {
   const { number, cells, issue = "invalid_row", quote } = record;
   if (cells?.length !== names.length) return { number, text: "", issue, quote };
   const given = names.flatMap((name, i) => (cells[i] ? [[name, cells[i]] as const] : []));
-  return { number, text: JSON.stringify(convert(new Map(given))) };
+  return { number, text: JSON.stringify(Object.fromEntries(given)) };
 }
 
 /** Reads a whole JSON array and returns its elements as messages with the number of their first line. */

@@ -1,13 +1,13 @@
 /** Positions of the elements of a JSON array in its bytes. Elements are separated by one comma. */
-interface Elements {
-  readonly bytes: Buffer;
+interface Elements<Bytes extends Uint8Array> {
+  readonly bytes: Bytes;
   /** Offset of the first element. */
   readonly start: number;
   /** Offset of the end of each element: of its comma, or of the bracket after the last. */
   readonly ends: readonly number[];
 }
 
-export interface JsonArray extends Elements {
+export interface JsonArray<Bytes extends Uint8Array = Buffer> extends Elements<Bytes> {
   /** Offset of an error in the array's end or after it; undefined if there is none. */
   readonly brokenAt: number | undefined;
 }
@@ -24,7 +24,7 @@ const CLOSING = 93;
  * `limit` elements: `ends` then has `limit` + 1 entries. The array is valid JSON if all elements are valid and it is
  * not broken.
  */
-export function splitArray(bytes: Buffer, limit: number): JsonArray | undefined {
+export function splitArray<Bytes extends Uint8Array>(bytes: Bytes, limit: number): JsonArray<Bytes> | undefined {
   const found = elementsAt(bytes, firstNonBlank(bytes, 0), limit);
   if (found === undefined) return undefined;
   const { end, ...elements } = found;
@@ -75,7 +75,11 @@ export function splitMember(
  * Returns the elements of the array that begins at `bracket`, and the offset of its end; undefined if none begins
  * there.
  */
-function elementsAt(bytes: Buffer, bracket: number, limit: number): (Elements & { readonly end: number }) | undefined {
+function elementsAt<Bytes extends Uint8Array>(
+  bytes: Bytes,
+  bracket: number,
+  limit: number,
+): (Elements<Bytes> & { readonly end: number }) | undefined {
   if (bytes[bracket] !== OPENING) return undefined;
   const start = bracket + 1;
   const ends: number[] = [];
@@ -103,18 +107,18 @@ function elementsAt(bytes: Buffer, bracket: number, limit: number): (Elements & 
  * Returns the offset of the first element from `index` on, so that elements `from` to `to` are the bytes from
  * `startOf(from)` to `ends[to]`.
  */
-export function startOf({ start, ends }: JsonArray, index: number): number {
+export function startOf({ start, ends }: Pick<JsonArray, "start" | "ends">, index: number): number {
   return index === 0 ? start : (ends[index - 1] as number) + 1;
 }
 
-function endOfString(bytes: Buffer, from: number): number {
+function endOfString(bytes: Uint8Array, from: number): number {
   let at = from;
   for (; at < bytes.length && bytes[at] !== QUOTE; at += 1) if (bytes[at] === BACKSLASH) at += 1;
   return at;
 }
 
 /** Returns the offset of the first byte from `from` on that is no blank of JSON. */
-export function firstNonBlank(bytes: Buffer, from: number): number {
+export function firstNonBlank(bytes: Uint8Array, from: number): number {
   let at = from;
   while (bytes[at] === 32 || bytes[at] === 10 || bytes[at] === 13 || bytes[at] === 9) at += 1;
   return at;

@@ -47,7 +47,8 @@ describe("erase", function () {
   const forms: [name: string, content: string, args: string[], lines: number[]][] = [
     ["items.csv", "table,field,value\nuser,email,a@x\n\n,_uid,b@x\n,email,c@x\n", [], [2, 4, 5]],
     ["items-of-one-field.csv.gz", 'value\r\na@x\r\n"b@x"\r\nC@x \r\n', ["--field", "email"], [2, 3, 4]],
-    ["columns.csv", "\ufeff_uid,email\n,a@x\nb@x,other@x\n,c@x\n", [], [2, 3, 4]],
+    ["columns.csv", "\ufeff_uid,email\n,a@x\nother@x,b@x\n,c@x\n", [], [2, 3, 4]],
+    ["of-excel.csv", "\ufeff\nName;E-Mail;;\r\nAnn;a@x;;\r\nBob;b@x;;\r\nEve;c@x\r\n;;;\r\n", [], [3, 4, 5]],
     ["one-of-the-columns.CSV", 'name,email\n"Ann\nLee",a@x\nBob,b@x\n,c@x\n', ["--field", "email"], [2, 4, 5]],
     ["header.txt", "email\na@x\nb@x\nc@x\n", [], [2, 3, 4]],
     ["header-with-field.txt", "name,email\nAnn,a@x\nBob,b@x\nEve,c@x\n", ["--field", "email"], [2, 3, 4]],
@@ -70,7 +71,7 @@ describe("erase", function () {
       const domain = `x${index}`;
       const people = ["a", "b", "c"].map((who) => `${who}@${domain}`);
       const messages = people.map((person) => ({ email: person, _uid: person }));
-      await collectThrough(service, [...messages, { email: `other@${domain}` }]);
+      await collectThrough(service, [...messages, { email: `other@${domain}`, _uid: `other@${domain}` }]);
       const bytes = Buffer.from(content.replaceAll("@x", `@${domain}`));
       const { code, out, err } = await erase(file(name, name.endsWith(".gz") ? gzipSync(bytes) : bytes), ...args);
       expect(code, err).to.equal(0);
@@ -80,6 +81,18 @@ describe("erase", function () {
       expect(await statusOfProfile(service, `email/other@${domain}`)).to.equal(200);
     });
   }
+
+  it("rejects lines that only contain an identity, and reads a cell that identifies no one as empty", async () => {
+    await collectThrough(service, [{ email: "ann@example.com" }, { email: "ben@example.com" }, { user_id: "u-7" }]);
+    const lines = '"ann@example.com"\nann@example.com,\nAnn <ann@example.com>\nben@example.com\n';
+    const values = await erase(file("lines.txt", lines), "--field", "email", "--wait");
+    expect([values.code, acceptedIn(values.out).map(([line]) => line)], values.err).to.deep.equal([3, [4]]);
+    expect(values.err).to.match(/^1 deletion completed, 3 rejected$/m);
+    const rows = await erase(file("exported.csv", "email,user_id\n\\N,u-7\n"), "--wait");
+    expect([rows.code, acceptedIn(rows.out).map(([line]) => line)], rows.err).to.deep.equal([0, [2]]);
+    const people = ["email/ann@example.com", "email/ben@example.com", "user_id/u-7"];
+    expect(await Promise.all(people.map((person) => statusOfProfile(service, person)))).to.deep.equal([200, 404, 404]);
+  });
 
   it("has an option for the table of identities without one", async () => {
     const accounts = ["a-1", "a-2"].map((account_id) => ({ account_id }));
