@@ -229,16 +229,20 @@ describe("on the dashboard's pages of people and deletions,", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("the people of a file are counted by the chosen field before they are deleted", async () => {
+  it("the people of a file are counted, and its other lines are listed, before they are deleted", async () => {
     for (const name of ["kim", "lea"]) await collect({ _uid: name, email: `${name}@example.org` });
     const { page, errors } = await on.ready("?view=deletions");
     await page.getByRole("button", { name: "From a file" }).click();
     const card = page.locator("section", { has: page.getByRole("heading", { name: "Delete many people" }) });
-    const buffer = Buffer.from("kim@example.org\nlea@example.org\nnone@example.org\n");
+    const buffer = Buffer.from('kim@example.org\nlea@example.org\n"lea@example.org"\nnone@example.org\n');
     await card.getByLabel("File").setInputFiles({ name: "people.txt", mimeType: "text/plain", buffer });
     const known = (number: number) => card.getByRole("row", { name: `Of people with a profile ${number}` }).waitFor();
     await known(2);
     expect(await card.getByLabel("Field").inputValue()).to.equal("email");
+    await card.getByRole("row", { name: "Named by email, one value per line" }).waitFor();
+    await card.getByRole("row", { name: "Identities 3 of 4 lines; the first is line 1" }).waitFor();
+    await card.getByRole("row", { name: "1 email kim@example.org" }).waitFor();
+    await card.getByRole("row", { name: "3 A line without a header is one value" }).waitFor();
     await card.getByLabel("Field").selectOption("_uid");
     await known(0);
     await card.getByLabel("Field").selectOption("email");

@@ -1,17 +1,17 @@
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { DeletionInput, DeletionPreview } from "../../client/client.js";
 import { csvOf } from "../csv.js";
 import { count } from "../format.js";
-import { FactTable } from "../list/table.js";
+import { FactTable, Table } from "../list/table.js";
 import { unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
 import { download } from "../page/download.js";
 import type { Tables } from "../tables.js";
 import type { Page } from "../view.js";
 import { Confirmation } from "./confirmation.js";
-import { FieldChoice, fieldOf, firstIdentity, type TypedIdentity } from "./identity-form.js";
-import { type IdentityLines, identityLines } from "./identity-lines.js";
+import { FieldChoice, firstIdentity, type TypedIdentity } from "./identity-form.js";
+import { type IdentitiesOfFile, identitiesOf, readingOf } from "./identity-lines.js";
 import { useTask } from "./use-task.js";
 
 /** Previews in progress at once. */
@@ -19,6 +19,10 @@ const CONCURRENT_REQUESTS = 4;
 
 /** Identities of which a preview is shown: each is a request. */
 const MAX_PREVIEWED = 5_000;
+
+/** Maximum listed identities, and listed lines without one. */
+const LISTED_ITEMS = 5;
+const LISTED_REFUSALS = 20;
 
 /** Sums over the previews so far. */
 interface Totals {
@@ -53,41 +57,35 @@ export function DeleteMany(props: DeleteManyProps): VNode {
   );
 }
 
-/** Counts first, then confirmation, then request ids to download. */
+/** Shows the identities of a file, then asks for confirmation, then offers the request ids to download. */
 function FileForm({ tables, page }: DeleteManyProps): VNode {
-  const [chosen, setChosen] = useState(() => firstIdentity(tables));
-  const [isChosen, setIsChosen] = useState(false);
-  const [text, setText] = useState<string>();
-  const [lines, setLines] = useState<IdentityLines>();
+  const [chosen, setChosen] = useState<TypedIdentity>(() => ({ ...firstIdentity(tables), field: "" }));
+  const [file, setFile] = useState<File>();
+  const [read, setRead] = useState<IdentitiesOfFile>();
   const [totals, setTotals] = useState<Totals>();
   const [requested, setRequested] = useState<Requested>();
   const { run, isRunning, problem } = useTask(page);
   const { table, field } = chosen;
   // Another file or field means other people: start from the beginning.
   useEffect(() => {
-    setLines(undefined);
+    setRead(undefined);
     setTotals(undefined);
     setRequested(undefined);
     run(async (signal) => {
-      if (text === undefined) return;
-      const read = identityLines(text, { table, field }, tables);
-      setLines(read);
-      if (page.scopes.has("entity:read")) await previewAll(read.items.slice(0, MAX_PREVIEWED), page, signal, setTotals);
+      if (file === undefined) return;
+      const identities = await identitiesOf(file, chosen, await page.client.tables({ signal }));
+      signal.throwIfAborted();
+      const { items, likelyField } = identities;
+      if (likelyField !== undefined) return setChosen({ ...chosen, field: likelyField });
+      setRead(identities);
+      if (page.scopes.has("entity:read")) await previewAll(items.slice(0, MAX_PREVIEWED), page, signal, setTotals);
     });
-  }, [text, table, field]);
-  const picked = useRef<File | undefined>(undefined);
-  const open = async (file: File | undefined) => {
-    picked.current = file;
-    const read = await file?.text();
-    if (picked.current !== file) return;
-    setText(read);
-    const [first = ""] = read?.split("\n", 1) ?? [];
-    if (!isChosen) setChosen({ ...chosen, field: fieldOf(first, tables[table] ?? []) });
+  }, [file, table, field]);
+  const open = (opened: File | undefined) => {
+    setFile(opened);
+    setChosen({ ...chosen, field: "" });
   };
-  const choose = (changed: TypedIdentity) => {
-    setIsChosen(true);
-    setChosen(changed);
-  };
+  const choose = (changed: TypedIdentity) => setChosen(changed.table === table ? changed : { ...changed, field: "" });
   const request = (items: readonly DeletionInput[]) =>
     run(async (signal) => {
       const ids: string[] = [];
@@ -102,24 +100,27 @@ function FileForm({ tables, page }: DeleteManyProps): VNode {
   return (
     <>
       <form class="fields" autocomplete="off">
-        {requested === undefined && <FieldChoice tables={tables} identity={chosen} onChange={choose} />}
+        {requested === undefined && (
+          <FieldChoice tables={tables} identity={chosen} onChange={choose} noField="by its header" />
+        )}
         <label>
           File
           <input
             type="file"
             disabled={isRunning && requested !== undefined}
-            accept=".csv,.txt,.ndjson,.jsonl"
-            onChange={({ currentTarget }) => void open(currentTarget.files?.[0])}
+            accept=".csv,.tsv,.txt,.json,.ndjson,.jsonl"
+            onChange={({ currentTarget }) => open(currentTarget.files?.[0])}
           />
         </label>
       </form>
       <p class="note">
-        One value a line of the chosen field; CSV with a column value, or with the names of identity fields; or NDJSON.
+        CSV with a header of identity fields, or with the columns field and value; one value a line of the chosen field;
+        or JSON.
       </p>
       {problem !== undefined && <p role="alert">{problem}</p>}
-      {lines !== undefined && <Counts lines={lines} totals={totals} />}
-      {lines !== undefined && lines.items.length > 0 && requested === undefined && (
-        <Confirmation isRunning={isRunning} onConfirm={() => request(lines.items)} />
+      {read !== undefined && <Counts read={read} totals={totals} />}
+      {read !== undefined && read.items.length > 0 && requested === undefined && (
+        <Confirmation isRunning={isRunning} onConfirm={() => request(read.items.map(({ line, ...item }) => item))} />
       )}
       {requested !== undefined && <Result requested={requested} />}
     </>
@@ -150,16 +151,51 @@ async function previewAll(
   await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, work));
 }
 
-function Counts({ lines, totals }: { readonly lines: IdentityLines; readonly totals: Totals | undefined }): VNode {
-  const rows: (readonly [string, string])[] = [["Identities in the file", count(lines.items.length)]];
-  if (lines.rejected.length > 0)
-    rows.push(["Lines without one", `${count(lines.rejected.length)}, the first is line ${lines.rejected[0]}`]);
+/** Shows how a file was read, what would be removed, the first identities, and the refused lines with their reasons. */
+function Counts({ read, totals }: { readonly read: IdentitiesOfFile; readonly totals: Totals | undefined }): VNode {
+  const { items, refused } = read;
+  const counts: (readonly [string, string])[] = [];
   if (totals !== undefined) {
-    rows.push(["Previewed", count(totals.previewed)]);
-    rows.push(["Of people with a profile", count(totals.known)]);
-    rows.push(["Their messages", count(totals.messages)]);
+    counts.push(["Previewed", count(totals.previewed)]);
+    counts.push(["Of people with a profile", count(totals.known)]);
+    counts.push(["Their messages", count(totals.messages)]);
   }
-  return <FactTable caption="What would be removed" heads={["Found", "Count"]} rows={rows} />;
+  return (
+    <>
+      <FactTable caption="What would be removed" heads={["Found", "Count"]} rows={[...readingOf(read), ...counts]} />
+      {items.length > 0 && (
+        <Table
+          class="pairs"
+          caption="The first identities"
+          columns={[
+            { head: "Line", cell: ({ line }) => count(line) },
+            { head: "Field", cell: ({ field }) => field },
+            { head: "Value", cell: ({ value }) => value },
+          ]}
+          rows={items.slice(0, LISTED_ITEMS)}
+          rowKey={({ line }) => String(line)}
+        />
+      )}
+      {refused.length > 0 && (
+        <>
+          <p class="note">
+            {refused.length === 1 ? "1 line is" : `${count(refused.length)} lines are`} not sent
+            {refused.length > LISTED_REFUSALS && `; these are the first ${LISTED_REFUSALS}`}.
+          </p>
+          <Table
+            class="pairs"
+            caption="Lines that are not sent"
+            columns={[
+              { head: "Line", cell: ({ line }) => count(line) },
+              { head: "Reason", cell: ({ reason }) => reason },
+            ]}
+            rows={refused.slice(0, LISTED_REFUSALS)}
+            rowKey={({ line }) => String(line)}
+          />
+        </>
+      )}
+    </>
+  );
 }
 
 function Result({ requested: { ids, rejected } }: { readonly requested: Requested }): VNode {

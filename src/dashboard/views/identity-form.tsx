@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Tables } from "../tables.js";
+import { fieldOf } from "./field-of.js";
 
 /** An identity as a person types it. It is never part of an address, the history or a storage. */
 export interface TypedIdentity {
@@ -22,12 +23,6 @@ interface IdentityFormProps {
   readonly onSubmit: () => void;
   /** The buttons. */
   readonly children: ComponentChildren;
-}
-
-/** Returns the field that a value is usually of: one with an @ is an e-mail address, any other one the first field. */
-export function fieldOf(value: string, fields: readonly string[]): string {
-  const email = value.includes("@") ? fields.find((field) => /e-?mail/i.test(field)) : undefined;
-  return email ?? fields[0] ?? "";
 }
 
 /** Table and field as selects, and the value. The field follows the value until it is chosen. */
@@ -62,12 +57,13 @@ export function IdentityForm({ tables, identity, onChange, onSubmit, children }:
   );
 }
 
+interface FieldChoiceProps extends Pick<IdentityFormProps, "tables" | "identity" | "onChange"> {
+  /** Label of the empty field, if it can be chosen. */
+  readonly noField?: string;
+}
+
 /** Table and field as selects. */
-export function FieldChoice({
-  tables,
-  identity,
-  onChange,
-}: Pick<IdentityFormProps, "tables" | "identity" | "onChange">): VNode {
+export function FieldChoice({ tables, identity, onChange, noField }: FieldChoiceProps): VNode {
   const chooseTable = (table: string) => onChange({ ...identity, table, field: tables[table]?.[0] ?? "" });
   return (
     <>
@@ -87,6 +83,7 @@ export function FieldChoice({
           value={identity.field}
           onChange={({ currentTarget }) => onChange({ ...identity, field: currentTarget.value })}
         >
+          {noField !== undefined && <option value="">{noField}</option>}
           {(tables[identity.table] ?? []).map((field) => (
             <option key={field} value={field}>
               {field}

@@ -1,73 +1,56 @@
-import type { DeletionInput } from "../../client/client.js";
-import type { Tables } from "../tables.js";
-import type { TypedIdentity } from "./identity-form.js";
+import type { Table } from "../../client/client.js";
+import type { IdentityItem } from "../../entities/identity-file/identity-line.js";
+import { acceptedIdentities, IdentityReader, identityLines } from "../../entities/identity-file/identity-reader.js";
+import { count } from "../format.js";
+import { fieldOf } from "./field-of.js";
 
-/** Identities of a file, and the numbers of the lines that contain none. */
-export interface IdentityLines {
-  readonly items: readonly DeletionInput[];
-  readonly rejected: readonly number[];
+/** Identities of a file, and its refused lines. */
+export interface IdentitiesOfFile {
+  /** See `IdentityReader`. */
+  readonly source: string;
+  readonly items: readonly (IdentityItem & { readonly line: number })[];
+  readonly refused: readonly { readonly line: number; readonly reason: string }[];
+  /** Field that its values probably have, if the file does not name one and none is chosen. */
+  readonly likelyField: string | undefined;
 }
 
 /**
- * Reads identities: NDJSON of `{ table, field, value }`; CSV with the columns `value` and, optionally, `table` and
- * `field`, or with the names of identity fields; otherwise one value a line. `chosen` has the table and field of lines
- * that name none.
+ * Reads a file as `npm run erase` does. `field` is empty unless one is chosen; `tables` is the response of the service.
  */
-export function identityLines(text: string, chosen: Omit<TypedIdentity, "value">, tables: Tables): IdentityLines {
-  const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
-  const read = readerOf(lines[0] ?? "", chosen, tables);
-  const items: DeletionInput[] = [];
-  const rejected: number[] = [];
-  for (const [index, line] of lines.entries()) {
-    if (line.trim() === "" || (index === 0 && read.hasHeader)) continue;
-    const item = read.item(line);
-    if (item === undefined) rejected.push(index + 1);
-    else items.push(item);
+export async function identitiesOf(
+  file: Pick<File, "name" | "arrayBuffer">,
+  { table, field }: { readonly table: string; readonly field: string },
+  tables: readonly Table[],
+): Promise<IdentitiesOfFile> {
+  const accepted = acceptedIdentities(tables);
+  const reader = new IdentityReader({ name: file.name, options: { table, field: field || undefined }, ...accepted });
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const items: IdentitiesOfFile["items"][number][] = [];
+  const refused: IdentitiesOfFile["refused"][number][] = [];
+  for await (const lines of identityLines(oneChunk(bytes), reader)) {
+    for (const line of lines) {
+      if ("issue" in line) refused.push({ line: line.number, reason: line.issue.message });
+      else items.push({ line: line.number, ...line.item });
+    }
   }
-  return { items, rejected };
+  const start = new TextDecoder().decode(bytes.subarray(0, START_BYTES));
+  const fields = tables.find(({ name }) => name === table)?.identities.map(({ name }) => name) ?? [];
+  return { source: reader.source, items, refused, likelyField: reader.needsField ? fieldOf(start, fields) : undefined };
 }
 
-interface LineReader {
-  readonly hasHeader: boolean;
-  item(line: string): DeletionInput | undefined;
+/** Bytes of a file that show what its values are. */
+const START_BYTES = 1_000;
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
-function readerOf(first: string, chosen: Omit<TypedIdentity, "value">, tables: Tables): LineReader {
-  if (first.trimStart().startsWith("{")) return { hasHeader: false, item: (line) => jsonItem(line, chosen) };
-  const names = cellsOf(first).map((name) => name.trim());
-  const fields = names.filter((name) => tables[chosen.table]?.includes(name));
-  if (!names.includes("value") && fields.length === 0)
-    return { hasHeader: false, item: (line) => ({ ...chosen, value: line.trim() }) };
-  const at = (cells: readonly string[], name: string) => cells[names.indexOf(name)]?.trim() || undefined;
-  return {
-    hasHeader: true,
-    item(line) {
-      const cells = cellsOf(line);
-      const table = at(cells, "table") ?? chosen.table;
-      if (names.includes("value")) return itemOf(table, at(cells, "field") ?? chosen.field, at(cells, "value"));
-      const field = fields.find((name) => at(cells, name) !== undefined);
-      return field === undefined ? undefined : itemOf(table, field, at(cells, field));
-    },
-  };
-}
-
-function itemOf(table: unknown, field: unknown, value: unknown): DeletionInput | undefined {
-  const isText = typeof table === "string" && typeof field === "string" && typeof value === "string" && value !== "";
-  return isText ? { table, field, value } : undefined;
-}
-
-function jsonItem(line: string, chosen: Omit<TypedIdentity, "value">): DeletionInput | undefined {
-  try {
-    const { table, field, value } = { ...chosen, ...JSON.parse(line) };
-    return itemOf(table, field, value);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The cells of a line of CSV; a quoted cell may contain commas and doubled quotes. */
-function cellsOf(line: string): string[] {
-  return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain = ""]) =>
-    quoted === undefined ? plain : quoted.replaceAll('""', '"'),
-  );
+/** Returns how a file was read, as names with values. */
+export function readingOf({ source, items, refused }: IdentitiesOfFile): [name: string, value: string][] {
+  const [first] = items;
+  const read = `${count(items.length)} of ${count(items.length + refused.length)} lines`;
+  return [
+    ["Named by", source],
+    ["Identities", first === undefined ? read : `${read}; the first is line ${first.line}`],
+  ];
 }
