@@ -56,7 +56,7 @@ describe("an embedded store", () => {
       const json = { series, ts, values: series.map(() => ts.map(() => 7)) };
       expect((await service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
       const intruder = new DatabaseSync(join(service.dir, "metrics.db"));
-      intruder.exec(`UPDATE chunk SET slots = CAST(x'01' || substr(slots, 2) AS BLOB) WHERE id < (SELECT id FROM series
+      intruder.exec(`UPDATE chunk SET sum = ~sum WHERE id < (SELECT id FROM series
         WHERE dimension_id = 'b') * 2097152`);
       intruder.close();
       for (let times = 0; times < 2; times += 1) {
