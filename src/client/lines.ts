@@ -1,4 +1,4 @@
-import { NotReached } from "./request.js";
+import { NotReached, untilAborted } from "./request.js";
 
 /**
  * Yields the values of an NDJSON response as they arrive. Leaving the loop ends the response. Rejects with the reason
@@ -10,7 +10,7 @@ export async function* readLines<T>(response: Response, signal?: AbortSignal): A
   let rest = "";
   try {
     for (;;) {
-      const { value, done } = await reader.read().catch((error) => {
+      const { value, done } = await untilAborted(reader.read(), signal).catch((error) => {
         throw signal?.aborted ? signal.reason : new NotReached("The response broke off", { cause: error });
       });
       const lines = (rest + decoder.decode(value, { stream: !done })).split("\n");
@@ -19,7 +19,7 @@ export async function* readLines<T>(response: Response, signal?: AbortSignal): A
       if (done) return;
     }
   } finally {
-    await reader.cancel().catch(() => {});
+    reader.cancel().catch(() => {});
   }
 }
 

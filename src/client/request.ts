@@ -109,12 +109,11 @@ export function sender({
         ...(body === undefined ? {} : { body: body as NonNullable<RequestInit["body"]> }),
         ...own,
       };
-      const outcome = await ask(`${base}${path}`, init)
-        .then((response) => accepted(response, stream === true))
-        .catch((error) => {
-          if (signal?.aborted) throw signal.reason;
-          return new NotReached(`No response from ${base}`, { cause: error });
-        });
+      const answer = ask(`${base}${path}`, init).then((response) => accepted(response, stream === true));
+      const outcome = await untilAborted(answer, signal).catch((error) => {
+        if (signal?.aborted) throw signal.reason;
+        return new NotReached(`No response from ${base}`, { cause: error });
+      });
       if (outcome instanceof Response) return outcome;
       const wait = waitAfter(outcome, tried, longestWaitMs);
       if (once === true || tried >= tries || wait === undefined || wait > longestWaitMs) throw outcome;
@@ -127,6 +126,23 @@ export function sender({
 async function accepted(response: Response, stream: boolean): Promise<Response | ApiError> {
   if (response.ok) return stream || response.body === null ? response : new Response(await response.blob(), response);
   return new ApiError(response.status, response.headers, await response.json().catch(() => undefined));
+}
+
+/**
+ * Settles as `work` does, or rejects when the signal aborts: `fetch` of Node 20 may leave a body pending then, if the
+ * process waits for nothing else.
+ */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal?.reason);
+  });
+  signal?.addEventListener("abort", stop);
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal?.removeEventListener("abort", stop);
+  }
 }
 
 /** Returns the ms until the next try; undefined when a retry cannot help. */

@@ -326,4 +326,18 @@ describe("the client of a service that fails", () => {
       message: "not wanted at all",
     });
   });
+
+  it("ends a call by the caller's signal while its body is pending, also if fetch does not", async () => {
+    const ofLines = async (client: Client, signal: AbortSignal) => {
+      for await (const _ of client.exportEntity("user", "_uid", "x", { signal })) expect.fail("there is none");
+    };
+    for (const call of [ofLines, (client: Client, signal: AbortSignal) => client.metrics([], { signal })]) {
+      const stop = new AbortController();
+      const pull = () => {
+        setImmediate(() => stop.abort(new Error("no longer wanted")));
+      };
+      const client = createClient({ url, fetch: async () => new Response(new ReadableStream({ pull })) });
+      expect(await errorOf(call(client, stop.signal))).to.include({ message: "no longer wanted" });
+    }
+  });
 });
