@@ -28,6 +28,7 @@ const SLOW = [
   ...["failpoints", "points-killed", "deadline"].map((name) => `test/faults/${name}`),
   "test/deletions/random-histories",
   "test/entities/shared-identities",
+  ...["oracle", "recorder-year"].map((name) => `test/metrics/${name}`),
   ...["secured", "held", "killed-runs"].map((name) => `test/servers/${name}`),
   "test/start-scripts",
   "test/package",
@@ -46,11 +47,12 @@ answerHelp(args, {
   description: "Runs every test that can run here, or the tests of the files named.",
   options: [
     ["--long", "runs test/long instead"],
+    ["--quick", "leaves out the slowest files and the runs on servers"],
     ["--coverage", "asks for 90 % of the branches of the core, too"],
   ],
   notes: "Further options go to mocha: npm test -- --grep words",
 });
-const rest = args.filter((arg) => arg !== "--long" && arg !== "--coverage");
+const rest = args.filter((arg) => !["--long", "--quick", "--coverage"].includes(arg));
 setUp();
 
 let stopped = false;
@@ -118,10 +120,12 @@ function plan() {
     });
   const slow = beginningWith(SLOW);
   const together = (some) => some.flatMap((_, at) => (at % TOGETHER === 0 ? [some.slice(at, at + TOGETHER)] : []));
+  const quick = together(files.filter((file) => !slow.includes(file))).map((files) => ({ files, isCovered: true }));
+  if (args.includes("--quick")) return quick;
   return [
     ...slow.map((file) => ({ files: [file] })),
     ...together(beginningWith(ON_SERVERS)).map((files) => ({ files, onServers: true })),
-    ...together(files.filter((file) => !slow.includes(file))).map((files) => ({ files, isCovered: true })),
+    ...quick,
   ];
 }
 

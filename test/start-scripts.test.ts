@@ -68,6 +68,7 @@ describe("the scripts", function () {
     ["demo", "npm run demo -- [options]"],
     ["test", "npm test -- [options] [file...]"],
     ["test-node", "npm run test:node -- [options] [version...] [file...]"],
+    ["test-dates", "npm run test:dates -- [options] [date...] [file...]"],
     ["bench/run", "npm run bench -- [options]"],
   ] as const) {
     it(`print help in the form of the commands, and the version: ${name}`, () => {

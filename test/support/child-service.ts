@@ -19,14 +19,15 @@ export function runs(module: string): string[] {
   return process.env.TEST_BUILT === "true" ? [`dist/${module}.js`] : ["--import", "tsx", `src/${module}.ts`];
 }
 
+/** Variables that are no settings: where programs and caches are, and the clock that `npm run test:dates` shifts. */
+const inherited = Object.entries(process.env).filter(([name]) => /^(PATH|HOME|TZ|LD_PRELOAD|FAKETIME.*)$/.test(name));
+
 /** Starts it on any free port, with just these settings in the environment, and `NODE_ENV=test`, as failpoints need. */
 export function startChild(environment: Record<string, string>, args: readonly string[] = runs("main")): ChildService {
-  const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [...args], {
     cwd: root,
     env: {
-      PATH,
-      HOME,
+      ...Object.fromEntries(inherited),
       NODE_ENV: "test",
       PORT: "0",
       LOG_LEVEL: "error",
