@@ -14,9 +14,9 @@ interface CallTimes {
 const CLOCK_AHEAD_MS = 60_000;
 
 /**
- * Returns the event time of a call, Unix ms; undefined for a call without a time, or with one that cannot be used.
- * `arrival` is the time of arrival and `batchSentAt` the `sentAt` of the batch. Only a clock that is ahead is
- * corrected: an event that was kept until it could be sent does not become newer.
+ * Returns the event time of a call, Unix ms; undefined for a call without a time that can be used. `arrival` is the
+ * time of arrival and `batchSentAt` the `sentAt` of the batch. Only a clock that is ahead is corrected: an event that
+ * was kept until it could be sent does not become newer.
  */
 export function eventTimeOf(
   { timestamp, originalTimestamp, sentAt }: CallTimes,
@@ -24,15 +24,19 @@ export function eventTimeOf(
   batchSentAt: number | undefined,
   leaveOut: LeaveOut,
 ): number | undefined {
-  const own = instantOf(isGiven(timestamp) ? timestamp : originalTimestamp, leaveOut);
-  if (own === undefined) return undefined;
   // With both times, a server has corrected the first one.
-  const isCorrected = isGiven(timestamp) && isGiven(originalTimestamp);
-  const ahead = isCorrected ? 0 : (instantOf(sentAt, leaveOut) ?? batchSentAt ?? arrival) - arrival;
-  const time = ahead > CLOCK_AHEAD_MS ? own - ahead : own;
-  if (time < 0) leaveOut("invalid_time");
-  else if (aheadIssue({ time }, arrival) !== undefined) leaveOut("time_ahead");
-  else return time;
+  for (const { written, isCorrected } of [
+    { written: timestamp, isCorrected: isGiven(originalTimestamp) },
+    { written: originalTimestamp, isCorrected: false },
+  ]) {
+    const own = instantOf(written, leaveOut);
+    if (own === undefined) continue;
+    const ahead = isCorrected ? 0 : (instantOf(sentAt, leaveOut) ?? batchSentAt ?? arrival) - arrival;
+    const time = ahead > CLOCK_AHEAD_MS ? own - ahead : own;
+    if (time < 0) leaveOut("invalid_time");
+    else if (aheadIssue({ time }, arrival) !== undefined) leaveOut("time_ahead");
+    else return time;
+  }
   return undefined;
 }
 
