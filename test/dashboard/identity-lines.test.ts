@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { identitiesOf, readingOf } from "../../src/dashboard/views/identity-lines.js";
 
@@ -49,6 +50,19 @@ describe("a file for Delete many", () => {
       ["Named by", "email, one value per line"],
       ["Identities", "2 of 2 lines; the first is line 1"],
     ]);
+  });
+
+  it("is inflated if it is gzip, and refused without a part of it in the error if that is damaged", async () => {
+    const content = gzipSync("email\nann@x\nben\n");
+    const { items, refused } = await identitiesOf(fileOf("people.csv.gz", content), chosen(), tables);
+    expect(items).to.deep.equal([{ line: 2, table: "user", field: "email", value: "ann@x" }]);
+    expect(refused.map(({ line }) => line)).to.deep.equal([3]);
+    const values = await identitiesOf(fileOf("people.txt.gz", gzipSync("ann@x\n")), chosen(), tables);
+    expect(values.likelyField).to.equal("email");
+    const error = await identitiesOf(fileOf("people.csv.gz", content.subarray(0, -9)), chosen(), tables).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).to.have.property("message", "people.csv.gz cannot be read (not complete, valid gzip)");
   });
 
   it("has no identities if it is empty or every line is refused", async () => {

@@ -108,7 +108,7 @@ function FileForm({ tables, page }: DeleteManyProps): VNode {
           <input
             type="file"
             disabled={isRunning && requested !== undefined}
-            accept=".csv,.tsv,.txt,.json,.ndjson,.jsonl"
+            accept=".csv,.tsv,.txt,.json,.ndjson,.jsonl,.gz"
             onChange={({ currentTarget }) => open(currentTarget.files?.[0])}
           />
         </label>

@@ -24,7 +24,7 @@ export async function identitiesOf(
 ): Promise<IdentitiesOfFile> {
   const accepted = acceptedIdentities(tables);
   const reader = new IdentityReader({ name: file.name, options: { table, field: field || undefined }, ...accepted });
-  const bytes = new Uint8Array(await file.arrayBuffer());
+  const bytes = await bytesOf(file);
   const items: IdentitiesOfFile["items"][number][] = [];
   const refused: IdentitiesOfFile["refused"][number][] = [];
   for await (const lines of identityLines(oneChunk(bytes), reader)) {
@@ -40,6 +40,18 @@ export async function identitiesOf(
 
 /** Bytes of a file that show what its values are. */
 const START_BYTES = 1_000;
+
+/** Returns the bytes of a file, inflated if they start as gzip does. */
+async function bytesOf(file: Pick<File, "name" | "arrayBuffer">): Promise<Uint8Array> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  try {
+    return new Uint8Array(await new Response(inflated).arrayBuffer());
+  } catch {
+    throw new Error(`${file.name} cannot be read (not complete, valid gzip)`);
+  }
+}
 
 async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
