@@ -136,6 +136,28 @@ describe("a file of identities", () => {
     ],
     ["a malformed cell of the strongest field", "_uid,email\ndev-1,ann\n", {}, [], ["2 invalid_identity"]],
     [
+      "quotes that belong to no value",
+      'email, user_id\nann@example.com, "u-1"\nann@example.com,="u-2"\nann@example.com,"=""u-3"""\n\'ann@example.com\',\na\'b@x,\n,9" \n',
+      {},
+      ["6 email=a'b@x", '7 user_id=9"'],
+      [2, 3, 4, 5].map((line) => `${line} invalid_identity`),
+    ],
+    [
+      "rows of field and value in quotes",
+      "field,value\nuser_id,'u-1'\nuser_id,u-2\n",
+      {},
+      ["3 user_id=u-2"],
+      ["2 invalid_identity"],
+    ],
+    ["values in single quotes", "'u-1'\nu-2\n", { field: "user_id" }, ["2 user_id=u-2"], ["1 invalid_identity"]],
+    [
+      "values in quotes that are a part of them",
+      "'u-1'\n",
+      { field: "user_id", format: "values" },
+      ["1 user_id='u-1'"],
+      [],
+    ],
+    [
       "rows with too few or too many cells",
       "_uid,email\nann@example.com\na,b@x,c\n",
       {},

@@ -56,6 +56,14 @@ export function refusedLine(number: number, code: string, message = issues[code]
   return { number, issue: { code, message } };
 }
 
+/**
+ * Returns whether a cell or line has quotes around it that are no quotes of CSV, as in `'u-1'`, or in `="1"` for a
+ * number that stays text. No program stores an identity with them, so a deletion by such a value would erase no data.
+ */
+export function isInQuotes(text: string): boolean {
+  return /^=?(["']).*\1$/s.test(text);
+}
+
 /** Checks an identity as the service does. */
 export function checkedLine(
   number: number,

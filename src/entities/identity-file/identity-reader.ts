@@ -4,7 +4,14 @@ import { textLines } from "../../formats/text-lines.js";
 import { DEFAULT_TABLE } from "../profile/checked-identity.js";
 import { noSuchTable, tablesOf } from "../profile/entity-tables.js";
 import { headerOf } from "./header.js";
-import { checkedLine, type IdentityFile, type IdentityForm, type IdentityLine, refusedLine } from "./identity-line.js";
+import {
+  checkedLine,
+  type IdentityFile,
+  type IdentityForm,
+  type IdentityLine,
+  isInQuotes,
+  refusedLine,
+} from "./identity-line.js";
 import { jsonArray, jsonLine } from "./json-items.js";
 import { rowsOf } from "./rows.js";
 
@@ -83,14 +90,16 @@ function formOf(first: string, file: IdentityFile): IdentityForm {
     return { ...refused, needsField: field === undefined };
   }
   return eachLine(`${field}, one value per line`, (number, text) => {
-    if (format === undefined && /[,;\t"]/.test(text)) return refusedLine(number, "invalid_identity", NOT_ONE_VALUE);
+    if (format === undefined && (/[,;\t"]/.test(text) || isInQuotes(text.trim())))
+      return refusedLine(number, "invalid_identity", NOT_ONE_VALUE);
     return checkedLine(number, { field, value: text }, file);
   });
 }
 
 const NO_SOURCE = "nothing";
 
-const NOT_ONE_VALUE = "A line without a header is one value, without comma, semicolon, tab and double quote";
+const NOT_ONE_VALUE =
+  "A line without a header is one value, without comma, semicolon, tab and double quote, and not in single quotes";
 
 function allFields({ tables }: IdentityFile): string[] {
   return [...new Set([...tables.values()].flatMap((table) => table.strongestFirst))];

@@ -2,7 +2,14 @@ import { StartError } from "../../errors.js";
 import { CsvReader, type CsvRecord } from "../../formats/csv.js";
 import { DEFAULT_TABLE } from "../profile/checked-identity.js";
 import { exchanged, type Header, itemColumns } from "./header.js";
-import { checkedLine, type IdentityFile, type IdentityForm, type IdentityLine, refusedLine } from "./identity-line.js";
+import {
+  checkedLine,
+  type IdentityFile,
+  type IdentityForm,
+  type IdentityLine,
+  isInQuotes,
+  refusedLine,
+} from "./identity-line.js";
 
 /** Returns the cell of a row in a column, trimmed; empty if there is no such column. */
 type CellOf = (name: string) => string;
@@ -64,7 +71,7 @@ function itemRow(file: IdentityFile): RowForm {
     source: "field and value of each row",
     uses: itemColumns,
     read: (number, cellOf) =>
-      checkedLine(
+      checkedCell(
         number,
         { table: cellOf("table") || undefined, field: cellOf("field") || undefined, value: cellOf("value") },
         file,
@@ -92,7 +99,20 @@ function identityColumns(fields: readonly string[], file: IdentityFile): RowForm
           `The row has no value that identifies someone in: ${fields.join(", ")}`,
         );
       }
-      return checkedLine(number, { table: name, field: named, value: named && cellOf(named) }, file);
+      return checkedCell(number, { table: name, field: named, value: named && cellOf(named) }, file);
     },
   };
 }
+
+interface Cell {
+  readonly table: string | undefined;
+  readonly field: string | undefined;
+  readonly value: string | undefined;
+}
+
+function checkedCell(number: number, cell: Cell, file: IdentityFile): IdentityLine {
+  if (isInQuotes(cell.value ?? "")) return refusedLine(number, "invalid_identity", IN_QUOTES);
+  return checkedLine(number, cell, file);
+}
+
+const IN_QUOTES = "value: The cell has quotes that are part of its value. If they are meant, send it as JSON";
