@@ -134,6 +134,13 @@ describe("a file of identities", () => {
       ["2 user_id=u-7", `3 ${ann}`, "5 _uid=dev-1"],
       ["4 empty_identity"],
     ],
+    [
+      "several files in one, each with its header",
+      "User ID;Name\nu-1;Ann\n\ufeffUser ID;Name\nu-2;user_id\n",
+      {},
+      ["2 user_id=u-1", "4 user_id=u-2"],
+      ["3 invalid_row"],
+    ],
     ["a malformed cell of the strongest field", "_uid,email\ndev-1,ann\n", {}, [], ["2 invalid_identity"]],
     [
       "quotes that belong to no value",

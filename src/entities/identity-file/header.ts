@@ -37,6 +37,11 @@ export function exchanged(text: string, separator: string): string {
   return text.replace(/[,;\t]/g, (one) => (one === "," ? separator : one === separator ? "," : one));
 }
 
+/** Returns whether a row repeats the names of a header: several files may be joined into one. */
+export function repeatsHeader(row: readonly string[], { columns }: Header): boolean {
+  return columns.every((name, i) => name === undefined || nameOf(row[i] ?? "", [name]) === name);
+}
+
 /** Returns the name that a cell of a header means; undefined if it means none, or several equally. */
 function nameOf(cell: string, names: readonly string[]): string | undefined {
   if (cell.length > LONGEST_NAME) return undefined;

@@ -1,7 +1,7 @@
 import { StartError } from "../../errors.js";
 import { CsvReader, type CsvRecord } from "../../formats/csv.js";
 import { DEFAULT_TABLE } from "../profile/checked-identity.js";
-import { exchanged, type Header, itemColumns } from "./header.js";
+import { exchanged, type Header, itemColumns, repeatsHeader } from "./header.js";
 import {
   checkedLine,
   type IdentityFile,
@@ -41,6 +41,7 @@ export function rowsOf(header: Header, file: IdentityFile): IdentityForm {
     if (values.length < needed || values.slice(columns.length).some((value) => value !== "")) {
       return [refusedLine(number, "invalid_row")];
     }
+    if (repeatsHeader(values, header)) return [refusedLine(number, "invalid_row", "The row repeats the header")];
     return [read(number, (name) => values[columns.indexOf(name)] ?? "")];
   };
   const reader = new CsvReader();
