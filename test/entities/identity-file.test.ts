@@ -156,6 +156,14 @@ describe("a file of identities", () => {
       ["3 user_id=u-2"],
       ["2 invalid_identity"],
     ],
+    [
+      "invisible characters around values, as programs copy them",
+      "email,user_id\n\u200bann@example.com,\n\u202aann@example.com\u202c,\n,u-1\u200e\n,u\u200d1\n",
+      {},
+      ["5 user_id=u\u200d1"],
+      [2, 3, 4].map((line) => `${line} invalid_identity`),
+    ],
+    ["lines that begin with one", "\u200bu-1\nu-2\n", { field: "user_id" }, ["2 user_id=u-2"], ["1 invalid_identity"]],
     ["values in single quotes", "'u-1'\nu-2\n", { field: "user_id" }, ["2 user_id=u-2"], ["1 invalid_identity"]],
     [
       "values in quotes that are a part of them",

@@ -57,11 +57,12 @@ export function refusedLine(number: number, code: string, message = issues[code]
 }
 
 /**
- * Returns whether a cell or line has quotes around it that are no quotes of CSV, as in `'u-1'`, or in `="1"` for a
- * number that stays text. No program stores an identity with them, so a deletion by such a value would erase no data.
+ * Returns whether a trimmed cell or line has something around its value: quotes that are no quotes of CSV, as in
+ * `'u-1'`, or in `="1"` for a number that stays text; or an invisible character, as programs copy it. No program stores
+ * an identity with them, so a deletion by such a value would erase no data.
  */
-export function isInQuotes(text: string): boolean {
-  return /^=?(["']).*\1$/s.test(text);
+export function isSurrounded(text: string): boolean {
+  return /^=?(["']).*\1$|^\p{Cf}|\p{Cf}$/su.test(text);
 }
 
 /** Checks an identity as the service does. */

@@ -9,7 +9,7 @@ import {
   type IdentityFile,
   type IdentityForm,
   type IdentityLine,
-  isInQuotes,
+  isSurrounded,
   refusedLine,
 } from "./identity-line.js";
 import { jsonArray, jsonLine } from "./json-items.js";
@@ -90,7 +90,7 @@ function formOf(first: string, file: IdentityFile): IdentityForm {
     return { ...refused, needsField: field === undefined };
   }
   return eachLine(`${field}, one value per line`, (number, text) => {
-    if (format === undefined && (/[,;\t"]/.test(text) || isInQuotes(text.trim())))
+    if (format === undefined && (/[,;\t"]/.test(text) || isSurrounded(text.trim())))
       return refusedLine(number, "invalid_identity", NOT_ONE_VALUE);
     return checkedLine(number, { field, value: text }, file);
   });
@@ -99,7 +99,7 @@ function formOf(first: string, file: IdentityFile): IdentityForm {
 const NO_SOURCE = "nothing";
 
 const NOT_ONE_VALUE =
-  "A line without a header is one value, without comma, semicolon, tab and double quote, and not in single quotes";
+  "A line without a header is one value, without comma, semicolon, tab, double quote, and quotes or invisible characters around it";
 
 function allFields({ tables }: IdentityFile): string[] {
   return [...new Set([...tables.values()].flatMap((table) => table.strongestFirst))];

@@ -7,7 +7,7 @@ import {
   type IdentityFile,
   type IdentityForm,
   type IdentityLine,
-  isInQuotes,
+  isSurrounded,
   refusedLine,
 } from "./identity-line.js";
 
@@ -112,8 +112,9 @@ interface Cell {
 }
 
 function checkedCell(number: number, cell: Cell, file: IdentityFile): IdentityLine {
-  if (isInQuotes(cell.value ?? "")) return refusedLine(number, "invalid_identity", IN_QUOTES);
+  if (isSurrounded(cell.value ?? "")) return refusedLine(number, "invalid_identity", SURROUNDED);
   return checkedLine(number, cell, file);
 }
 
-const IN_QUOTES = "value: The cell has quotes that are part of its value. If they are meant, send it as JSON";
+const SURROUNDED =
+  "value: The cell has quotes or an invisible character around its value. If they are meant, send it as JSON";
