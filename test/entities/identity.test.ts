@@ -98,6 +98,7 @@ describe("identities", () => {
   for (const value of [
     ...["ann", "ann@", "@example.com", "ann@@example.com", "ann@b@c", "ann @example.com", "a\u00a0b@example.com"],
     ...["ann@example.com,", "a@b.c;d@e.f", '"ann@example.com"', "Ann <ann@example.com>", "mailto:<a@b.c>"],
+    ...["\u200bann@example.com", "ann@example.com\u202c", "an\u00adn@example.com"],
   ]) {
     it(`refuse the e-mail address ${value}`, () => {
       expect(() => canonical("email", value))

@@ -241,6 +241,8 @@ describe("Segment's API", () => {
     ],
     ["microseconds of Python", { timestamp: "2026-06-01T11:59:55.123456+00:00" }, {}, AT - 4_877],
     ["an offset of four digits", { timestamp: "2026-06-01T17:29:55+0530" }, {}, AT - 5_000],
+    ["a blank before the offset", { timestamp: "2026-06-01 17:29:55 +0530" }, {}, AT - 5_000],
+    ["UTC as its offset, and blanks around it", { timestamp: " 2026-06-01 11:59:55 UTC " }, {}, AT - 5_000],
     ["an offset of two digits", { timestamp: "2026-06-01T06:59:55.5-05" }, {}, AT - 4_500],
     ["no seconds", { timestamp: "2026-06-01T11:59Z" }, {}, AT - 60_000],
     ["no seconds, and a short offset", { timestamp: "2026-06-01 13:59+02" }, {}, AT - 60_000],

@@ -75,5 +75,5 @@ const normalForms: Record<NormalForm, (value: string) => string> = {
  */
 const UNREADABLE = /\p{Cc}|\p{Cs}/u;
 
-/** One `@` with a character on each side. An apostrophe is part of many addresses. */
-const EMAIL = /^[^\s,;"<>@]+@[^\s,;"<>@]+$/u;
+/** One `@` with a character on each side, none of them invisible. An apostrophe is part of many addresses. */
+const EMAIL = /^[^\s\p{Cf},;"<>@]+@[^\s\p{Cf},;"<>@]+$/u;

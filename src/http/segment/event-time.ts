@@ -43,15 +43,19 @@ export function eventTimeOf(
 /** Returns the instant of a value, Unix ms; undefined if it is absent or cannot be used. */
 export function instantOf(written: Json | undefined, leaveOut: LeaveOut): number | undefined {
   if (!isGiven(written)) return undefined;
-  const text = typeof written === "string" ? written.replace(CALL_TIME, rfc3339) : written;
+  const text = typeof written === "string" ? written.trim().replace(CALL_TIME, rfc3339) : written;
   const instant = typeof text === "string" || typeof text === "number" ? parseInstant(text, 0) : undefined;
   if (instant !== undefined && !instant.relative) return instant.at;
   leaveOut("invalid_time");
   return undefined;
 }
 
-/** RFC 3339, also without seconds, with a comma as decimal sign, and with an offset of four or two digits. */
-const CALL_TIME = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?:(:\d\d)([.,]\d{1,30})?)?(?:([Zz])|([+-]\d\d)(?::?(\d\d))?)?$/;
+/**
+ * RFC 3339, also without seconds, with a comma as decimal sign, with an offset of four or two digits, with a blank
+ * before the offset, and with `UTC` as offset.
+ */
+const CALL_TIME =
+  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?:(:\d\d)([.,]\d{1,30})?)?(?: ?(?:([Zz]|UTC)|([+-]\d\d)(?::?(\d\d))?))?$/;
 
 function rfc3339(
   _: string,
@@ -63,7 +67,7 @@ function rfc3339(
   hours = "",
   minutes = "00",
 ): string {
-  const offset = hours === "" ? utc : `${hours}:${minutes}`;
+  const offset = hours === "" ? utc && "Z" : `${hours}:${minutes}`;
   return `${date}T${time}${seconds}${fraction.replace(",", ".")}${offset}`;
 }
 
