@@ -22,26 +22,29 @@ export const utc: TimeZone = {
   steadyUntil: () => Number.POSITIVE_INFINITY,
 };
 
-/** Maximum zones in memory, of 0.5 MB each. */
-const MOST_ZONES = 32;
+/** The zones by their names and other spellings of these, in lower case: about 600. */
+const zones = new Map<string, TimeZone>([[utc.name.toLowerCase(), utc]]);
 
-const zones = new Map<string, TimeZone>([[utc.name, utc]]);
-
-/** Returns the zone with this name; undefined if there is none. */
+/** Returns the zone with this name; undefined if there is none. Each zone has one object. */
 export function timeZone(name: string): TimeZone | undefined {
-  const known = zones.get(name);
+  if (!NAME.test(name)) return undefined;
+  const spelling = name.toLowerCase();
+  const known = zones.get(spelling);
   if (known !== undefined) return known;
   const format = offsetFormat(name);
   if (format === undefined) return undefined;
+  // The runtime lists no aliases, so each one is resolved when it is first used.
   const resolved = format.resolvedOptions().timeZone;
-  const zone = resolved === utc.name ? utc : new OffsetZone(resolved, format);
-  if (zones.size >= MOST_ZONES) zones.delete(zones.keys().next().value as string);
-  zones.set(name, zone);
+  const zone = zones.get(resolved.toLowerCase()) ?? new OffsetZone(resolved, format);
+  zones.set(resolved.toLowerCase(), zone).set(spelling, zone);
   return zone;
 }
 
+/** A name, of which the longest has 32 characters. Letters outside of ASCII may be equal to others in lower case. */
+const NAME = /^[A-Za-z][\w+/-]{1,39}$/;
+
 function offsetFormat(timeZone: string): Intl.DateTimeFormat | undefined {
-  if (!/^[A-Za-z]/.test(timeZone) || (timeZone.length === 3 && !SHORT_NAMES.test(timeZone))) return undefined;
+  if (timeZone.length === 3 && !SHORT_NAMES.test(timeZone)) return undefined;
   try {
     // With the weekday a text is made in half the time of one with the date.
     return new Intl.DateTimeFormat("en-US", { timeZone, timeZoneName: "longOffset", weekday: "narrow" });
@@ -59,8 +62,12 @@ const SHORT_NAMES = /^(?:CET|EET|EST|GMT|HST|MET|MST|PRC|ROC|ROK|UCT|UTC|WET)$/i
 /** Length of a span, ms: no zone has changed its offset twice within 6 days. */
 const SPAN = 4 * DAY;
 
-/** Maximum spans of a zone in memory: 44 years. */
-const MOST_SPANS = 4_096;
+/** Maximum spans of all zones in memory, of about 110 bytes each. 44 years of a zone have 4,018. */
+const MOST_SPANS = 100_000;
+
+/** The spans of each zone, and their number. */
+const spansOfZones: Map<number, Span>[] = [];
+let spanCount = 0;
 
 /** The offset at the start of a span, and from an instant in it on. */
 interface Span {
@@ -78,6 +85,7 @@ class OffsetZone implements TimeZone {
   constructor(name: string, format: Intl.DateTimeFormat) {
     this.name = name;
     this.#format = format;
+    spansOfZones.push(this.#spans);
   }
 
   local(at: number): number {
@@ -112,8 +120,9 @@ class OffsetZone implements TimeZone {
     const end = (index + 1) * SPAN;
     const [before, after] = [this.#read(index * SPAN), this.#read(end)];
     const span = { before, changesAt: before === after ? end : this.#changeIn(index * SPAN, end, before), after };
-    if (this.#spans.size >= MOST_SPANS) this.#spans.clear();
+    if (spanCount >= MOST_SPANS) forgetSpans();
     this.#spans.set(index, span);
+    spanCount += 1;
     return span;
   }
 
@@ -135,6 +144,11 @@ class OffsetZone implements TimeZone {
     const ms = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
     return sign === "-" ? -ms : ms;
   }
+}
+
+function forgetSpans(): void {
+  for (const spans of spansOfZones) spans.clear();
+  spanCount = 0;
 }
 
 const OFFSET = /([+-])(\d\d):(\d\d)(?::(\d\d))?$/;
