@@ -51,9 +51,9 @@ export interface SeriesStore {
 
   /**
    * Stores points, each by its series, source and instant: one that is stored already is replaced. The value of a slot
-   * in the source `added` is the sum of its points, up to rounding. If a call has a point twice, the later one wins.
-   * Resolves and rejects as `write` does; safe to repeat. Rejects with `invalid` if a sum would not be finite, or a
-   * slot is settled. Then nothing is stored.
+   * in the source `added` is the sum of its points, up to rounding; the limit of doubles if it is beyond it. If a call
+   * has a point twice, the later one wins. Resolves and rejects as `write` does; safe to repeat. Rejects with `invalid`
+   * if a slot is settled. Then nothing is stored.
    */
   add(added: readonly AddedPoints[]): Promise<void>;
 

@@ -214,22 +214,46 @@ export function seriesStoreContract(
       expect(await list(stream)).to.deep.equal(["other size", "views size"]);
     });
 
-    it("refuses added points whose sum is not finite, and stores none of them", async () => {
-      const large = Number.MAX_VALUE;
-      await add([point(large)]);
-      await add([point(large)]);
-      expect(await issueOf(add([point(1, { ms: HOUR }), point(large, { ms: 1 })]))).to.equal("invalid_value");
-      expect(await issueOf(add([point(large, { ms: HOUR }), point(large, { ms: HOUR + 1 })]))).to.equal(
-        "invalid_value",
-      );
-      expect(await read(0, 2)).to.deep.equal([large, null]);
-      const outcomes = [add([point(large, { ms: 1 })]), add([point(3, { ms: HOUR })]), write([4], 2)].map(issueOf);
-      expect(await Promise.all(outcomes)).to.deep.equal(["invalid_value", undefined, undefined]);
-      expect(await read(0, 3)).to.deep.equal([large, 3, 4]);
-      await add([point(1)]);
-      await add([point(large, { ms: 1 })]);
-      expect(await read(0, 1)).to.deep.equal([large]);
+    it("has the right sum after points of any size were corrected, in any order", async () => {
+      await add([point(12), point(1e300, { ms: 1 }), point(1e200, { ms: 2 })]);
+      await add([point(3, { ms: 1 }), point(4, { ms: 2 })]);
+      expect(await read(0, 1)).to.deep.equal([19]);
     });
+
+    it("returns the limit of doubles for a sum beyond it, and keeps the points: a correction gives the right sum", async () => {
+      const large = Number.MAX_VALUE;
+      const many = Array.from({ length: 10 }, (_, ms) => point(3e307, { ms }));
+      await Promise.all(many.map((one) => add([one])));
+      await add([point(-large, { source: 1 }), point(-large, { source: 2 })], 1);
+      expect(await read(-1, 2)).to.deep.equal([null, large, -large]);
+      expect(await read(0, 2, views, "added")).to.deep.equal([large, -large]);
+      expect(await sum(0, 2)).to.deep.equal([large, -large]);
+      await write([5], 1, views, "recorder");
+      expect(await read(0, 2)).to.deep.equal([large, -large]);
+      await add(many.slice(2).map((one) => ({ ...one, value: 0.5 })));
+      await add([point(2, { source: 1 })], 1);
+      expect(await read(0, 2)).to.deep.equal([6e307, -large]);
+      await write([7], 1);
+      expect(await read(0, 2)).to.deep.equal([6e307, 7]);
+    });
+
+    for (const values of [
+      [1e308, 1e308, -1e308],
+      [1e308, -1e308, 1e308],
+      [-1e308, 1e308, 1e308],
+    ]) {
+      it(`adds ${values.join(", ")} to 1e308, of one source, of several and in several series`, async () => {
+        await add(values.map((value, ms) => point(value, { ms })));
+        await add(
+          values.map((value, source) => point(value, { source })),
+          1,
+        );
+        for (const [i, value] of values.entries()) await add([point(value, { ms: i })], 2, { ...views, id: "other" });
+        expect(await read(0, 2)).to.deep.equal([1e308, 1e308]);
+        expect(await read(2, 3, { ...views, id: "other" })).to.deep.equal([1e308]);
+        expect(await sum(0, 3)).to.deep.equal([1e308, 1e308, 1e308]);
+      });
+    }
 
     const all: Series = { dimension: stream, id: stream.sumId, type: "size" };
     const sum = (from: number, to: number) => read(from, to, all);

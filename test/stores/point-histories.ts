@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import { expect } from "chai";
 import fc from "fast-check";
 import { ServiceError } from "../../src/errors.js";
+import { ExactSum } from "../../src/exact-sum.js";
 import { stream } from "../../src/metrics/dimensions.js";
 import { type SettingSource, settingSources, type ValueSource, valueSources } from "../../src/metrics/ports.js";
 import type { AddedPoint, Series, SlotColumn } from "../../src/metrics/series.js";
@@ -79,7 +80,10 @@ const added = fc.array(
     at: fc.nat(2),
     ns: fc.nat(1),
     source: fc.nat(1),
-    value: fc.integer({ min: -9, max: 9 }).map((number) => number / 8),
+    value: fc.oneof(
+      { weight: 4, arbitrary: fc.integer({ min: -9, max: 9 }).map((number) => number / 8) },
+      { weight: 1, arbitrary: fc.constantFrom(1e300, -1e300, 1e-300, Number.MAX_VALUE, -Number.MAX_VALUE) },
+    ),
   }),
   { minLength: 1, maxLength: 120 },
 );
@@ -243,7 +247,9 @@ export class PointHistory {
   #count({ series, slot, at, ns, source, value }: Added): void {
     const points = this.#added.get(`${series} ${slot}`) ?? new Map<string, number>();
     this.#added.set(`${series} ${slot}`, points.set(`${at} ${ns} ${source}`, value));
-    (this.#slots.added[series] as Float64Array)[slot] = [...points.values()].reduce((sum, one) => sum + one, 0);
+    const sum = new ExactSum();
+    for (const one of points.values()) sum.add(one);
+    (this.#slots.added[series] as Float64Array)[slot] = sum.round().sum;
   }
 
   #lay(source: SettingSource, { series, slot, values }: Stretch): void {

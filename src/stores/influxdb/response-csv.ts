@@ -1,8 +1,11 @@
 import { LineSplitter } from "@influxdata/influxdb-client";
 import { type ValueSource, valueSources } from "../../metrics/ports.js";
-import { type AddedPoint, finite } from "../../metrics/series.js";
+import type { AddedPoint } from "../../metrics/series.js";
 import { BrokenResponse } from "./errors.js";
 import { fieldOf, SOURCE_TAG } from "./lines.js";
+
+/** The value of a slot whose added points have no finite sum if they are added one by one. */
+export const UNKNOWN_SUM = Number.POSITIVE_INFINITY;
 
 /** A column to be filled: the slots of one series over one window, in each source. */
 export class SlotTarget {
@@ -20,15 +23,17 @@ export class SlotTarget {
 
   /**
    * Stores the value of an instant (Unix ms) in a source; ignores an instant outside the window. Values of the source
-   * `added` are added up.
+   * `added` are added up: to `UNKNOWN_SUM` if one of them, or the sum, is not finite.
    */
   take(source: ValueSource, at: number, value: number): void {
     const slot = Math.floor((at - this.from) / this.slotMs);
     if (slot < 0 || slot >= this.length) return;
     this.#columns[source] ??= new Float64Array(this.length).fill(Number.NaN);
     const values = this.#columns[source];
-    if (source === "added" && !Number.isNaN(values[slot])) values[slot] = finite((values[slot] as number) + value);
-    else if (this.from + slot * this.slotMs === at || Number.isNaN(values[slot])) values[slot] = value;
+    if (source === "added") {
+      const sum = Number.isNaN(values[slot]) ? value : (values[slot] as number) + value;
+      values[slot] = Number.isFinite(sum) ? sum : UNKNOWN_SUM;
+    } else if (this.from + slot * this.slotMs === at || Number.isNaN(values[slot])) values[slot] = value;
   }
 
   /** Returns the column of all sources, in the order of `valueSources`. Call it once, at the end. */

@@ -1,10 +1,12 @@
 import { eachAtOnce } from "../../async/each-at-once.js";
+import { ExactSum } from "../../exact-sum.js";
+import { DAY } from "../../formats/time-zone.js";
 import type { Dimension } from "../../metrics/dimensions.js";
 import { type SeriesWindow, slotsIn, type ValueSource } from "../../metrics/ports.js";
-import { addSlots, isSum, seriesKey } from "../../metrics/series.js";
+import { addSlots, isSum, type Series, seriesKey, slotStart } from "../../metrics/series.js";
 import type { TakeAdded } from "../copy.js";
 import { addedScript, FIRST, fluxScript, groupBy, LAST, slotQueries, sumScript, windowsByQuery } from "./queries.js";
-import { addedReader, type RowReader, SlotTarget, slotReader } from "./response-csv.js";
+import { addedReader, type RowReader, SlotTarget, slotReader, UNKNOWN_SUM } from "./response-csv.js";
 
 /** Slots of all series that one query sums up. */
 const SUMMED_SLOTS = 300_000;
@@ -75,7 +77,39 @@ export function seriesReads({ bucket, query, countIds }: SeriesReadDependencies)
       }
       for (const [place, target] of targets) columns[place] = target.merged();
     });
+    await addPoints(windows, columns);
     return columns;
+  }
+
+  /** Replaces each `UNKNOWN_SUM` by the sum of the points of its slot, which are read by day. */
+  async function addPoints(windows: readonly SeriesWindow[], columns: readonly Float64Array[]): Promise<void> {
+    const unknown = windows.flatMap(({ series, from }, i) => {
+      const column = columns[i] as Float64Array;
+      return slotsOf(column, UNKNOWN_SUM).map((slot) => ({
+        series,
+        start: from + slot * series.dimension.slotMs,
+        column,
+        slot,
+      }));
+    });
+    const sums = new Map<string, ExactSum>();
+    const placeOf = (series: Series, start: number) => `${start} ${seriesKey(series)}`;
+    for (const slots of groupBy(unknown, ({ start }) => String(Math.floor(start / DAY))).values()) {
+      const from = Math.min(...slots.map(({ start }) => start));
+      const to = Math.max(...slots.map(({ series, start }) => start + series.dimension.slotMs));
+      const series = new Map(slots.map((slot) => [seriesKey(slot.series), slot.series]));
+      await eachAdded(
+        Array.from(series.values(), (one) => ({ series: one, from, to })),
+        (one, { ms, value }) => {
+          const place = placeOf(one, slotStart(one.dimension, ms));
+          const sum = sums.get(place) ?? new ExactSum();
+          sums.set(place, sum);
+          sum.add(value);
+        },
+      );
+    }
+    for (const { series, start, column, slot } of unknown)
+      column[slot] = sums.get(placeOf(series, start))?.round().sum ?? Number.NaN;
   }
 
   /** Queries all series of the dimension, in windows short enough that the values of one query fit into memory. */
@@ -102,8 +136,17 @@ export function seriesReads({ bucket, query, countIds }: SeriesReadDependencies)
         return slotReader(targetsOf);
       });
       const part = sums.subarray(first, first + count);
-      for (const [target] of targets.values()) addSlots(target.merged(), part);
+      const windows = Array.from(targets.keys(), (id) => ({ series: { dimension, id, type }, from: start, to: end }));
+      const columns = Array.from(targets.values(), ([target]) => target.merged());
+      await addPoints(windows, columns);
+      for (const column of columns) addSlots(column, part);
     }
     return sums;
   }
+}
+
+function slotsOf(column: Float64Array, value: number): number[] {
+  const slots: number[] = [];
+  for (let slot = column.indexOf(value); slot >= 0; slot = column.indexOf(value, slot + 1)) slots.push(slot);
+  return slots;
 }

@@ -3,14 +3,7 @@ import type { Clock } from "../../clock.js";
 import { invalid, ServiceError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { SeriesStore, SeriesWindow } from "../../metrics/ports.js";
-import {
-  type AddedPoint,
-  type AddedPoints,
-  type Series,
-  type SlotColumn,
-  seriesKey,
-  slotStart,
-} from "../../metrics/series.js";
+import { type SlotColumn, slotStart } from "../../metrics/series.js";
 import type { TakeAdded } from "../copy.js";
 import type { KnownBucket } from "./bucket.js";
 import type { InfluxClient, LinePrecision } from "./connection.js";
@@ -113,7 +106,6 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
     add: (added) =>
       reported("write", async () => {
         const since = performance.now();
-        await refuseInfinite(added);
         const hasValueBefore = (before: number) =>
           added.some(({ series: { dimension }, points }) => points.some(({ ms }) => slotStart(dimension, ms) < before));
         await writeAdded([{ lines: addedLines(added), hasValueBefore, since }]);
@@ -175,29 +167,6 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
     }
   }
 
-  /** Throws if a sum would not be finite. Reads the stored points only for extremely large values. */
-  async function refuseInfinite(added: readonly AddedPoints[]): Promise<void> {
-    const large = added.filter(({ points }) => points.some(({ value }) => Math.abs(value) > LARGEST_SAFE));
-    if (large.length === 0) return;
-    const slots = new Map<string, Map<string, number>>();
-    const place = (series: Series, { ms, ns, source, value }: AddedPoint) => {
-      const slot = `${slotStart(series.dimension, ms)} ${seriesKey(series)}`;
-      slots.set(slot, (slots.get(slot) ?? new Map<string, number>()).set(`${ms} ${ns} ${source}`, value));
-    };
-    const windows = large.flatMap(({ series, points }) => {
-      const { slotMs } = series.dimension;
-      const starts = new Set(points.map(({ ms }) => slotStart(series.dimension, ms)));
-      return Array.from(starts, (from) => ({ series, from, to: from + slotMs }));
-    });
-    await reads.eachAdded(windows, place);
-    for (const { series, points } of large) for (const point of points) place(series, point);
-    for (const points of slots.values()) {
-      let sum = 0;
-      for (const value of points.values()) sum += value;
-      if (!Number.isFinite(sum)) throw invalid("invalid_value", "", "The sum of a slot would not be a finite number");
-    }
-  }
-
   /** Runs a query and passes the rows of its response to a reader; after a temporary error, all of them to another. */
   function query(script: string, readerOf: () => RowReader, ...signals: readonly AbortSignal[]): Promise<void> {
     const limits = { deadlineMs, attemptMs: deadlineMs, signals: [closing, ...signals] };
@@ -239,9 +208,6 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
 function hasValue({ values }: SlotColumn): boolean {
   return values.some((value) => !Number.isNaN(value));
 }
-
-/** A value of more than this, and so many others as fit into a slot, might add up to an infinite sum. */
-const LARGEST_SAFE = 2 ** 960;
 
 /** Returns whether the columns have a value of a slot that starts before an instant (Unix ms). */
 function hasSlotBefore(columns: readonly SlotColumn[], ms: number): boolean {

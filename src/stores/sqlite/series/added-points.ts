@@ -14,7 +14,8 @@ import type { ReadWindows } from "./window-reader.js";
 /**
  * The points of slots that are not settled, under the number of their series. In the order of time, so that a commit
  * writes few pages, and settling removes neighbours. The sum of a slot is an ordinary value of the source `added`;
- * `added_rest` has the part of the sum that its double lacks, unless that is 0. `slot` is the slot's start, Unix ms.
+ * `added_rest` has the part of the sum that its double lacks, unless that is 0, in the form of `ExactSum`: a double, or
+ * bytes if it needs more. `slot` is the slot's start, Unix ms.
  */
 export const addedSchema = `CREATE TABLE IF NOT EXISTS added (
     ms INTEGER NOT NULL, ns INTEGER NOT NULL, series INTEGER NOT NULL, source INTEGER NOT NULL, value REAL NOT NULL,
@@ -108,7 +109,7 @@ export class AddedPointTable {
 
   /**
    * Stores points inside the caller's transaction, and returns the new sums of their slots, to be stored in it as well.
-   * Call `forget` if that fails. Throws `invalid` if a slot is settled or a sum is not finite.
+   * Call `forget` if that fails. Throws `invalid` if a slot is settled.
    */
   store(added: readonly AddedPoints[]): PlacedSlots[] {
     const sums = new Set<SlotSum>();
@@ -182,7 +183,7 @@ export class AddedPointTable {
     for (const [i, { series, start }] of slots.entries()) {
       const id = this.#ids.find(series) as number;
       const [sum = Number.NaN] = columns[i] as Float64Array;
-      const { rest = 0 } = (this.#restOf.get(start, id) ?? {}) as { rest?: number };
+      const { rest = 0 } = (this.#restOf.get(start, id) ?? {}) as { rest?: number | Uint8Array };
       const place = { series: id, slot: start / series.dimension.slotMs, start };
       this.#sums.set(placeOf(id, place.slot), new SlotSum(place, Number.isNaN(sum) ? 0 : sum, rest));
     }
@@ -229,7 +230,6 @@ export class AddedPointTable {
     return sums.map((slotSum, i) => {
       const { series, slot, start, storedRest } = slotSum;
       const { sum, rest } = slotSum.round();
-      if (!Number.isFinite(sum)) throw invalid("invalid_value", "", "The sum of a slot would not be a finite number");
       if (rest !== storedRest) {
         this.#writeRest.run(start, series, rest);
         slotSum.storedRest = rest;
