@@ -151,7 +151,7 @@ export interface SeriesTarget {
   eachAdded(windows: readonly SeriesWindow[], take: TakeAdded): Promise<void>;
   /** The store's own retention, ms; undefined: unlimited. */
   retentionMs(): number | undefined;
-  /** Like `ProfileTarget.begin`, but the points of an interrupted copy stay: they are written again. */
+  /** Like `ProfileTarget.begin`. */
   begin(mark: string): Promise<void>;
   finish(): Promise<void>;
   close(): Promise<void>;

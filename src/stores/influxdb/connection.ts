@@ -53,6 +53,8 @@ export type LinePrecision = "ms" | "ns";
 export interface InfluxClient {
   /** Writes lines. Rejects for any status except 204: 201 reports that some lines were refused. */
   write(lines: string, signal: AbortSignal, precision?: LinePrecision): Promise<void>;
+  /** Deletes all points of a measurement, whose name contains no quote. */
+  deleteMeasurement(name: string, signal: AbortSignal): Promise<void>;
   /** Yields the chunks of the CSV response. They do not show whether the response is complete. */
   query(script: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Sends and receives JSON. */
@@ -87,6 +89,12 @@ export function influxClient({ url, org, bucket, token }: InfluxAddress, silence
         status = statusCode;
       });
       if (status !== 204) throw new HttpError(status ?? 0, "not every line was stored");
+    },
+
+    async deleteMeasurement(name, signal) {
+      const body = { start: "1970-01-01T00:00:00Z", stop: "2262-01-01T00:00:00Z", predicate: `_measurement="${name}"` };
+      const path = `/api/v2/delete?${new URLSearchParams({ org, bucket })}`;
+      await transport.request(path, body, { method: "POST", signal });
     },
 
     query(script, signal) {

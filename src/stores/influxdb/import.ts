@@ -1,13 +1,14 @@
 import { flux, fluxString } from "@influxdata/influxdb-client";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
+import { dimensions } from "../../metrics/dimensions.js";
 import type { SeriesTarget } from "../copy.js";
 import type { EngineDependencies } from "../stores.js";
 import { type InfluxClient, influxAddress, influxClient } from "./connection.js";
 import { openInflux } from "./index.js";
 import { readRows } from "./response-csv.js";
 
-/** Time limit of a write or a read of many points, ms: no request waits for it. */
+/** Time limit of a write, a read or a deletion of many points, ms: no request waits for it. */
 const DEADLINE_MS = 120_000;
 
 /** Opens the bucket for a copy. */
@@ -68,7 +69,7 @@ function marksScript(bucket: string): string {
   |> sort(columns: ["_time"])`.toString();
 }
 
-/** Implements `SeriesTarget.begin`. */
+/** Implements `SeriesTarget.begin`. Deletes only series, so that the mark stays until they are deleted. */
 export async function beginCopy(client: InfluxClient, bucket: string, source: string, now: number): Promise<void> {
   const [begunFrom, state] = (await rowsOf(client, marksScript(bucket), ["source", "_value"])).at(-1) ?? [];
   if (state === "finished") {
@@ -77,7 +78,10 @@ export async function beginCopy(client: InfluxClient, bucket: string, source: st
   if (begunFrom !== undefined && begunFrom !== source) {
     throw new StartError(`The bucket ${bucket} is being filled from another folder: name another one`);
   }
-  if (begunFrom !== undefined) return;
+  if (begunFrom !== undefined) {
+    for (const { name } of dimensions) await client.deleteMeasurement(name, AbortSignal.timeout(DEADLINE_MS));
+    return;
+  }
   if ((await rowsOf(client, measurementsScript(bucket), ["_value"])).length > 0) {
     throw new StartError(`The bucket ${bucket} contains points already: name an empty one`);
   }
