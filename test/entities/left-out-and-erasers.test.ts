@@ -66,7 +66,7 @@ describe("P36: a writer of a message with identities of another user, held up wh
       heldAtEachCall(field, value, async (at) => {
         expect(await stage.read("user_id", "ann"), at).to.equal(undefined);
         const read = await stage.read("user_id", "ben");
-        expect(read, at).to.include({ city: "Rome" }).and.not.have.property("plan");
+        expect(read, at).to.include({ city: "Rome", new: 1, newer: 1 }).and.not.have.property("plan");
         for (const [other, shared] of [
           ["_uid", "tablet"],
           ["email", "family@x.org"],

@@ -56,8 +56,8 @@ export function afterConcurrent(
       const others = left.with(index, rest);
       visit(after(table, people, effect), others, [...erased, ...erasedBy(people, effect)]);
       // A writer that meets a deletion cannot tell whether an earlier attempt of it was stored before the deletion.
-      const isInDoubt = effect.kind === "message" && effect.message.identities.some((one) => erased.includes(one));
-      if (isInDoubt) visit(people, others, erased);
+      if (effect.kind === "message" && erased.includes(strongestFirst(table, effect.message)[0] as string))
+        visit(people, others, erased);
     }
   };
   visit(before, requests, []);
@@ -74,14 +74,14 @@ export function after(table: PeopleTable, before: People, request: PeopleEffect)
   };
 }
 
-function afterMessage(table: PeopleTable, before: People, { number, identities, time }: PeopleMessage): People {
+function afterMessage(table: PeopleTable, before: People, message: PeopleMessage): People {
+  const { number, identities, time } = message;
   const isErased = (identity: string) => (before.cutOffs.get(identity) ?? Number.NEGATIVE_INFINITY) >= (time as number);
   if (time !== undefined && identities.some(isErased)) return before;
-  const strongestFirst = table.strongestFirst.flatMap((field) => identities.filter((one) => fieldOf(one) === field));
   const joined = new Set<Person>();
   const own = new Set<string>();
   let { leftOut } = before;
-  for (const identity of strongestFirst) {
+  for (const identity of strongestFirst(table, message)) {
     const owner = ownerOf(before, identity);
     if (owner !== undefined && joined.has(owner)) continue;
     if (!mayUnite(table, [...own], owner?.identities ?? [identity], identities)) {
@@ -96,6 +96,10 @@ function afterMessage(table: PeopleTable, before: People, { number, identities, 
     messages: [...[...joined].flatMap(({ messages }) => messages), number].sort((a, b) => a - b),
   };
   return { ...before, people: [...before.people.filter((one) => !joined.has(one)), person], leftOut };
+}
+
+function strongestFirst(table: PeopleTable, { identities }: PeopleMessage): readonly string[] {
+  return table.strongestFirst.flatMap((field) => identities.filter((one) => fieldOf(one) === field));
 }
 
 /**

@@ -127,13 +127,13 @@ async function withoutStored(
 }
 
 /**
- * Returns the message marked as failed: a concurrent run may have stored it, so a deletion accepted since the plan
- * covers it as if it had been stored before.
+ * Returns the message marked as failed: a concurrent run may have stored it, so a deletion of its first identity that
+ * was accepted since the plan covers it as if it had been stored before.
  */
 function afterConflict(message: BatchMessage, { cutOffs }: FoundProfiles): BatchMessage {
   if (message.possiblyStoredSince !== undefined) return message;
-  const positions = message.hashes.map((hash) => cutOffs.get(hash)?.position ?? "");
-  return { ...message, possiblyStoredSince: positions.sort().at(-1) };
+  const [first] = message.hashes;
+  return { ...message, possiblyStoredSince: cutOffs.get(first as IdentityHash)?.position ?? "" };
 }
 
 function sumOf(numbers: readonly number[]): number {

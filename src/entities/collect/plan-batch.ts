@@ -97,7 +97,7 @@ export async function planBatch(
   for (const message of batch) {
     await pause();
     if (plannedIds.has(message.id)) continue;
-    if (message.hashes.some((hash) => isSuppressed(message, cutOffs.get(hash)))) continue;
+    if (isSuppressed(message, cutOffs)) continue;
     const joined = joinIdentities(message, holderOf);
     const named = [...joined.profiles].sort(byAge);
     const document = documentOf(joined.message);
@@ -121,13 +121,20 @@ export async function planBatch(
 }
 
 /**
- * Returns whether the deletion of an identity covers the message: the message has an event time that is not later, or
- * the deletion may have erased an earlier copy of the message.
+ * Returns whether a deletion covers the message: the message has an event time that is not later than the deletion of
+ * one of its identities, or a deletion may have erased an earlier copy of the message. The profile of a copy has the
+ * first identity, which is never left out, so a deletion that erased the copy covers that identity.
  */
-function isSuppressed({ version, possiblyStoredSince: since }: BatchMessage, cutOff: CutOff | undefined): boolean {
-  if (cutOff === undefined) return false;
+function isSuppressed(
+  { version, possiblyStoredSince: since, hashes }: BatchMessage,
+  cutOffs: FoundProfiles["cutOffs"],
+): boolean {
   const time = namedTime(version);
-  return (time !== undefined && time <= cutOff.time) || (since !== undefined && cutOff.position > since);
+  if (time !== undefined && hashes.some((hash) => time <= (cutOffs.get(hash)?.time ?? Number.NEGATIVE_INFINITY))) {
+    return true;
+  }
+  const [first] = hashes;
+  return since !== undefined && (cutOffs.get(first as IdentityHash)?.position ?? "") > since;
 }
 
 function byAge(a: ProfileDraft, b: ProfileDraft): number {
