@@ -114,10 +114,11 @@ export async function compose(
     throw stores.startErrorOf?.(error) ?? error;
   };
   // A service starts without this check, as its profiles are the same: the next start repeats it.
-  const logDamage = (error: unknown) => {
-    const damage = stores.startErrorOf?.(error);
-    if (damage === undefined) throw error;
-    log.error({ err: damage }, "the identities of stored profiles could not be checked");
+  const logFailure = (error: unknown) => {
+    const isFull = serviceErrorOf(error)?.kind === "out-of-space";
+    const err = isFull ? error : stores.startErrorOf?.(error);
+    if (err === undefined) throw error;
+    log.error({ err }, "the identities of stored profiles could not be checked; the next start checks them");
   };
 
   return {
@@ -128,7 +129,7 @@ export async function compose(
     async listen() {
       if (followed !== undefined) background.push(await followed.watch(log));
       await retryStart(() => deletions.replay().catch(reportDamage), isUnavailable, log);
-      await retryStart(() => profiles.checkIdentities().catch(logDamage), isUnavailable, log);
+      await retryStart(() => profiles.checkIdentities().catch(logFailure), isUnavailable, log);
       const address = await port.listen();
       const retention = retentionMs(settings.history.retention);
       const idempotency = [stores.idempotency, stores.repeatedDeletions];

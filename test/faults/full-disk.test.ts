@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { expect } from "chai";
+import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { type ChildService, startChild } from "../support/child-service.js";
 import { dataFolder } from "../support/data-folder.js";
 import { adminKey } from "../support/service.js";
@@ -136,6 +137,22 @@ describe("P24: an embedded service whose disk is full", function () {
       expect((await ask(`/api/entity/user/_uid/${name}`)).status).to.equal(200);
     });
   }
+
+  it("is the first one of a version whose check of stored identities cannot be noted: reads are served", async () => {
+    await start();
+    expect((await collect("unchecked")).status).to.equal(200);
+    await kill();
+    // It stays open: the last one to close a file removes its log, and there is no room for a new one.
+    const db = new DatabaseSync(join((disk as SmallDisk).dir, "data", "entities.db"));
+    try {
+      db.exec("DELETE FROM fact WHERE name LIKE 'identities checked%'");
+      disk?.fill();
+      await start();
+      expect((await ask("/api/entity/user/_uid/unchecked")).status).to.equal(200);
+    } finally {
+      db.close();
+    }
+  });
 });
 
 /** The first answer that is not 200. */
