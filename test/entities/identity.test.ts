@@ -80,7 +80,21 @@ describe("identities", () => {
   for (const value of [
     ...["anonymous", " N/A", "null", "(null)", "<nil>", "nil", "undefined", "none", "Unknown", "#N/A", "NA", "NaN"],
     ...["\\N", "true", "FALSE", "[object Object]", "[Object object]", '"null"', "'undefined'", "' None '"],
-    ...["0", 0, "00", "-", "--", "\u2014", "...", "???", "0.0", "00000000-0000-0000-0000-000000000000", '""', '"0"'],
+    ...[
+      "0",
+      0,
+      "00",
+      "-",
+      "--",
+      "\u2014",
+      "\u2212",
+      "...",
+      "???",
+      "0.0",
+      "00000000-0000-0000-0000-000000000000",
+      '""',
+      '"0"',
+    ],
   ]) {
     it(`refuse ${JSON.stringify(value)}, which identifies no one`, () => {
       expect(() => canonical("_uid", value))

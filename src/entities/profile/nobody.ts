@@ -8,7 +8,7 @@ const COMMON = [
 ];
 
 /** Zeros, dashes, dots and question marks alone, such as `0`, `-` and the all-zero UUID. */
-const BLANK = /^[0.?\p{Pd}]*$/u;
+const BLANK = /^[0.?\p{Dash}]*$/u;
 
 /**
  * Returns a function that returns whether a value identifies no one: one of `nobody`, or, if `includesCommon`, a common
