@@ -56,9 +56,11 @@ export function openDatabase(dir: string, layout: FileLayout, options: OpenOptio
     db = opened;
     opened.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA foreign_keys = OFF`);
     const newest = newestLayout(layout.steps);
-    if (options.isShared) refuseOtherLayout(path, layoutOf(opened), newest);
+    const found = layoutOf(opened);
     // A new file has the number 0.
-    else refuseUnknownLayout(path, layoutOf(opened) || newest, newest);
+    if (options.isShared && found === 0) throw new StartError(`${path} is empty: start the service once`);
+    if (options.isShared) refuseOtherLayout(path, found, newest);
+    else refuseUnknownLayout(path, found || newest, newest);
     opened.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES}`);
     if (!options.isShared) {
       upgrade(opened, layout, options);

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { StartError } from "../../../src/errors.js";
@@ -88,6 +88,15 @@ describe("an upgrade of a file", () => {
     );
     expect(readFileSync(join(dir, "x.db")).equals(before)).to.equal(true);
     expect(layoutOf(open(oldFile, { isShared: true }))).to.equal(3);
+  });
+
+  it("is not what a new file without tables needs: a command refuses it, because its service was never started", () => {
+    writeFileSync(join(dir, "new.db"), "");
+    expect(() => open({ ...newFile, name: "new.db" }, { isShared: true })).to.throw(
+      StartError,
+      /new\.db is empty: start the service once$/,
+    );
+    expect(readFileSync(join(dir, "new.db"))).to.have.length(0);
   });
 
   it("is refused by the older version afterwards, also in a command", () => {
