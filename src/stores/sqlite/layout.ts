@@ -1,7 +1,6 @@
 import { catalogueSchema } from "./catalogue/catalogue-store.js";
 import { keySchema } from "./catalogue/key-store.js";
 import { markSchema } from "./catalogue/mark-store.js";
-
 import { factSchema } from "./database-facts.js";
 import { ledgerSchema } from "./deletions/ledger.js";
 import { suppressionSchema } from "./deletions/suppression.js";
