@@ -1,15 +1,17 @@
-import type { EntityStore } from "../ports.js";
+import type { EntityStore, LoadedEntities } from "../ports.js";
+import type { EntityId } from "../profile/entity.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity } from "../profile/identity.js";
 
 export interface KnownValuesDependencies {
-  readonly entities: Pick<EntityStore, "find">;
+  readonly entities: Pick<EntityStore, "find" | "load">;
   readonly hashIdentity: HashIdentity;
 }
 
 /**
- * Returns which of the values of an identity field, in normal form, belong to an entity. `by` is the only field that
- * the key of the request may use; undefined: all. No other field is looked up, and none of its values is returned.
+ * Returns which of the values of an identity field, in normal form, belong to an entity. An entity whose deletion was
+ * accepted does not count. `by` is the only field that the key of the request may use; undefined: all. No other field
+ * is looked up, and none of its values is returned.
  */
 export type KnownValues = (
   by: string | undefined,
@@ -23,7 +25,12 @@ export function knownValues({ entities, hashIdentity }: KnownValuesDependencies)
   return async (by, table, field, values) => {
     if (values.size === 0 || (by !== undefined && by !== field)) return new Set();
     const byHash = new Map(Array.from(values, (value) => [hashIdentity(table.name, { field, value }), value]));
-    const { owners } = await entities.find([...byHash.keys()], 1);
-    return new Set([...owners.keys()].flatMap((hash) => byHash.get(hash) ?? []));
+    const { owners, ...found } = await entities.find([...byHash.keys()]);
+    const live = new Set<EntityId>();
+    for (let page: LoadedEntities = found; ; page = await entities.load(page.left)) {
+      for (const id of page.profiles.keys()) live.add(id);
+      if (page.left.length === 0) break;
+    }
+    return new Set([...owners].flatMap(([hash, owner]) => (live.has(owner) ? (byHash.get(hash) ?? []) : [])));
   };
 }
