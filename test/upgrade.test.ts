@@ -163,6 +163,21 @@ function testsOf(engine: EarlierEngine): void {
     }
   });
 
+  it("sends remote targets no stored value that identifies no one: they could erase all people who have it", async () => {
+    const remote = await remoteSystem();
+    try {
+      const running = await started({ deletions: { targets: [{ name: "crm", url: remote.url, token: "secret" }] } });
+      const { body } = await deleteEntity(running, "user/_uid/jon");
+      const { request_id } = body.data;
+      await until("it is complete", () => isCompleteIn(running, request_id));
+      const sent = remote.calls.filter(({ body }) => body.request_id === request_id);
+      for (const { body } of sent) expect(body.identities).to.deep.equal([{ field: "_uid", value: "jon" }]);
+      expect(sent.length).to.be.at.least(2);
+    } finally {
+      await remote.close();
+    }
+  });
+
   it("completes the deletions that need no remote target, and keeps the others open without it", async () => {
     const running = await started();
     const { open, atTarget, waiting } = data.expected;

@@ -32,6 +32,7 @@ export function composeDeletions(
     dueNotifications,
     targets: downstreamTargets({ memberships, history, remote, failpoint, stopping: stopping.signal }),
     webhook: webhook === null ? undefined : webhookAt(webhook, signed, { stopping: stopping.signal }),
+    tables,
     hashIdentity,
     hashRequest,
     idempotency: stores.repeatedDeletions,
@@ -53,7 +54,6 @@ export function composeDeletions(
     routes: deletionRoutes({
       ...dependencies,
       completedByMonth: completedByMonth(ledger, clock),
-      tables,
       limits: settings.limits,
       dueMs: durationMs(due),
       receipts: signed,

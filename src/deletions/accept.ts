@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.js";
 import { idsOf } from "../entities/profile/entity.js";
+import type { Tables } from "../entities/profile/entity-tables.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
 import { retryOnConflict } from "../entities/requests/retry-on-conflict.js";
 import type { Failpoint } from "../failpoint.js";
@@ -12,6 +13,7 @@ import { type DeletionScope, expandScope, type ScopeDependencies } from "./scope
 
 export interface AcceptDependencies extends ScopeDependencies {
   readonly ledger: Pick<Ledger, "accept">;
+  readonly tables: Tables;
   /** Targets of new requests. */
   readonly targets: readonly DownstreamTarget[];
   /** Notified of the completion of new requests; undefined: none. */
@@ -58,9 +60,11 @@ export function storeDeletion(
   late: AbortSignal,
 ): Promise<string> {
   const hash = dependencies.hashIdentity(table, identity);
-  const { ledger, targets, clock, failpoint } = dependencies;
+  const { ledger, tables, targets, clock, failpoint } = dependencies;
   return retryOnConflict(async () => {
     const { profiles, hashes, identities, unheld } = await scopeOf(hash);
+    // A profile of an earlier version may have values that identify no one: a target could erase all who have one.
+    const ofPerson = identities.filter(({ value }) => tables.get(table)?.isNobody(value) !== true);
     late.throwIfAborted();
     failpoint("deletion-planned");
     const isAccepted = await ledger.accept(
@@ -72,7 +76,7 @@ export function storeDeletion(
         entities: [...new Set(profiles.flatMap(idsOf))],
         hashes,
         encryptedIdentities: targets.some(({ remote }) => remote)
-          ? encryptIdentities(requestId, [identity, ...identities])
+          ? encryptIdentities(requestId, [identity, ...ofPerson])
           : undefined,
         targets: targets.map(({ name }) => name),
         done: [],

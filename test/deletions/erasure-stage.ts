@@ -17,6 +17,7 @@ import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { changeOf, commitOf, freshEntity, messageFor } from "../support/commits.js";
+import { shippedTables } from "../support/entity-stage.js";
 import { endless, opening } from "../support/opening.js";
 import { type OpenStores, openTemporaryStores, storesOf } from "../support/stores.js";
 
@@ -92,6 +93,7 @@ export function deletionsOver(
     ...stores,
     ...opening(),
     targets: downstreamTargets({ ...stores, remote: [], failpoint: own.failpoint ?? noFailpoint }),
+    tables: shippedTables,
     hashIdentity: identityHashing(stores.pepper),
     hashRequest: requestHashing(stores.pepper),
     arrivalClock: own.clock,
