@@ -8,6 +8,11 @@ import { type Received, type WebhookReceiver, webhookReceiver } from "../support
 const HOUR = 3_600_000;
 const start = Date.UTC(2026, 2, 1);
 
+interface Fired {
+  readonly dimension_id: string;
+  readonly since: string;
+}
+
 describe("GET /api/alert, and the notifications of alerts", function () {
   this.timeout(60_000);
   let receiver: WebhookReceiver;
@@ -104,6 +109,38 @@ describe("GET /api/alert, and the notifications of alerts", function () {
     const resolved_at = new Date(slot + HOUR).toISOString();
     expect(body).to.include({ ...receiver.received[0]?.body, receipt: body.receipt, state: "resolved", resolved_at });
     expect(await listed(at)).to.deep.include({ data: [], meta: { next: null, total: 0 } });
+  });
+
+  it("are listed in pages, the oldest first, each alert once", async () => {
+    const at = await restart([{ name: "any", dimension: "stream", pattern: "paged-*", condition: "above", value: 0 }]);
+    const firstSlot = Math.floor(now / HOUR) * HOUR;
+    for (const [ids, slot] of [
+      ["dc", firstSlot],
+      ["bea", firstSlot + HOUR],
+    ] as const) {
+      const points = [..."abcde"].map((id) => ({
+        dimension: "stream",
+        dimension_id: `paged-${id}`,
+        dimension_type: "size",
+        ts: slot,
+        value: ids.includes(id) || slot > firstSlot ? 1 : 0,
+      }));
+      expect((await at.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
+      now = slot + HOUR + 61_000;
+      const total = slot === firstSlot ? 2 : 5;
+      await until(`${total} alerts fire`, async () => (await listed(at)).data.length === total);
+    }
+    const pages: Fired[][] = [];
+    for (let after: string | null = ""; after !== null && pages.length < 9; ) {
+      const { data, meta } = await listed(at, `?limit=2${after && `&after=${after}`}`);
+      pages.push(data as Fired[]);
+      after = (meta as { next: string | null }).next;
+    }
+    expect(pages.map(({ length }) => length)).to.deep.equal([2, 2, 1]);
+    const walked = pages.flat();
+    expect(walked.map(({ since }) => since)).to.deep.equal(walked.map(({ since }) => since).sort());
+    const ids = walked.map(({ dimension_id }) => dimension_id).sort();
+    expect(ids).to.deep.equal([..."abcde"].map((id) => `paged-${id}`));
   });
 
   it("end the start with the name of a wrong rule", async () => {

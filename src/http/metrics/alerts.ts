@@ -4,6 +4,7 @@ import { alertFields, isFiring, storedAlerts } from "../../metrics/alerts/alert.
 import { conditions } from "../../metrics/alerts/rule.js";
 import { dimensions } from "../../metrics/dimensions.js";
 import type { AlertState } from "../../metrics/ports.js";
+import { compareBytes } from "../../text.js";
 import type { WebhookDocs } from "../core/openapi.js";
 import { listQuery, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -50,7 +51,9 @@ export function alertRoutes(state: AlertState): readonly Route[] {
       responses: { 200: success("AlertsAnswer", Type.Array(Alert), { meta: ListMeta }) },
       async handler({ query }) {
         const firing = storedAlerts(await state.read()).alerts.filter(isFiring);
-        const rows = firing.map((alert) => ({ ...alertFields(alert), notified: alert.pending.length === 0 }));
+        const rows = firing
+          .map((alert) => ({ ...alertFields(alert), notified: alert.pending.length === 0 }))
+          .sort((a, b) => compareBytes(a.id, b.id));
         const { items, meta } = idPage(rows, { ...query, order: "asc" });
         return { data: items, meta };
       },

@@ -43,7 +43,10 @@ export function isFiring({ resolvedAt }: Alert): boolean {
   return resolvedAt === undefined;
 }
 
-/** Creates an alert. Its id depends on the rule, the series and the slot only, so a repeated evaluation has it too. */
+/**
+ * Creates an alert. Its id depends on the rule, the series and the slot only, so a repeated evaluation has it too. Ids
+ * are in the order of `since`, as its seconds have ten digits.
+ */
 export function newAlert(
   { name, condition, value, over, dimension, type }: AlertRule,
   { id: dimensionId, since, measured }: { id: string; since: number; measured: number | null },
