@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { readSettings } from "../config/settings.js";
-import { type Failpoint, failpointFrom } from "../failpoint.js";
-import { copyDatabase, removePart } from "../stores/sqlite/backup.js";
+import { failpointFrom } from "../failpoint.js";
+import { copyDatabase, copyEntities, removePart } from "../stores/sqlite/backup.js";
 import { foldersOf, makeFolder } from "../stores/sqlite/folder.js";
 import { refuseLiveFiles } from "./live-files.js";
 import { Progress } from "./progress.js";
@@ -36,9 +36,9 @@ async function backUp(dir: string, ledgerDir: string): Promise<void> {
   const failpoint = failpointFrom(process.env);
   const { data, entities, metrics } = folders;
   const copies = [
-    { from: entities, name: "entities.db", dir },
-    { from: metrics, name: "metrics.db", dir },
-    { from: entities, name: "ledger.db", dir: ledgerDir },
+    { from: entities, name: "entities.db", dir, copyFile: copyEntities },
+    { from: metrics, name: "metrics.db", dir, copyFile: copyDatabase },
+    { from: entities, name: "ledger.db", dir: ledgerDir, copyFile: copyDatabase },
   ];
   refuseLiveFiles(folders, copies);
   for (const folder of [dir, ledgerDir]) makeFolder(folder);
@@ -48,21 +48,19 @@ async function backUp(dir: string, ledgerDir: string): Promise<void> {
     process.stderr.write("\nStopped. Unfinished copies were removed\n");
     process.exit(INTERRUPTED);
   });
-  for (const { from, name, dir } of copies) await copy(name, join(from, name), join(dir, name), failpoint);
+  for (const { from, name, dir, copyFile } of copies) {
+    let progress: Progress | undefined;
+    await copyFile(join(from, name), join(dir, name), (done, pages) => {
+      progress ??= new Progress(name, { unit: "page", total: pages });
+      progress.update(done);
+      failpoint("copied-pages");
+    });
+    progress?.finish();
+  }
   process.stdout.write(`Copied to ${ledgerDir === dir ? dir : `${dir} and ${ledgerDir}`}.
 
 ledger.db holds the key of every profile: keep its newest copy only, and start restored data next to the newest ledger,
 or erased people become readable again. The pepper is not copied: keep ${join(data, "pepper")} (or your PEPPER) in a
 safe place of its own. No profile can be read without the ledger. Servers also need the pepper.
 `);
-}
-
-async function copy(name: string, from: string, to: string, failpoint: Failpoint): Promise<void> {
-  let progress: Progress | undefined;
-  await copyDatabase(from, to, (done, pages) => {
-    progress ??= new Progress(name, { unit: "page", total: pages });
-    progress.update(done);
-    failpoint("copied-pages");
-  });
-  progress?.finish();
 }

@@ -21,6 +21,8 @@ import { runToEnd, startCommand } from "../support/run-command.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
+const HOUR_MS = 3_600_000;
+
 describe("npm run backup", function () {
   this.timeout(60_000);
   let service: TestService;
@@ -35,6 +37,10 @@ describe("npm run backup", function () {
   });
 
   const backUp = (...args: string[]) => runToEnd("backup", args, { DATA_DIR: service.dir });
+  const removed = async (index: number) => {
+    const answer = await service.fetch(`/api/entity/user/email/person-${index}%40example.com`, { method: "DELETE" });
+    return ((await answer.json()) as { data: { request_id: string } }).data.request_id;
+  };
   const collect = (index: number) =>
     service.fetch("/collect/json/web", {
       method: "POST",
@@ -100,6 +106,26 @@ describe("npm run backup", function () {
       await real.kill();
       folder.remove();
     }
+  });
+
+  it("copies data that can be restored after the ledger has forgotten the deletions that were complete before", async () => {
+    await collect(1);
+    const id = await removed(1);
+    const found = () => service.service.stores.ledger.find(id);
+    await until("it is complete", async () => (await found())?.completedAt !== undefined);
+    expect((await backUp(copies)).code).to.equal(0);
+    await service.stop({ keep: true });
+
+    const { dir } = service;
+    const retention = { deletions: { retention: "1h" } };
+    service = await startService(retention, { dir, clock: () => Date.now() + 2 * HOUR_MS });
+    await until("it is forgotten", async () => (await found()) === undefined);
+    await service.stop({ keep: true });
+
+    for (const end of ["", "-wal", "-shm"]) rmSync(join(dir, `entities.db${end}`), { force: true });
+    copyFileSync(join(copies, "entities.db"), join(dir, "entities.db"));
+    service = await startService(retention, { dir });
+    expect((await service.fetch("/api/entity/user/email/person-1%40example.com")).status).to.equal(404);
   });
 
   it("refuses folders that are links to the live files, and leaves the live files unchanged", async () => {

@@ -37,6 +37,12 @@ export function acceptedBy(ledger: Database): number {
   return (ledger.prepare(`SELECT ${NEWEST_DELETION} AS newest`).get() as { newest: number }).newest;
 }
 
+/** See `Ledger.settledSequence`. */
+export function settledSequence(ledger: Database): number {
+  const settled = `coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL), ${NEWEST_DELETION})`;
+  return (ledger.prepare(`SELECT ${settled} AS sequence`).get() as { sequence: number }).sequence;
+}
+
 /**
  * Returns the ids of the newest profiles, and of the profiles of the newest messages, which may have been merged since.
  */

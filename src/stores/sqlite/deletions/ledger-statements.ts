@@ -1,7 +1,6 @@
 import { NOTIFICATION } from "../../../deletions/deletion.js";
 import type { Database } from "../connection.js";
 import { deletionRows } from "./deletion-row.js";
-import { NEWEST_DELETION } from "./ledger-match.js";
 
 /** Requests removed by one step of `expire`; other requests run between steps. */
 export const REQUESTS_PER_STEP = 100;
@@ -68,8 +67,6 @@ export function ledgerStatements(db: Database) {
     notified:
       db.prepare(`UPDATE deletion SET notify = 0, next_target = NULL, runner = NULL, attempts = 0, problem = NULL
       WHERE request_id = ? AND completed_at IS NOT NULL`),
-    settled: db.prepare(`SELECT coalesce((SELECT min(sequence) - 1 FROM deletion WHERE completed_at IS NULL),
-      ${NEWEST_DELETION}) AS sequence`),
     since: db.prepare(`SELECT * FROM ${deletionRows} WHERE sequence > ? ORDER BY sequence LIMIT ?`),
     expired: db.prepare(
       `SELECT sequence FROM deletion WHERE ${isOld} AND sequence <= :newest LIMIT ${REQUESTS_PER_STEP}`,

@@ -14,6 +14,7 @@ import { emptyJournal } from "../profiles/entity-keys.js";
 import { membershipRemoval } from "../profiles/membership-index.js";
 import { deletionList } from "./deletion-list.js";
 import { type DeletionRow, deletionOf, waitingDeletionOf } from "./deletion-row.js";
+import { settledSequence } from "./ledger-match.js";
 import { ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statements.js";
 
 /**
@@ -226,9 +227,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
 
     receiptKey: (fresh) => facts.textOnce(RECEIPT_KEY, fresh),
 
-    async settledSequence() {
-      return (sql.settled.get() as { sequence: number }).sequence;
-    },
+    settledSequence: async () => settledSequence(db),
 
     async since(sequence, limit) {
       const rows = sql.since.all(sequence, limit) as unknown as DeletionRow[];
