@@ -31,11 +31,6 @@ export interface Probe {
   check(): Promise<string | undefined>;
 }
 
-/** Reason why a process cannot work, as a sentence for an operator; part of the response of `/ready`. */
-export class NotReady extends Error {
-  override readonly name = "NotReady";
-}
-
 export function openMeters(): Meters {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -2,7 +2,7 @@ import { type Background, inBackground } from "./async/retry.js";
 import { withTimeLimit } from "./async/time-limit.js";
 import type { Clock } from "./clock.js";
 import type { Log } from "./log.js";
-import { NotReady, type Probe } from "./meters.js";
+import type { Probe } from "./meters.js";
 
 /**
  * The time of the service: for schedules, leases, the slots of the recorder, and for times that are shown or compared
@@ -17,7 +17,7 @@ export interface ServiceClock {
 
 /** The comparison of the machine's clock with the server's. */
 interface FollowedClock {
-  /** Not ready while the clock of the machine is wrong by more than a minute. */
+  /** Degraded while the clock of the machine is wrong by more than a minute: `now` is corrected. */
   readonly probe: Probe;
   /** Resolves after a first measurement; measures hourly from then on, and logs a difference of more than a second. */
   watch(log: Pick<Log, "warn">): Promise<Background>;
@@ -25,7 +25,7 @@ interface FollowedClock {
 
 /** Tolerated difference, ms: NTP keeps clocks closer, and a measurement is as inexact as its call takes. */
 const TOLERATED_MS = 1_000;
-const NOT_READY_MS = 60_000;
+const DEGRADED_MS = 60_000;
 const EVERY_MS = 3_600_000;
 /** Maximum wait of `/ready` for a measurement: an unreachable server has its own probe. */
 const PROBE_MS = 1_000;
@@ -50,11 +50,10 @@ export function serviceClock(machine: Clock): ServiceClock {
     follow: (serverTime) => ({
       probe: {
         name: "clock",
-        required: true,
+        required: false,
         async check() {
           const aheadMs = await withTimeLimit(PROBE_MS, [], () => compare(serverTime)).catch(() => 0);
-          if (Math.abs(aheadMs) > NOT_READY_MS) throw new NotReady(`The clock of this process is ${words(aheadMs)}`);
-          return undefined;
+          return Math.abs(aheadMs) > DEGRADED_MS ? `The clock of this process is ${words(aheadMs)}` : undefined;
         },
       },
 

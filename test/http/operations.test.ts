@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { pino } from "pino";
 import type { Route } from "../../src/http/core/route.js";
 import { operationRoutes } from "../../src/http/operations/index.js";
-import { type Meters, NotReady, openMeters, type Probe } from "../../src/meters.js";
+import { type Meters, openMeters, type Probe } from "../../src/meters.js";
 import { gaugeOf, pointOf, writePoints } from "../support/requests.js";
 import { serveRoutes } from "../support/routes-alone.js";
 import { serviceOfSuite, startService } from "../support/service.js";
@@ -108,17 +108,6 @@ describe("for an operator,", () => {
     } finally {
       await waiting.stop();
     }
-  });
-
-  it("/ready is 503 with the reason if the process is not ready", async () => {
-    const { status, body } = await answerOf([
-      { name: "clock", required: true, check: () => Promise.reject(new NotReady("The clock is wrong")) },
-    ]);
-    expect(status).to.equal(503);
-    expect(body.errors).to.deep.equal([{ code: "not_ready", path: "clock", message: "The clock is wrong" }]);
-    expect(body.data.stores).to.deep.equal([
-      { name: "clock", required: true, state: "down", note: "The clock is wrong" },
-    ]);
   });
 
   it("/metrics reports which store is down, and which one is degraded", async () => {

@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.js";
 import { roles as knownRoles, type Role } from "../../config/settings.js";
 import { scopes } from "../../keys/api-key.js";
 import { shownBounds } from "../../keys/bounds.js";
-import { type Meters, NotReady, type Probe } from "../../meters.js";
+import type { Meters, Probe } from "../../meters.js";
 import { openApiDocument, type WebhookDocs } from "../core/openapi.js";
 import { type KeptBody, keepBody, madeOnce, respondWithKept } from "../core/response-body.js";
 import { done, errorWith, json, oneOf, success, Time } from "../core/responses.js";
@@ -115,7 +115,7 @@ export function operationRoutes({
         tag: "operations",
         summary: "Check readiness",
         description:
-          "Use it as a readiness probe and for load balancers. Returns the state of each store, and the version and roles of the process. Errors 503: `store_unreachable`, `not_ready`.",
+          "Use it as a readiness probe and for load balancers. Returns the state of each store, and the version and roles of the process. Error 503: `store_unreachable`.",
       },
       responses: {
         200: success("ReadinessAnswer", Readiness),
@@ -128,11 +128,8 @@ export function operationRoutes({
         const degraded = stores.some(({ state }) => state !== "up");
         const data = { version, roles: [...roles], ready, degraded, stores };
         if (ready) return { data, message: degraded ? "degraded" : "success" };
-        const errors = away.map(({ name, note }) =>
-          note === undefined
-            ? { code: "store_unreachable", path: name, message: "The store is unreachable" }
-            : { code: "not_ready", path: name, message: note },
-        );
+        const message = "The store is unreachable";
+        const errors = away.map(({ name }) => ({ code: "store_unreachable", path: name, message }));
         ctx.set({ "Cache-Control": "no-store", "Retry-After": "5" });
         ctx.status = 503;
         ctx.body = { status: 503, message: "Not ready", data, errors };
@@ -187,16 +184,13 @@ export function operationRoutes({
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/**
- * Returns the state of a store: down if it does not respond in time. The store logs the cause; only `NotReady` is
- * reported.
- */
+/** Returns the state of a store: down if it does not respond in time. The store logs the cause. */
 async function stateOf({ name, required, check }: Probe): Promise<Static<typeof StoreState>> {
   try {
     const note = await withTimeLimit(PROBE_MS, [], () => check());
     return note === undefined ? { name, required, state: "up" } : { name, required, state: "degraded", note };
-  } catch (error) {
-    return { name, required, state: "down", ...(error instanceof NotReady ? { note: error.message } : {}) };
+  } catch {
+    return { name, required, state: "down" };
   }
 }
 
