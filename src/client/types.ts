@@ -75,7 +75,7 @@ export interface ExperienceInput {
 
 /** A dated note for charts. `ts` is an instant, of a `Mark` in Unix ms. */
 export interface MarkInput {
-  ts: string;
+  ts: string | number;
   text: string;
   dimension?: string;
   dimension_id?: string;
@@ -83,6 +83,7 @@ export interface MarkInput {
 
 export interface Mark extends MarkInput {
   id: string;
+  ts: string;
 }
 
 export interface Experience {

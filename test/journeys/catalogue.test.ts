@@ -84,7 +84,8 @@ describe("the catalogue", () => {
     const ts = "2025-01-02T00:00:00Z";
     const at = String(Date.parse(ts));
     const release = { id: "release/2", ts: at, text: "Release 2" };
-    expect(await data("PUT", "/api/mark/release%2F2", { ts, text: "Release 2" })).to.deep.equal(release);
+    for (const written of [Number(at), Number(at) / 1000, ts])
+      expect(await data("PUT", "/api/mark/release%2F2", { ts: written, text: "Release 2" })).to.deep.equal(release);
     const sale = { id: "sale", ts: String(Number(at) + 1), text: "Sale", dimension: "segment", dimension_id: "seen" };
     const { id, ...input } = sale;
     expect(await data("PUT", `/api/mark/${id}`, { ...input, dimension: "segsize" })).to.deep.equal(sale);
@@ -102,6 +103,7 @@ describe("the catalogue", () => {
     }
     for (const [method, path, json, code] of [
       ["PUT", "/api/mark/a", { ts: "soon", text: "x" }, "invalid_date"],
+      ["PUT", "/api/mark/a", { ts: 17, text: "x" }, "invalid_date"],
       ["PUT", "/api/mark/a", { ts, text: "x", dimension_id: "seen" }, "required"],
       ["PUT", "/api/mark/a", { ts, text: "x", dimension: "stream", dimension_id: "a\\" }, "invalid_dimension_id"],
       ["PUT", "/api/mark/a%5C", { ts, text: "x" }, "invalid_id"],

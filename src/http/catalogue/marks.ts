@@ -37,7 +37,10 @@ const scope = {
 
 export const MarkInput = Type.Object(
   {
-    ts: Type.String({ description: `The instant: an ${instant}.` }),
+    ts: Type.Unsafe<string | number>({
+      type: ["string", "integer"],
+      description: `The instant: an ${instant}; epoch times also as a number.`,
+    }),
     text: Text,
     ...scope,
   },
@@ -148,7 +151,7 @@ function toWire({ id, at, text, dimension, dimensionId }: CatalogueMark): Static
   };
 }
 
-function readInstant(written: string, field: string, now: number): number {
+function readInstant(written: string | number, field: string, now: number): number {
   const instant = parseInstant(written, now);
   if (instant === undefined) throw invalid("invalid_date", field, `${field} must be ${instantRule}`);
   return instant.at;

@@ -56,7 +56,8 @@ export function newestDue(series: Pick<Series, "dimension" | "type">, now: numbe
 
 /**
  * The recorder saves a count within a minute after its slot; it saves a size at any time of its slot, as early as
- * possible.
+ * possible. A size that is missing for more than a minute may belong to a new segment, so clients poll again soon: in
+ * fixed steps, so that a response is reused until the next one.
  */
 function saveSchedule(plan: SeriesPlan, isSaved: boolean, now: number): Freshness {
   const { dimension, window } = plan.request;
@@ -66,11 +67,12 @@ function saveSchedule(plan: SeriesPlan, isSaved: boolean, now: number): Freshnes
   const waited = now - open >= SAVE_WAIT_MS;
   const isComplete = isSaved || (isCounted(plan.request) && waited);
   const completeUntil = isComplete ? due + dimension.slotMs : due;
-  if (isSaved || waited) return { completeUntil, nextSaveAt: next, freshUntil: next };
-  if (window.to > due || window.to >= now) {
-    return { completeUntil, nextSaveAt: Math.min(now + POLL_AGAIN_MS, next), freshUntil: now };
-  }
-  return { completeUntil, nextSaveAt: next, freshUntil: open + SAVE_WAIT_MS };
+  if (isComplete) return { completeUntil, nextSaveAt: next, freshUntil: next };
+  const isAwaited = window.to > due || window.to >= now;
+  if (!isAwaited) return { completeUntil, nextSaveAt: next, freshUntil: waited ? next : open + SAVE_WAIT_MS };
+  if (!waited) return { completeUntil, nextSaveAt: Math.min(now + POLL_AGAIN_MS, next), freshUntil: now };
+  const step = now - ((now - open) % POLL_AGAIN_MS) + POLL_AGAIN_MS;
+  return { completeUntil, nextSaveAt: step, freshUntil: step };
 }
 
 /**
