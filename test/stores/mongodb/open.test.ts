@@ -16,6 +16,10 @@ const wrapping = keyWrapping(Buffer.from(testPepper));
 const things = { name: "things", indexes: [{ key: { a: 1, b: -1 } }, { key: { c: 1 }, unique: true }] } as const;
 const plans: Plans = { data: [...entityCollections, marks, things], ledger: ledgerCollections };
 
+interface Stored {
+  readonly _id: string;
+}
+
 describe("the database of a URL of MongoDB", () => {
   const cases: readonly [string, string][] = [
     ["mongodb://host", "entity_metrics"],
@@ -125,6 +129,28 @@ onServers(["mongodb"], "databases on MongoDB", () => {
     await withClient((client) => client.db(name).collection("things").createIndex({ b: -1, a: 1 }));
     const { data } = await open();
     expect(await data.collection("things").indexes()).to.have.length(4);
+  });
+
+  it("are compared with the notes of accepted deletions some at a time, in the order of an index", async () => {
+    await open();
+    const ids = Array.from({ length: 2_500 }, (_, n) => `request-${String(n).padStart(4, "0")}`);
+    await withClient(async (client) => {
+      const requests = ids.map((_id, n) => ({ _id, number: n + 1, sequence: n + 1, open: false }));
+      await client.db(`${name}_ledger`).collection<Stored>("deletions").insertMany(requests);
+      const data = client.db(name);
+      await data.collection<Stored>("accepted_deletions").insertMany(ids.map((_id) => ({ _id })));
+      await data.command({ profile: 2 });
+      await open();
+      const reads = await data
+        .collection("system.profile")
+        .find({ ns: `${name}.accepted_deletions`, op: { $in: ["query", "getmore"] } })
+        .toArray();
+      expect([...new Set(reads.map(({ planSummary }) => planSummary))]).to.deep.equal(["IXSCAN { _id: 1 }"]);
+      const examined = reads.map(({ docsExamined }) => docsExamined as number);
+      expect(examined.reduce((sum, docs) => sum + docs)).to.equal(ids.length);
+      expect(Math.max(...reads.map(({ command }) => command.limit ?? 0))).to.equal(1_000);
+      expect(await data.collection("accepted_deletions").countDocuments()).to.equal(0);
+    });
   });
 
   it("are refused without a pepper, and with another one than before", async () => {

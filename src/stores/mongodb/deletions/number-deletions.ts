@@ -50,15 +50,28 @@ export async function newestNumber(ledger: Db, inside: InSession = {}): Promise<
   return Math.max(newest?.number ?? 0, await numberIn(ledger, FORGOTTEN, inside));
 }
 
+/** Notes compared with the ledger at once. Without a worker their number grows with every acceptance. */
+const NOTES_PER_PAGE = 1_000;
+
 /**
  * Returns whether the ledger has every request that the data has a note of. Removes notes of numbered requests: they
  * come from a backup of the data.
  */
 export async function hasNoted(ledger: Db, data: Db): Promise<boolean> {
-  const noted = (await notesOf(data).find().toArray()).map(({ _id }) => _id);
-  const found = await deletionsOf(ledger)
-    .find(byIds(noted), { projection: { number: 1 } })
-    .toArray();
-  await notesOf(data).deleteMany(byIds(found.filter(({ number }) => number !== null).map(({ _id }) => _id)));
-  return found.length === noted.length;
+  const inOrder = { sort: { _id: 1 }, limit: NOTES_PER_PAGE } as const;
+  for (let after = ""; ; ) {
+    const noted = (
+      await notesOf(data)
+        .find({ _id: { $gt: after } }, inOrder)
+        .toArray()
+    ).map(({ _id }) => _id);
+    const last = noted.at(-1);
+    if (last === undefined) return true;
+    const found = await deletionsOf(ledger)
+      .find(byIds(noted), { projection: { number: 1 } })
+      .toArray();
+    await notesOf(data).deleteMany(byIds(found.filter(({ number }) => number !== null).map(({ _id }) => _id)));
+    if (found.length < noted.length) return false;
+    after = last;
+  }
 }
