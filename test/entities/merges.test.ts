@@ -97,6 +97,22 @@ describe("messages about entities", () => {
     );
   });
 
+  it("count once for an id that several messages have: the first message that is not refused", async () => {
+    const ids = ["a".repeat(32), "b".repeat(32), "a".repeat(32)];
+    const big = { x: "x".repeat(1_100_000) };
+    await stage.collect([{ _uid: "first" }, { _uid: "first", n: 1 }, { _uid: "first", n: 2 }], { ids });
+    expect(await stage.read("_uid", "first")).to.have.property("n", 1);
+    const [c, d] = ["c".repeat(32), "d".repeat(32)];
+    const messages = [
+      { _uid: "second", ...big },
+      { _uid: "second", n: 1 },
+      { _uid: "second", n: 2, ...big },
+    ];
+    const codes = await stage.collect(messages, { ids: [c, c, d] });
+    expect(codes).to.deep.equal(["entity_too_large", "entity_too_large"]);
+    expect(await stage.read("_uid", "second")).to.have.property("n", 1);
+  });
+
   it("result in the values of the newest event, in any order and also if they are repeated", async () => {
     const messages = [
       { at: LONG_AGO + 1, x: 1, y: 1, segments: ["a", "b"] },
