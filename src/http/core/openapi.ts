@@ -122,14 +122,17 @@ function operationObject(route: Route, hour: number, components: Components): ob
   };
 }
 
-/** Allows null for optional fields; null counts as absent. */
+/**
+ * Allows null for optional fields; null counts as absent. A required field has the first of its types, because
+ * generated clients reject a choice.
+ */
 function withNulls({ schema, examples }: Body): Body {
   const { required = [], properties } = schema;
-  const fields = Object.entries<TSchema>(properties).map(([name, field]) =>
-    required.includes(name) || field.type === undefined
-      ? [name, field]
-      : [name, { ...field, type: [field.type, "null"].flat() }],
-  );
+  const fields = Object.entries<TSchema>(properties).map(([name, field]) => {
+    if (field.type === undefined) return [name, field];
+    const types: string[] = [field.type].flat();
+    return [name, { ...field, type: required.includes(name) ? types[0] : [...types, "null"] }];
+  });
   return { schema: { ...schema, properties: Object.fromEntries(fields) }, examples };
 }
 
