@@ -82,7 +82,8 @@ describe("P28: large profiles", () => {
   });
 
   it("that are damaged result in 500, are left out of lists, counted and logged by id, and can be deleted", async () => {
-    await read("b");
+    await (await read("b")).arrayBuffer();
+    await isReleased();
     const stored = found[0] as StoredEntity;
     const sealed = Uint8Array.from(stored.sealed);
     sealed[5_000] = (sealed[5_000] ?? 0) ^ 1;
