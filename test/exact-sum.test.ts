@@ -58,7 +58,7 @@ describe("an exact sum", () => {
   });
 });
 
-/** Returns a sum as it is read again. */
+/** Returns the sum after it was stored and read. */
 function stored(sum: ExactSum): ExactSum {
   const { sum: rounded, rest } = sum.round();
   return new ExactSum(rounded, rest);

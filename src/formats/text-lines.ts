@@ -3,7 +3,7 @@ import type { Line } from "./line-splitter.js";
 /** Maximum length of a line, characters. */
 const LONGEST_LINE = 16 * 1024 * 1024;
 
-/** Stands for bytes that are no character of the encoding. */
+/** Replaces bytes that are no character of the encoding. */
 const REPLACEMENT = "\ufffd";
 
 /**

@@ -8,7 +8,7 @@ import { hasAtMost } from "../../text.js";
 import { eventTimeOf, isGiven } from "./event-time.js";
 import { type LeaveOut, makeStorable } from "./storable.js";
 
-/** A call of Segment's API as it is archived. */
+/** The archived form of a call of Segment's API. */
 export interface Call {
   readonly type: CallType;
   readonly body: Members;
