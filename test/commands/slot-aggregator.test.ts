@@ -1,9 +1,12 @@
-import { readdirSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { expect } from "chai";
 import fc from "fast-check";
-import { SlotAggregator } from "../../src/commands/ingest/slot-aggregator.js";
-import { type Aggregation, aggregations, seriesOfKey, slotOfKey } from "../../src/commands/ingest/slot-table.js";
+import {
+  type Aggregation,
+  aggregations,
+  SlotAggregator,
+  seriesOfKey,
+  slotOfKey,
+} from "../../src/commands/ingest/slot-aggregator.js";
 
 interface Value {
   readonly series: number;
@@ -22,7 +25,7 @@ describe("the slot aggregator", () => {
 
   for (const [name, capacity] of [
     ["in memory", 2 ** 14],
-    ["over many runs on disk", 16],
+    ["moved to disk many times", 16],
   ] as const) {
     it(`returns each slot once, in order, with the result of a plain loop: ${name}`, () => {
       fc.assert(
@@ -41,7 +44,7 @@ describe("the slot aggregator", () => {
     });
   }
 
-  it("aggregates far more slots than fit into memory, and leaves no file behind", () => {
+  it("aggregates far more slots than fit into memory", () => {
     const aggregator = new SlotAggregator(["sum"], 2 ** 12);
     for (let i = 0; i < 200_000; i += 1) aggregator.add(0, (i * 7919) % 100_000, 1, i, i);
     let count = 0;
@@ -51,7 +54,6 @@ describe("the slot aggregator", () => {
     }
     aggregator.close();
     expect(count).to.equal(100_000);
-    expect(readdirSync(tmpdir()).filter((name) => name.startsWith("entity-metrics-ingest-"))).to.deep.equal([]);
   });
 });
 

@@ -14,8 +14,7 @@ import { megabytes } from "../progress.js";
 import { InterruptedError, UsageError } from "../run-command.js";
 import { origin, type Rejections, type Sending } from "../send-files.js";
 import { csvRows, formatOfLine, jsonRows, lineRows, type PointOptions, type Row, type RowReader } from "./rows.js";
-import type { SlotAggregator } from "./slot-aggregator.js";
-import type { Aggregation } from "./slot-table.js";
+import type { Aggregation, SlotAggregator } from "./slot-aggregator.js";
 
 interface ReadFilesInput {
   readonly files: readonly string[];

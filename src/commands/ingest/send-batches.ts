@@ -4,7 +4,7 @@ import { timeText } from "../../formats/instant.js";
 import type { Series } from "../../metrics/series.js";
 import { counted } from "../progress.js";
 import { endedAt, type LineIssue, type Rejections, type Sending } from "../send-files.js";
-import { type Slot, seriesOfKey, slotOfKey } from "./slot-table.js";
+import { type Slot, seriesOfKey, slotOfKey } from "./slot-aggregator.js";
 
 /** Points of one request, by series, then by time. */
 type Batch = readonly BatchPoint[];

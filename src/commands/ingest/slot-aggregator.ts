@@ -1,177 +1,114 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type Aggregation, aggregated, type Slot, SlotTable, seriesOfKey, slotKey } from "./slot-table.js";
-
-/** Entries of the table in memory: 64 MB. */
-const CAPACITY = 2 ** 21;
+import { DatabaseSync } from "../../stores/sqlite/connection.js";
 
 /**
- * Aggregates any number of values in any order into slots. Values that exceed a table in memory are spilled to sorted
- * runs on disk, which are merged on reading.
+ * Function that combines the values of a slot. `last` keeps the value with the latest time; of equal times, the later
+ * line.
+ */
+export type Aggregation = "sum" | "max" | "min" | "last";
+
+export const aggregations: readonly Aggregation[] = ["sum", "max", "min", "last"];
+
+/** An aggregated slot: its key, its value, its latest time and the line with that time. */
+export interface Slot {
+  readonly key: number;
+  value: number;
+  ms: number;
+  origin: number;
+}
+
+/** Maximum slots per series since 1970 (hourly ones last until the year 2209). */
+const SLOTS = 2 ** 21;
+
+export function seriesOfKey(key: number): number {
+  return Math.floor(key / SLOTS);
+}
+
+export function slotOfKey(key: number): number {
+  return key % SLOTS;
+}
+
+/** Slots in memory: about 80 MB. */
+const CAPACITY = 2 ** 19;
+
+/**
+ * Aggregates any number of values in any order into slots. Slots that exceed the memory are moved to a temporary
+ * database, which SQLite sorts and deletes.
  */
 export class SlotAggregator {
-  readonly #table: SlotTable;
-  readonly #runs = new SlotRuns();
+  readonly #slots = new Map<number, Slot>();
+  readonly #capacity: number;
+  readonly #db = new DatabaseSync("");
+  readonly #insert;
+  /** Held here, because an iterator does not keep its statement from being collected. */
+  readonly #select;
   /** Aggregation of each series, by its number. */
   readonly #aggregations: readonly Aggregation[];
-  #spilled = 0;
+  #moved = 0;
 
   constructor(aggregations: readonly Aggregation[], capacity = CAPACITY) {
     this.#aggregations = aggregations;
-    this.#table = new SlotTable(capacity);
+    this.#capacity = capacity;
+    this.#db.exec("PRAGMA journal_mode = OFF; CREATE TABLE slot (key REAL, value REAL, ms REAL, origin REAL)");
+    this.#insert = this.#db.prepare("INSERT INTO slot VALUES (?, ?, ?, ?)");
+    this.#select = this.#db.prepare("SELECT * FROM slot ORDER BY key, rowid");
+    this.#db.exec("BEGIN");
   }
 
-  /** Slots so far; counts slots that several runs share more than once. */
+  /** Slots so far; counts a slot again each time that it was moved. */
   get count(): number {
-    return this.#spilled + this.#table.count;
+    return this.#moved + this.#slots.size;
   }
 
   add(series: number, slot: number, value: number, ms: number, origin: number): void {
-    if (this.#table.full) this.#spill();
-    this.#table.add(slotKey(series, slot), value, ms, origin, this.#aggregations[series] as Aggregation);
-  }
-
-  /** Yields every slot once, by series, then by time, in one reused object. No values may be added afterwards. */
-  *slots(): Generator<Slot> {
-    if (this.#runs.count === 0) {
-      yield* this.#table.slots();
+    const key = series * SLOTS + slot;
+    const known = this.#slots.get(key);
+    if (known !== undefined) {
+      this.#combine(known, value, ms, origin);
       return;
     }
-    this.#spill();
-    const heads = this.#runs.readers().map((rest) => ({ rest, slot: nextOf(rest) }));
-    // Scans all runs for each slot: runs have over a million slots, so there are few.
-    for (let key = leastOf(heads); key < END.key; key = leastOf(heads)) {
-      let open: Slot | undefined;
-      for (const head of heads) {
-        if (head.slot.key !== key) continue;
-        if (open === undefined) open = { ...head.slot };
-        else this.#merge(open, head.slot);
-        head.slot = nextOf(head.rest);
-      }
-      if (open !== undefined) yield open;
+    if (this.#slots.size === this.#capacity) this.#move();
+    this.#slots.set(key, { key, value, ms, origin });
+  }
+
+  /** Yields every slot once, by series, then by time. No values may be added afterwards. */
+  *slots(): Generator<Slot> {
+    if (this.#moved === 0) {
+      for (const key of Float64Array.from(this.#slots.keys()).sort()) yield this.#slots.get(key) as Slot;
+      return;
     }
+    this.#move();
+    let combined: Slot | undefined;
+    for (const slot of this.#select.iterate() as Iterable<object> as Iterable<Slot>) {
+      if (slot.key === combined?.key) {
+        this.#combine(combined, slot.value, slot.ms, slot.origin);
+        continue;
+      }
+      if (combined !== undefined) yield combined;
+      combined = slot;
+    }
+    if (combined !== undefined) yield combined;
   }
 
   close(): void {
-    this.#runs.close();
+    this.#db.close();
   }
 
-  #spill(): void {
-    this.#runs.add(this.#table.slots());
-    this.#spilled += this.#table.count;
-    this.#table.clear();
-  }
-
-  /** Merges a slot of a later run into the same slot of earlier runs. */
-  #merge(known: Slot, later: Slot): void {
-    const isLater = later.ms >= known.ms;
-    known.value = aggregated(
-      this.#aggregations[seriesOfKey(known.key)] as Aggregation,
-      known.value,
-      later.value,
-      isLater,
-    );
+  /** Combines a slot with the value of a later line. */
+  #combine(slot: Slot, value: number, ms: number, origin: number): void {
+    const isLater = ms >= slot.ms;
+    const aggregation = this.#aggregations[seriesOfKey(slot.key)];
+    if (aggregation === "sum") slot.value += value;
+    else if (aggregation === "max") slot.value = Math.max(slot.value, value);
+    else if (aggregation === "min") slot.value = Math.min(slot.value, value);
+    else if (isLater) slot.value = value;
     if (!isLater) return;
-    known.ms = later.ms;
-    known.origin = later.origin;
-  }
-}
-
-/** Sorts after the last slot of a run. */
-const END: Slot = { key: Number.POSITIVE_INFINITY, value: 0, ms: 0, origin: 0 };
-
-function nextOf(run: Generator<Slot>): Slot {
-  const { value, done } = run.next();
-  return done ? END : value;
-}
-
-function leastOf(heads: readonly { readonly slot: Slot }[]): number {
-  let least = END.key;
-  for (const { slot } of heads) if (slot.key < least) least = slot.key;
-  return least;
-}
-
-/** Numbers of one slot in the file: key, value, ms, origin. */
-const NUMBERS = 4;
-const BYTES = NUMBERS * 8;
-
-/** Slots per disk read or write. */
-const BATCH = 2048;
-
-/** Sorted runs of slots in one temporary file, which is private and deleted with this process. */
-class SlotRuns {
-  #file: number | undefined;
-  #bytes = 0;
-  readonly #runs: { readonly from: number; readonly to: number }[] = [];
-
-  get count(): number {
-    return this.#runs.length;
+    slot.ms = ms;
+    slot.origin = origin;
   }
 
-  /** Writes slots, ordered by key, as a new run. */
-  add(slots: Iterable<Slot>): void {
-    const from = this.#bytes;
-    const batch = new Float64Array(BATCH * NUMBERS);
-    let filled = 0;
-    for (const slot of slots) {
-      batch[filled] = slot.key;
-      batch[filled + 1] = slot.value;
-      batch[filled + 2] = slot.ms;
-      batch[filled + 3] = slot.origin;
-      filled += NUMBERS;
-      if (filled < batch.length) continue;
-      this.#write(batch);
-      filled = 0;
-    }
-    this.#write(batch.subarray(0, filled));
-    this.#runs.push({ from, to: this.#bytes });
+  #move(): void {
+    for (const { key, value, ms, origin } of this.#slots.values()) this.#insert.run(key, value, ms, origin);
+    this.#moved += this.#slots.size;
+    this.#slots.clear();
   }
-
-  /** Returns a reader per run, in the order of the runs. */
-  readers(): Generator<Slot>[] {
-    return this.#runs.map(({ from, to }) => this.#read(from, to));
-  }
-
-  close(): void {
-    if (this.#file === undefined) return;
-    closeSync(this.#file);
-    this.#file = undefined;
-  }
-
-  #write(numbers: Float64Array): void {
-    this.#file ??= openHidden();
-    writeFileSync(this.#file, numbers);
-    this.#bytes += numbers.byteLength;
-  }
-
-  *#read(from: number, to: number): Generator<Slot> {
-    const slot: Slot = { key: 0, value: 0, ms: 0, origin: 0 };
-    const batch = new Float64Array(BATCH * NUMBERS);
-    const bytes = new Uint8Array(batch.buffer);
-    for (let at = from; at < to; ) {
-      const wanted = Math.min(bytes.length, to - at);
-      for (let done = 0; done < wanted; ) done += readSync(this.#file as number, bytes, done, wanted - done, at + done);
-      for (let i = 0; i < wanted / 8; i += NUMBERS) {
-        slot.key = batch[i] as number;
-        slot.value = batch[i + 1] as number;
-        slot.ms = batch[i + 2] as number;
-        slot.origin = batch[i + 3] as number;
-        yield slot;
-      }
-      at += wanted - (wanted % BYTES);
-    }
-  }
-}
-
-/** Opens a temporary file and unlinks it at once where the system allows that. */
-function openHidden(): number {
-  const folder = mkdtempSync(join(tmpdir(), "entity-metrics-ingest-"));
-  const file = openSync(join(folder, "slots"), "w+", 0o600);
-  try {
-    rmSync(folder, { recursive: true });
-  } catch {
-    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  }
-  return file;
 }
