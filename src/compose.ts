@@ -79,7 +79,7 @@ export async function compose(
   const recorder = composeRecorder(shared, series, deletions.sendSigned);
 
   const signInCodes = new SignInCodes(clock);
-  const listed = { catalogue: stores.catalogue, orders: series.orders, newest: series.newest, clock };
+  const listed = { catalogue: stores.catalogue, newest: series.newest, clock };
   const served = [
     ...series.routes,
     ...segmentRoutes({ ...listed, members: stores.memberships, tables }),

@@ -100,20 +100,6 @@ export interface MarkStore {
 }
 
 /**
- * PORT. Orders of lists that were sorted by changing values, for their later pages, shared by all processes over the
- * same stores. An order has at most 10,000 ids of 256 characters. Rejects as every store does: see `ServiceErrorOf`.
- */
-export interface SharedOrders {
-  /** Stores the ids under a unique name for 11 minutes from now. Safe to repeat. */
-  put(name: string, ids: readonly string[]): Promise<void>;
-  /**
-   * Returns the ids of an order; undefined if it is not stored or has expired. Sees every `put` that resolved before
-   * the call, in every process.
-   */
-  find(name: string): Promise<readonly string[] | undefined>;
-}
-
-/**
  * PORT. Membership counts for the catalogue. Concurrent changes may or may not be counted. Rejects as `MembershipIndex`
  * does.
  */

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { CacheMemory } from "../cache-memory.js";
 import { audienceCounts } from "../catalogue/audience-counts.js";
-import { listOrders } from "../catalogue/list-orders.js";
 import { firstSegmentIds } from "../catalogue/segments.js";
 import { retentionMs, shorterOf } from "../formats/duration.js";
 import { alertRoutes } from "../http/metrics/alerts.js";
@@ -75,12 +74,10 @@ export function composeSeries({
   });
   const sums = slotSums({ slots, memory });
   const streams = streamList({ series: store, counts, sums, retention });
-  const orders = listOrders(stores.sharedOrders);
   const fewSlots = uncachedSlots({ store, generations, memory, deadlineMs });
   const countPoints = meters.counter("points_taken_total", "Points that clients wrote.");
 
   return {
-    orders,
     newest: newestValues({ slots: fewSlots, generations, retention }),
     recorder,
     lease: recorderLease({ clock, lease: stores.lease, owner }),
@@ -95,7 +92,7 @@ export function composeSeries({
         retention,
         clock,
       }),
-      ...listingRoutes({ series: store, streams, catalogue, orders, clock }),
+      ...listingRoutes({ series: store, streams, catalogue, clock }),
       ...alertRoutes(stores.alerts),
       ...metricRoutes({ fetch, generations, limits, clock, count, cacheMemory }),
       ...federateRoutes({ series: store, slots: fewSlots, catalogue, turns, retention, clock }),

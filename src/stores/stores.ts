@@ -1,4 +1,4 @@
-import type { CatalogueStore, MarkStore, SharedOrders } from "../catalogue/ports.js";
+import type { CatalogueStore, MarkStore } from "../catalogue/ports.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
 import type { DeletionWatermark, DueNotifications, Ledger } from "../deletions/ports.js";
@@ -97,8 +97,6 @@ export interface EntityStores {
   readonly sharedGenerations?: SharedGenerations;
   /** Returns the time of the server's clock, Unix ms. Rejects as the ports do. */
   readonly serverTime?: () => Promise<number>;
-  /** Absent if no other process may use the same stores. */
-  readonly sharedOrders?: SharedOrders;
 }
 
 /** The engine of ENTITIES_URL. */

@@ -156,7 +156,9 @@ describe("lists that are searched and sorted", () => {
       ["c", 10, 10],
       ["d", 2, null],
     ]);
-    expect(await walk(`/api/segment?sort=movement&${dates}&order=desc&limit=3`)).to.deep.equal(["b", "a", "c", "d"]);
+    const largest = await page(`/api/segment?sort=movement&${dates}&order=desc&limit=3`);
+    expect(largest.data.map(({ id }) => id)).to.deep.equal(["b", "a", "c"]);
+    expect(largest.meta, "only the first entries, with the number of all").to.deep.equal({ next: null, total: 4 });
     expect(await ids(`/api/segment?sort=change&${dates}&order=desc`)).to.deep.equal(["a", "c", "b", "d"]);
     const text = (ms: number) => new Date(ms).toISOString();
     expect((await page(`/api/segment?startdate=${text(first)}&enddate=now-22h`)).data).to.deep.equal(data);
@@ -193,17 +195,12 @@ describe("lists that are searched and sorted", () => {
     ]);
   });
 
-  for (const query of [
-    "sort=size",
-    "sort=size&order=desc",
-    "sort=name",
-    "sort=movement&range=1d",
-    "order=desc",
-    "q=s",
-  ]) {
-    it(`return each segment once with ?${query}, while sizes and names change and segments come and go`, async () => {
+  for (const query of ["sort=name", "sort=name&order=desc", "order=desc", "q=s"]) {
+    it(`return each segment once with ?${query}, while sizes change and segments come and go`, async () => {
       const all = Array.from({ length: 25 }, (_, i) => `s${String(i).padStart(2, "0")}`);
-      for (const id of all) await service.service.stores.catalogue.putSegment({ id, name: id, table: "user" });
+      // Three segments share each name, so that pages end within a name.
+      for (const [i, id] of all.entries())
+        await service.service.stores.catalogue.putSegment({ id, name: `s${(i * 7) % 9}`, table: "user" });
       const sizes = (of: (i: number) => number) =>
         write(
           ...all.flatMap((id, i) => [pointOf("segment", id, of(i), START), pointOf("segment", id, 100, START - DAY)]),
@@ -213,12 +210,8 @@ describe("lists that are searched and sorted", () => {
       const found = await walk(`/api/segment?${query}&limit=4`, async () => {
         round += 1;
         await sizes((i) => (i * 7 * round) % 25);
-        for (const [i, id] of all.entries()) {
-          const name = `s${(i * 11 * round) % 25}`;
-          if (id !== "s13") await service.service.stores.catalogue.putSegment({ id, name, table: "user" });
-        }
         if (round === 1) await service.fetch("/api/segment/s13", { method: "DELETE" });
-        await service.service.stores.catalogue.putSegment({ id: `new${round}`, name: "new", table: "user" });
+        await service.service.stores.catalogue.putSegment({ id: `new${round}`, name: "s4", table: "user" });
       });
       expect(new Set(found).size).to.equal(found.length);
       const lasting = all.filter((id) => id !== "s13");
@@ -250,7 +243,7 @@ describe("lists that are searched and sorted", () => {
     expect(meta).to.deep.equal({ next: null, total: 4 });
     expect(await ids("/api/experience?range=1d&sort=change")).to.deep.equal(["b", "a", "c", "d"]);
     expect(await ids("/api/experience?range=1d&sort=movement")).to.deep.equal(["b", "a", "c", "d"]);
-    expect(await walk("/api/experience?range=1d&sort=change&order=desc&limit=1")).to.deep.equal(["a", "b", "c", "d"]);
+    expect(await ids("/api/experience?range=1d&sort=change&order=desc")).to.deep.equal(["a", "b", "c", "d"]);
     expect(await ids("/api/experience?sort=name&order=desc&q=x")).to.deep.equal(["d", "c", "b", "a"]);
     expect((await page("/api/experience?q=XB")).meta.total).to.equal(1);
     expect((await page("/api/experience")).data[0]).to.have.keys("id", "name", "group", "audience", "goal");
@@ -276,14 +269,10 @@ describe("lists that are searched and sorted", () => {
     expect(await ids("/api/stream?sort=change&range=2h")).to.deep.equal(["Web", "web.old", "app"]);
     expect(await ids("/api/stream?sort=movement&range=2h&order=desc")).to.deep.equal(["app", "Web", "web.old"]);
     expect(await ids("/api/stream?sort=last_message_at&order=desc")).to.deep.equal(["web.old", "app", "Web"]);
-    expect(await walk("/api/stream?sort=day&order=desc&limit=1")).to.deep.equal(["app", "Web", "web.old"]);
+    expect(await ids("/api/stream?sort=day&order=desc")).to.deep.equal(["app", "Web", "web.old"]);
     expect(await ids("/api/stream?q=WEB")).to.deep.equal(["Web", "web.old"]);
     expect(await walk("/api/stream?order=desc&limit=1")).to.deep.equal(["web.old", "app", "Web"]);
-    const order = await walk("/api/stream?sort=last_message_at&limit=1", async () => {
-      now += 1_000;
-      await send("Web", { user_id: "1" });
-    });
-    expect(order).to.deep.equal(["Web", "app", "web.old"]);
+    expect(await walk("/api/stream?sort=name&order=desc&limit=1")).to.deep.equal(["web.old", "app", "Web"]);
     expect((await page("/api/stream")).data[0]).to.have.keys("stream", "last_message_at", "slot", "day");
   });
 

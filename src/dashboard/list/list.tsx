@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import type { ListPage, ListRows } from "../../client/client.js";
+import type { ListPage, ListRows, PageOf } from "../../client/client.js";
 import { csvOfRows } from "../csv.js";
 import { countedWindow, sampledWindow } from "../figures.js";
 import { download } from "../page/download.js";
@@ -10,8 +10,8 @@ import { Search } from "./search.js";
 import { type Column, Table } from "./table.js";
 
 const PAGE_SIZE = 50;
-/** Rows of a request for a download. */
-const ALL_AT_ONCE = 1_000;
+/** Maximum rows of a request, and of a list that is sorted by a figure. */
+const MAX_ROWS = 1_000;
 
 /** Methods of the client that yield all rows, by the path of their list. */
 const allOf = { segment: "segments", experience: "experiences", stream: "streams" } as const;
@@ -26,17 +26,32 @@ interface ListProps<R extends object> {
   readonly page: Page;
 }
 
-/** Query of a list for the search, order, page and window of the view. */
-export function listQuery(path: keyof ListRows, page: Page): Record<string, string | number | undefined> {
+/** Fetches the page of a list that the view shows. Sorted by a figure, the list has no further pages. */
+export async function fetchList<P extends keyof typeof allOf>(path: P, page: Page): Promise<PageOf<P>> {
+  const { client, address, signal } = page;
+  const query = listQuery(path, page);
+  if (isByName(address.sort)) return client.page(path, { ...query, after: address.cursors.at(-1) }, { signal });
+  const { data, meta } = await client.page(path, { ...query, limit: MAX_ROWS }, { signal });
+  const from = Number(address.cursors.at(-1) ?? 0);
+  const to = from + PAGE_SIZE;
+  const shown = { data: data.slice(from, to), meta: { ...meta, next: to < data.length ? String(to) : null } };
+  return shown as object as PageOf<P>;
+}
+
+function isByName(sort: string | undefined): boolean {
+  return sort === undefined || /^-?(id|name)$/.test(sort);
+}
+
+/** Query of a list for the search, order and window of the view. */
+function listQuery(path: keyof ListRows, page: Page): Record<string, string | number | undefined> {
   const { address } = page;
-  const { q, sort, cursors } = address;
+  const { q, sort } = address;
   const isDescending = sort?.startsWith("-") ?? false;
   return {
     limit: PAGE_SIZE,
     q,
     sort: isDescending ? sort?.slice(1) : sort,
     order: sort === undefined ? undefined : isDescending ? "desc" : "asc",
-    after: cursors.at(-1),
     ...(path === "stream" ? countedWindow(page) : sampledWindow(path, page)),
   };
 }
@@ -48,7 +63,9 @@ export function List<R extends object>({ path, caption, columns, list, rowKey, p
   const save = () =>
     run(async (signal) => {
       const rows: object[] = [];
-      const query = { ...listQuery(path, page), limit: ALL_AT_ONCE, after: undefined };
+      // Further rows are listed by name alone.
+      const sortOfAll = list.meta.total > MAX_ROWS && !isByName(sort) ? { sort: "name" } : {};
+      const query = { ...listQuery(path, page), limit: MAX_ROWS, ...sortOfAll };
       for await (const row of page.client[allOf[path]](query, { signal })) rows.push(row);
       download(`${path}.csv`, new Blob([csvOfRows(rows)], { type: "text/csv" }));
     });

@@ -4,7 +4,7 @@ import { Sparkline } from "../chart/sparkline.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
 import { changeOf } from "../figures.js";
 import { amount, type Unit } from "../format.js";
-import { List, listQuery } from "../list/list.js";
+import { fetchList, List } from "../list/list.js";
 import { rateOf, seriesOf } from "../list/wanted.js";
 import { Link } from "../page/link.js";
 import { rangeOf } from "../range.js";
@@ -21,8 +21,8 @@ const REFRESH_MS = 60_000;
 
 /** All experiences: a page of the list, then reach and trend of its rows. */
 export async function load(page: Page): Promise<Loaded<Data>> {
-  const { client, address, now, signal } = page;
-  const list = await client.page("experience", listQuery("experience", page), { signal });
+  const { address, now } = page;
+  const list = await fetchList("experience", page);
   const recent = newestWindow(page, "experience");
   const wanted = list.data.flatMap((row): WantedSeries[] => [
     { ...rateOf(row), compare: false },

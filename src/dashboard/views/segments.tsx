@@ -4,7 +4,7 @@ import { Sparkline } from "../chart/sparkline.js";
 import { type Fetched, fetchSeries, nextSaveOf } from "../fetch-series.js";
 import { changeOf } from "../figures.js";
 import { count } from "../format.js";
-import { List, listQuery } from "../list/list.js";
+import { fetchList, List } from "../list/list.js";
 import { Table } from "../list/table.js";
 import { seriesOf, sizeOf } from "../list/wanted.js";
 import { FirstSteps } from "../page/first-steps.js";
@@ -29,11 +29,8 @@ const rowOf = ({ dimension_id: id }: ListedSeries) => ({ id, name: id });
 
 /** All segments: a page of the list, then the trends of its rows. */
 export async function load(page: Page): Promise<Loaded<Data>> {
-  const { client, address, now, signal } = page;
-  const [list, points] = await Promise.all([
-    client.page("segment", listQuery("segment", page), { signal }),
-    segmentsWithPoints(page, POINTS, address.q),
-  ]);
+  const { address, now } = page;
+  const [list, points] = await Promise.all([fetchList("segment", page), segmentsWithPoints(page, POINTS, address.q)]);
   const trends = await fetchSeries(
     [...list.data, ...(points?.data ?? []).map(rowOf)].map((row) => ({ ...sizeOf(row), compare: false })),
     page,

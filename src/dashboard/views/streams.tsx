@@ -5,7 +5,7 @@ import { age } from "../duration.js";
 import { type Fetched, fetchSeries } from "../fetch-series.js";
 import { changeOf, messagesOf } from "../figures.js";
 import { count, fullTime } from "../format.js";
-import { List, listQuery } from "../list/list.js";
+import { fetchList, List } from "../list/list.js";
 import { messageSeries, seriesOf } from "../list/wanted.js";
 import { FirstSteps } from "../page/first-steps.js";
 import { Link } from "../page/link.js";
@@ -22,8 +22,8 @@ const REFRESH_MS = 30_000;
 
 /** All streams: a page of the list, then the trends of its rows. */
 export async function load(page: Page): Promise<Loaded<Data>> {
-  const { client, address, now, signal } = page;
-  const list = await client.page("stream", listQuery("stream", page), { signal });
+  const { address, now } = page;
+  const list = await fetchList("stream", page);
   const trends = await fetchSeries(
     list.data.map(({ stream }) => ({ ...messageSeries(stream), compare: false })),
     page,

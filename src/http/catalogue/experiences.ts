@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import type { ListOrders } from "../../catalogue/list-orders.js";
 import type { Experience as CatalogueExperience, CatalogueStore } from "../../catalogue/ports.js";
 import type { Clock } from "../../clock.js";
 import { found, notFound, ServiceError } from "../../errors.js";
@@ -19,13 +18,12 @@ const experienceAnswer = success("ExperienceAnswer", Experience);
 
 export interface ExperienceRouteDependencies {
   readonly catalogue: CatalogueStore;
-  readonly orders: ListOrders;
   readonly newest: NewestValues;
   readonly clock: Clock;
 }
 
 /** Routes of the catalogue's experiences. */
-export function experienceRoutes({ catalogue, orders, newest, clock }: ExperienceRouteDependencies): readonly Route[] {
+export function experienceRoutes({ catalogue, newest, clock }: ExperienceRouteDependencies): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -49,7 +47,6 @@ export function experienceRoutes({ catalogue, orders, newest, clock }: Experienc
           page: catalogue.experiences,
           count: catalogue.countExperiences,
           byIds: catalogue.experiencesById,
-          orders,
           trends: (some, asked) =>
             newest(
               { dimension: experienceDimension, type: "conversionrate", ids: some.map(({ id }) => id) },

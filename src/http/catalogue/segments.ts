@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import { sizesOf } from "../../catalogue/audience-counts.js";
-import type { ListOrders } from "../../catalogue/list-orders.js";
 import type { Segment as CatalogueSegment, CatalogueStore, SegmentMembers } from "../../catalogue/ports.js";
 import { deleteSegment } from "../../catalogue/segments.js";
 import type { Clock } from "../../clock.js";
@@ -22,7 +21,6 @@ export interface SegmentRouteDependencies {
   readonly catalogue: CatalogueStore;
   readonly members: SegmentMembers;
   readonly tables: Tables;
-  readonly orders: ListOrders;
   readonly newest: NewestValues;
   readonly clock: Clock;
 }
@@ -36,7 +34,7 @@ const segmentAnswer = success("SegmentAnswer", Segment);
 
 /** Routes of the catalogue's segments. */
 export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly Route[] {
-  const { catalogue, members, tables, orders, newest, clock } = dependencies;
+  const { catalogue, members, tables, newest, clock } = dependencies;
   const withSizes = async (segments: readonly CatalogueSegment[]) => {
     const ids = segments.map(({ id }) => id);
     const sizes = await sizesOf(ids, members);
@@ -77,10 +75,8 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         const at = clock();
         return trendPage(request, {
           page: (after, limit) => catalogue.segments(after, limit, table),
-          ids: table === undefined ? catalogue.segmentIds : undefined,
           count: () => catalogue.countSegments(table),
           byIds: catalogue.segmentsById,
-          orders,
           trends: (segments, asked) =>
             newest({ dimension: segmentDimension, type: "size", ids: segments.map(({ id }) => id) }, asked, at),
           rows: withSizes,

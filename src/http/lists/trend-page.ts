@@ -5,7 +5,7 @@ import { instantForms, timeText } from "../../formats/instant.js";
 import type { RequestedWindow } from "../../metrics/query/time-window.js";
 import { isRequested, type Trend } from "../../metrics/query/trend-window.js";
 import { Time } from "../core/responses.js";
-import { type Entry, type Keyed, type ListRequest, type ListSource, listPage, type SortKeys } from "./list-page.js";
+import { type Entry, type ListRequest, type ListSource, listPage, type SortKeys } from "./list-page.js";
 
 const instant = (description: string) => Type.Optional(Type.String({ maxLength: 64, description }));
 
@@ -50,6 +50,8 @@ export const rowSince = Type.Optional(
 
 /** Source of a list whose rows also have values that change. */
 interface TrendSource<T extends Entry, R extends object> extends ListSource<T> {
+  /** Returns the entries with these ids that exist. */
+  byIds(ids: readonly string[]): Promise<ReadonlyMap<string, T>>;
   /** Sort keys; by the trends when absent. */
   readonly keys?: ListSource<T>["keys"];
   /** Returns the values of each entry in the window; without one only `now`. */
@@ -74,7 +76,7 @@ export async function trendPage<T extends Entry, R extends object>(
   if (isTrendSort(sort) && !isRequested(asked)) {
     throw invalid("range_required", "range", `sort=${sort} needs a range, or startdate and enddate`);
   }
-  const keys = source.keys ?? (async (entries: readonly Keyed<T>[]) => sortKeys(sort, await trends(entries, asked)));
+  const keys = source.keys ?? (async (entries: readonly T[]) => sortKeys(sort, await trends(entries, asked)));
   const { items, meta } =
     id === undefined
       ? await listPage(request, { ...source, keys: sort === "name" ? undefined : keys })
@@ -86,8 +88,8 @@ export async function trendPage<T extends Entry, R extends object>(
 }
 
 /** Returns the entry with this id as a list of at most one. */
-async function onlyEntry<T extends Entry>(id: string, source: Pick<ListSource<T>, "byIds">) {
-  const items = [...(await source.byIds([id])).values()];
+async function onlyEntry<T extends Entry>(id: string, { byIds }: Pick<TrendSource<T, object>, "byIds">) {
+  const items = [...(await byIds([id])).values()];
   return { items, meta: { next: null, total: items.length } };
 }
 

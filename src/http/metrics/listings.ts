@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import type { ListOrders } from "../../catalogue/list-orders.js";
 import type { Clock } from "../../clock.js";
 import { invalid } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
@@ -73,12 +72,11 @@ export interface ListingDependencies {
   readonly series: Pick<SeriesStore, "list" | "count">;
   readonly streams: StreamList;
   readonly catalogue: UncataloguedDependencies["catalogue"];
-  readonly orders: ListOrders;
   readonly clock: Clock;
 }
 
 /** Routes that list series and streams. */
-export function listingRoutes({ series, streams, catalogue, orders, clock }: ListingDependencies): readonly Route[] {
+export function listingRoutes({ series, streams, catalogue, clock }: ListingDependencies): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -136,13 +134,12 @@ export function listingRoutes({ series, streams, catalogue, orders, clock }: Lis
         const { sort } = query;
         const now = clock();
         const idsOf = (some: readonly { readonly id: string }[]) => some.map(({ id }) => id);
-        const keysOf = async (some: readonly (Pick<ListedStream, "id"> & Partial<ListedStream>)[]) =>
+        const keysOf = async (some: readonly ListedStream[]) =>
           sort === "day" ? streams.days(idsOf(some), now) : some.map(({ lastArrival }) => lastArrival);
         return trendPage(query, {
           page: streams.page,
           count: streams.count,
           byIds: streams.byIds,
-          orders,
           keys: isTrendSort(sort) ? undefined : keysOf,
           trends: (some, asked) => streams.trends(idsOf(some), asked, now),
           async rows(some) {

@@ -6,7 +6,6 @@ import { alertState, deletionWatermark, identityCheck } from "../database-facts.
 import type { EngineDependencies, EntityEngine, OpenKeys } from "../stores.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue/catalogue-store.js";
 import { keyStoreCollections, mongoKeyStore } from "./catalogue/key-store.js";
-import { listOrderCollections, mongoListOrders } from "./catalogue/list-orders.js";
 import { markCollections, mongoMarkStore } from "./catalogue/mark-store.js";
 import { makeCollections } from "./collection.js";
 import { commandLimitMs, connect } from "./connection.js";
@@ -40,7 +39,6 @@ export const plans: Plans = {
     removedSegments,
     ...leaseCollections,
     ...generationCollections,
-    ...listOrderCollections,
     notes,
     marks,
   ],
@@ -76,7 +74,6 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     identityCheck: identityCheck(factsOf(data)),
     sharedGenerations: mongoSharedGenerations(data, commandMs),
     serverTime: async () => ((await data.command({ hello: 1 })) as { localTime: Date }).localTime.getTime(),
-    sharedOrders: mongoListOrders(data),
     ledger: mongoLedger(dependencies),
     suppression: mongoSuppression(ledger),
     entityKeys: mongoEntityKeys(ledger, wrapping, failpoint),
