@@ -51,12 +51,21 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** What only tests change. */
+interface ComposeOptions {
+  readonly failpoint?: Failpoint;
+  /** ms between two checks for due slots. */
+  readonly recorderTickMs?: number;
+  /** Requests with an invalid key per address and minute; one more is 429. */
+  readonly wrongKeysPerMinute?: number;
+}
+
 /** Connects all parts: with `compose/` the only code that imports every part. Each part gets only what it names. */
 export async function compose(
   settings: Settings,
   serviceClock: ServiceClock,
   log: Log,
-  failpoint: Failpoint = noFailpoint,
+  { failpoint = noFailpoint, recorderTickMs = 1_000, wrongKeysPerMinute = 20 }: ComposeOptions = {},
 ): Promise<Service> {
   const { roles, limits } = settings;
   const { now: clock } = serviceClock;
@@ -76,7 +85,7 @@ export async function compose(
   const series = composeSeries(shared);
   const profiles = composeProfiles(shared);
   const deletions = composeDeletions(shared, profiles);
-  const recorder = composeRecorder(shared, series, deletions.sendSigned);
+  const recorder = composeRecorder(shared, series, deletions.sendSigned, recorderTickMs);
 
   const signInCodes = new SignInCodes(clock);
   const listed = { catalogue: stores.catalogue, newest: series.newest, clock };
@@ -107,7 +116,18 @@ export async function compose(
   );
   const { history, catalogue, keys, serviceErrorOf } = stores;
   const verify = keyVerifier(keys, settings.admin_key, clock);
-  const port = openServer({ routes, settings, budgets, verify, keys, clock, log, meters, serviceErrorOf });
+  const port = openServer({
+    routes,
+    settings,
+    budgets,
+    verify,
+    keys,
+    clock,
+    log,
+    meters,
+    serviceErrorOf,
+    wrongKeysPerMinute,
+  });
   const background: { stop(): Promise<void> }[] = [];
   const isUnavailable = (error: unknown) => serviceErrorOf(error)?.kind === "unavailable";
   const reportDamage = (error: unknown) => {

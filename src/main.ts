@@ -1,6 +1,6 @@
 import { systemClock } from "./clock.js";
 import { compose, type Service } from "./compose.js";
-import { readSettings, type Settings, similarNames } from "./config/settings.js";
+import { readSettings, retiredNames, type Settings, similarNames } from "./config/settings.js";
 import { type FirstKey, firstLines, keepInFile, startErrorText } from "./config/start-output.js";
 import { failpointFrom } from "./failpoint.js";
 import { scopes } from "./keys/api-key.js";
@@ -24,6 +24,8 @@ try {
 
 async function serve(settings: Settings): Promise<void> {
   const log = openLog(settings.log.level);
+  for (const name of retiredNames(process.env))
+    log.warn({ name }, `the setting ${name} is ignored: its value is fixed`);
   for (const { name, nearest } of similarNames(process.env)) {
     log.warn({ name, nearest }, `unknown environment variable ${name}; did you mean ${nearest}?`);
   }
@@ -31,7 +33,7 @@ async function serve(settings: Settings): Promise<void> {
   let isServing = false;
   // Before the port is open there are no requests to finish, and the next start repeats unfinished work.
   void asked.then(() => isServing || process.exit(0));
-  const service = await compose(settings, serviceClock(systemClock), log, failpointFrom(process.env));
+  const service = await compose(settings, serviceClock(systemClock), log, { failpoint: failpointFrom(process.env) });
   const terminal = process.stdout.isTTY === true;
   const inFile = terminal ? undefined : await firstKey(service, settings, (key) => keepInFile(settings.data_dir, key));
   const address = await service.listen();

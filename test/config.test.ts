@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
 import { type SettingSchema, settingList } from "../src/config/schema.js";
-import { readSettings, similarNames } from "../src/config/settings.js";
+import { readSettings, retiredNames, similarNames } from "../src/config/settings.js";
 import { StartError } from "../src/errors.js";
 import { retentionMs } from "../src/formats/duration.js";
 import { dataFolder } from "./support/data-folder.js";
@@ -30,7 +30,6 @@ describe("settings", () => {
     expect(settings.limits).to.include({
       body_bytes: 1_048_576,
       batch_series: 100,
-      buckets: 11_000,
       rate_per_key: null,
     });
   });
@@ -55,6 +54,20 @@ describe("settings", () => {
       { name: "data_dir", nearest: "DATA_DIR" },
       { name: "HOSTS", nearest: "HOST" },
       { name: "PEPER", nearest: "PEPPER" },
+    ]);
+  });
+
+  it("of earlier versions that are constants now are ignored and named, in a file and in the environment", () => {
+    const limits = { buckets: 10, batch_series: 7 };
+    const environment = { CONFIG: fileWith(JSON.stringify({ limits, recorder: { tick_ms: 5 } })) };
+    expect(readSettings(environment).limits).to.deep.equal({ ...readSettings({}).limits, batch_series: 7 });
+    const names = { ...environment, RECORDER_TICK_MS: "5", LIMITS_WRONG_KEYS_PER_MINUTE: "many" };
+    expect(readSettings(names)).to.deep.equal(readSettings(environment));
+    expect(retiredNames(names)).to.have.members([
+      "RECORDER_TICK_MS",
+      "LIMITS_WRONG_KEYS_PER_MINUTE",
+      "limits.buckets",
+      "recorder.tick_ms",
     ]);
   });
 

@@ -52,13 +52,10 @@ const shownElsewhere: Readonly<Record<string, string>> = {
   "metrics.retention": "journeys/metric",
   "deletions.targets": "journeys/deletion",
   "deletions.webhook": "faults/webhook",
-  "recorder.tick_ms": "journeys/recorder",
   "limits.store_deadline_ms": "faults/deadline",
-  "limits.entity_segments": "http/entity-limits",
   "limits.read_bytes": "http/large-reads",
   "limits.requests_per_key": "http/load-refusals",
   "limits.requests": "http/load-refusals",
-  "limits.wrong_keys_per_minute": "http/limits",
   "limits.rate_per_key": "http/limits",
 };
 
@@ -233,7 +230,6 @@ const effects: Readonly<Record<string, Effect>> = {
     "1024",
     [200, 431],
   ),
-  "limits.identity_bytes": differs(status(`/api/entity/user/_uid/${"a".repeat(20)}`), "16", [404, 400]),
   "limits.query_parameters": differs(
     status(`/health?${Array.from({ length: 20 }, (_, i) => `p${i}=1`).join("&")}`),
     "16",
@@ -263,9 +259,7 @@ const effects: Readonly<Record<string, Effect>> = {
     [200, 413],
   ),
   "limits.batch_series": differs(posted("/api/metric", [web, web]), "1", [200, 413]),
-  "limits.buckets": differs(codes(query), "10", [[], ["too_many_buckets"]]),
   "limits.response_values": differs(codes(query), "10", [[], ["too_many_values"]]),
-  "limits.response_slots": differs(codes(query), "10", [[], ["too_many_slots"]]),
   "limits.batch_points": differs(posted("/api/metric/points", [point, point]), "1", [200, 413]),
   "limits.batch_messages": differs(posted("/collect/json/web", [person, person]), "1", [200, 413]),
   "cache.columns_bytes": differs(readsOfStore, "0", [1, 2], { CACHE_RESPONSES_BYTES: "0" }),

@@ -215,7 +215,6 @@ export interface Table {
   max_values: number;
   nobody: string[];
   common_nobody: boolean;
-  identity_bytes: number;
 }
 
 export interface KeyInfo {

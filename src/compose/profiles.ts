@@ -40,7 +40,6 @@ export function composeProfiles({
     ...budgets,
     newId: clusteredIds(),
     serviceErrorOf: stores.serviceErrorOf,
-    maxSegments: limits.entity_segments,
     countTaken: meters.counter(
       "messages_taken_total",
       "Messages that were taken in, each once however often it is sent.",
@@ -72,7 +71,6 @@ export function composeProfiles({
         entities,
         entityKeys,
         tables,
-        identityBytes: limits.identity_bytes,
         log,
         failpoint,
       }),
@@ -83,7 +81,6 @@ export function composeProfiles({
         hashIdentity,
         segments: segmentNames(stores.catalogue),
         tables,
-        identityBytes: limits.identity_bytes,
       }),
       ...collectRoutes({ ...collecting, tables, limits }),
       ...segmentRoutes({

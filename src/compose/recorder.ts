@@ -19,6 +19,7 @@ export function composeRecorder(
   { settings, stores, clock, budgets, meters, log }: SharedDependencies,
   { recorder, lease, fewSlots }: Pick<ReturnType<typeof composeSeries>, "recorder" | "lease" | "fewSlots">,
   sendSigned: SignedCall | undefined,
+  tickMs: number,
 ) {
   const rules = alertRules(settings.alerts, retentionMs(settings.metrics.retention));
   const { alerts: state, series } = stores;
@@ -30,7 +31,7 @@ export function composeRecorder(
       const isUsed = rules.length > 0 || storedAlerts(await state.read()).alerts.length > 0;
       const evaluation = { ...shared, rules, series, slots: fewSlots, isNotifying: sendSigned !== undefined };
       const evaluating = isUsed ? evaluatingRecorder(recorder, { ...evaluation, turns: budgets.turns }) : recorder;
-      const running = [runRecorder(watchRecorder(evaluating, clock, meters), settings.recorder.tick_ms, log)];
+      const running = [runRecorder(watchRecorder(evaluating, clock, meters), tickMs, log)];
       if (!isUsed || sendSigned === undefined) return running;
       const tick = alertNotifier({ ...shared, receiver: receiverAt(sendSigned) });
       return [...running, runRecorder({ tick }, NOTIFY_EVERY_MS, log, "the notification of alerts")];

@@ -14,6 +14,7 @@ import { SlotCache } from "../metrics/cache/slot-cache.js";
 import { uncachedSlots } from "../metrics/cache/uncached-slots.js";
 import { type Dimension, dimensions } from "../metrics/dimensions.js";
 import { streamList } from "../metrics/list-streams.js";
+import { MAX_BUCKETS, MAX_SLOTS } from "../metrics/query/cost.js";
 import { fetchBatch, seriesCounters } from "../metrics/query/fetch.js";
 import { newestValues } from "../metrics/query/newest-values.js";
 import { readPlans } from "../metrics/query/read-plans.js";
@@ -68,7 +69,7 @@ export function composeSeries({
     turns,
     countSeries: (dimension: Dimension) => store.count(dimension, { prefix: "" }),
     firstSegments: (limit: number) => firstSegmentIds(catalogue, limit),
-    limits,
+    limits: { buckets: MAX_BUCKETS, response_slots: MAX_SLOTS, response_values: limits.response_values },
     retention,
     count,
   });

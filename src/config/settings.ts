@@ -30,9 +30,10 @@ export type Limits = Settings["limits"];
  * Reads the settings: the defaults of `config/schema.json`, the file in `CONFIG`, then the environment. Throws a
  * `StartError`.
  */
-export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
-  const own = environment.CONFIG === undefined || environment.CONFIG === "" ? {} : readFile(environment.CONFIG);
-  const settings = merged(merged(defaultSettings(), own), fromEnvironment(environment));
+export function readSettings(environment: Environment): Settings {
+  const file = fileOf(environment);
+  removeRetired(file);
+  const settings = merged(merged(defaultSettings(), file), fromEnvironment(environment));
   checkSettings(settings);
   const known = settings as unknown as Settings;
   if (known.pepper !== null && Buffer.byteLength(known.pepper) < 32) {
@@ -43,7 +44,39 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
 type Tree = Record<string, unknown>;
 
-function readFile(path: string): Tree {
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Settings of earlier versions, which are constants now: they are ignored. */
+const RETIRED = [
+  "limits.buckets",
+  "limits.entity_segments",
+  "limits.identity_bytes",
+  "limits.response_slots",
+  "limits.wrong_keys_per_minute",
+  "recorder.tick_ms",
+];
+
+/** Returns the retired settings that the environment and the file in `CONFIG` contain. */
+export function retiredNames(environment: Environment): string[] {
+  const variables = RETIRED.map((name) => name.replace(".", "_").toUpperCase());
+  return [...variables.filter((name) => environment[name] !== undefined), ...removeRetired(fileOf(environment))];
+}
+
+/** Removes the retired settings of a file and returns their names. */
+function removeRetired(file: Tree): string[] {
+  return RETIRED.filter((full) => {
+    const [group, name] = full.split(".") as [string, string];
+    const settings = file[group];
+    if (!isTree(settings) || !Object.hasOwn(settings, name)) return false;
+    delete settings[name];
+    if (Object.keys(settings).length === 0) delete file[group];
+    return true;
+  });
+}
+
+/** Returns the settings in the file that CONFIG names. */
+function fileOf({ CONFIG: path }: Environment): Tree {
+  if (path === undefined || path === "") return {};
   const tree = readJson("CONFIG", path);
   if (!isTree(tree)) throw new StartError(`CONFIG names ${path}, which is not a JSON object`);
   return tree;
@@ -143,7 +176,7 @@ function unknownWords(path: readonly string[], name: string, entry: string): str
  * Returns the settings in the environment, to merge over the others. Lists of words are separated by commas, objects
  * and lists of them are JSON, and an empty value of a nullable setting is null.
  */
-function fromEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
+function fromEnvironment(environment: Environment): Record<string, unknown> {
   return settingTree(
     settingList.flatMap((setting) => {
       const text = environment[setting.environment];
@@ -183,9 +216,7 @@ function refuse({ environment, schema }: Setting): never {
 }
 
 /** Returns environment variables that are not settings but probably mean one, with that setting's name. */
-export function similarNames(
-  environment: Readonly<Record<string, string | undefined>>,
-): { name: string; nearest: string }[] {
+export function similarNames(environment: Environment): { name: string; nearest: string }[] {
   const ours = ["CONFIG", ...settingList.map((setting) => setting.environment)];
   return Object.keys(environment).flatMap((name) => {
     if (environment[name] === undefined || ours.includes(name)) return [];

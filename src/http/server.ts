@@ -33,6 +33,8 @@ export interface ServerDependencies {
   readonly log: Log;
   readonly meters: Meters;
   readonly serviceErrorOf: ServiceErrorOf;
+  /** Requests with an invalid key per address and minute; one more is 429. */
+  readonly wrongKeysPerMinute: number;
 }
 
 /** The HTTP server of the service. */
@@ -67,10 +69,11 @@ export function openServer({
   log,
   meters,
   serviceErrorOf,
+  wrongKeysPerMinute,
 }: ServerDependencies): ApiServer {
   const { http, limits } = settings;
   const requestLimits = new RequestLimits(limits, budgets.turns);
-  const authentication = authenticator({ verify, keys, clock, settings });
+  const authentication = authenticator({ verify, keys, clock, settings, wrongKeysPerMinute });
   const codedPaths = routes.filter(({ protocolErrors }) => protocolErrors !== undefined).map(({ path }) => path);
   let stopping = false;
   const running = { requestLimits, ...authentication, budgets };

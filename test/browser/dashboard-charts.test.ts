@@ -93,7 +93,7 @@ describe("in a chart of the dashboard,", function () {
   });
 
   it("series too large for one response are requested in several", async () => {
-    const small = await startService({ limits: { response_slots: 250 } }, { clock: () => NOW });
+    const small = await startService({ limits: { response_values: 250 } }, { clock: () => NOW });
     try {
       await fillService(small);
       const search = "?view=explore&series=stream.web.size&series=stream.email.size&range=7d&compare=true";

@@ -15,7 +15,6 @@ const tables = [
     max_values: 100,
     nobody: [],
     common_nobody: true,
-    identity_bytes: 1024,
   },
 ];
 

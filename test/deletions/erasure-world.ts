@@ -7,7 +7,6 @@ import type { Identity } from "../../src/entities/profile/identity.js";
 import { identityHashing } from "../../src/entities/profile/identity-hash.js";
 import { readEntity } from "../../src/entities/read/read-entity.js";
 import type { Stores } from "../../src/stores/stores.js";
-import { MOST_SEGMENTS } from "../support/entity-stage.js";
 import { type HeldCalls, portsThrough } from "../support/held-calls.js";
 import { endless, opening } from "../support/opening.js";
 import { deletionsOver, runDue, runNow } from "./erasure-stage.js";
@@ -74,7 +73,6 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     hashIdentity,
     clock,
     newId,
-    maxSegments: MOST_SEGMENTS,
     countTaken: () => {},
     countLeftOut: () => {},
   };

@@ -19,7 +19,7 @@ async function read(
   options: IdentityFileOptions & Partial<IdentityFile> = {},
   chunkBytes = Number.POSITIVE_INFINITY,
 ): Promise<Read & { readonly reader: IdentityReader }> {
-  const reader = new IdentityReader({ name: "people", tables, identityBytes: 1024, ...options, options });
+  const reader = new IdentityReader({ name: "people", tables, ...options, options });
   const sent: string[] = [];
   const refused: string[] = [];
   for await (const lines of identityLines(chunksOf(Buffer.from(content as string), chunkBytes), reader)) {

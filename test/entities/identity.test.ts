@@ -7,7 +7,7 @@ import { identityHashing } from "../../src/entities/profile/identity-hash.js";
 import { userTable } from "../support/entity-stage.js";
 
 const canonical = (field: string, raw: unknown) =>
-  identityOf(userTable, identityField(userTable, field) as IdentityField, raw, 1024).value;
+  identityOf(userTable, identityField(userTable, field) as IdentityField, raw).value;
 
 describe("identities", () => {
   for (const [what, field, one, other] of [

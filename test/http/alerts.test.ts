@@ -34,10 +34,9 @@ describe("GET /api/alert, and the notifications of alerts", function () {
     const settings = {
       alerts,
       deletions: { webhook: { url: receiver.url, token: "secret" } },
-      recorder: { tick_ms: 10 },
     };
     const dir = service === undefined ? {} : { dir: service.dir };
-    service = await startService(settings as never, { clock: () => now, ...dir });
+    service = await startService(settings as never, { clock: () => now, recorderTickMs: 10, ...dir });
     return service;
   }
   const write = async (at: TestService, ts: number, value: number) => {

@@ -70,7 +70,7 @@ function gzipOf(text: string, bytes?: number): Buffer {
 }
 
 describe("a body that is sent as a whole before its response is read", () => {
-  const service = serviceOfSuite({ limits: { wrong_keys_per_minute: 1_000 } });
+  const service = serviceOfSuite({}, { wrongKeysPerMinute: 1_000 });
   const MIB = 1_048_576;
 
   /** Writes the request, reads nothing until all of it is sent, and returns the status of the response. */

@@ -5,7 +5,7 @@ import { newKey, serviceOfSuite, startService } from "../support/service.js";
 describe("an API key", () => {
   const now = Date.now();
 
-  const service = serviceOfSuite({ limits: { wrong_keys_per_minute: 1000 } }, { clock: () => now });
+  const service = serviceOfSuite({}, { clock: () => now, wrongKeysPerMinute: 1_000 });
 
   const status = async (path: string, key: string | null) => (await service.fetch(path, { key })).status;
 

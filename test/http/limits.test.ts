@@ -6,8 +6,8 @@ describe("limits per minute", () => {
   afterEach(() => service.stop());
 
   /** Starts a service that takes one wrong key a minute of each address, behind a proxy. */
-  const start = async (limits: Overrides["limits"] = { wrong_keys_per_minute: 1 }) => {
-    service = await startService({ http: { trust_proxy: true }, limits });
+  const start = async (limits: Overrides["limits"] = {}, wrongKeysPerMinute = 1) => {
+    service = await startService({ http: { trust_proxy: true }, limits }, { wrongKeysPerMinute });
   };
   /** The status of a request with a wrong key that a proxy forwards for these addresses. */
   const guess = async (from?: string) => {
@@ -18,7 +18,7 @@ describe("limits per minute", () => {
   };
 
   it("refuse more wrong keys of one address with 429, while a valid key still works", async () => {
-    await start({ wrong_keys_per_minute: 20 });
+    await start({}, 20);
     const statuses: number[] = [];
     for (let i = 0; i < 30; i += 1) {
       const response = await service.fetch("/metrics", { key: `em_x_${String(i).padStart(32, "0")}` });

@@ -77,7 +77,7 @@ describe("the routes", () => {
   const keys = new Map<Scope, string>();
   let routes: readonly Route[];
 
-  const service = serviceOfSuite({ limits: { wrong_keys_per_minute: 100_000 } });
+  const service = serviceOfSuite({}, { wrongKeysPerMinute: 100_000 });
   before(async () => {
     routes = service.service.routes;
     for (const scope of scopes) {

@@ -27,7 +27,6 @@ describe("GET /api/table", () => {
         max_values: 100,
         nobody: ["Test"],
         common_nobody: true,
-        identity_bytes: 1024,
       });
       const comparable = (json: unknown) =>
         [...tablesOf(json).values()].map(({ isNobody, ...table }) => ({ ...table, refused: isNobody("null") }));

@@ -6,7 +6,7 @@ const HOUR = 3_600_000;
 
 describe("bounds of keys", () => {
   let now = Date.now();
-  const service = serviceOfSuite({ limits: { wrong_keys_per_minute: 1000 } }, { clock: () => now });
+  const service = serviceOfSuite({}, { clock: () => now, wrongKeysPerMinute: 1_000 });
 
   before(async () => {
     const ada = { _uid: "ada", email: "ada@example.com", plan: "paid", city: "Oslo", segments: ["news"] };

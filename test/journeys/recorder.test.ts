@@ -12,7 +12,7 @@ describe("the recorder of a running service", () => {
   beforeEach(() => {
     now = START + HOUR / 2;
   });
-  const service = serviceOfEachTest({ recorder: { tick_ms: 5 } }, { clock: () => now });
+  const service = serviceOfEachTest({}, { clock: () => now, recorderTickMs: 5 });
 
   const send = async (method: string, path: string, json: unknown) => {
     const response = await service.fetch(path, { method, json });

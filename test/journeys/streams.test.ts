@@ -23,7 +23,7 @@ describe("the list of streams", () => {
   beforeEach(() => {
     now = START + HOUR / 2;
   });
-  const service = serviceOfEachTest({ recorder: { tick_ms: 5 } }, { clock: () => now });
+  const service = serviceOfEachTest({}, { clock: () => now, recorderTickMs: 5 });
 
   const send = async (stream: string, ...messages: object[]) => {
     const path = `/collect/json/${stream}?timestamp_field=at`;

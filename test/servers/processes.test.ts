@@ -18,7 +18,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "processes on the same stores", fun
   let workers: RealService[];
 
   before(async () => {
-    set = await processSet({ LIMITS_WRONG_KEYS_PER_MINUTE: "100000" });
+    set = await processSet();
     const [a, b, ...rest] = await Promise.all([
       set.start("api"),
       set.start("api"),

@@ -29,7 +29,6 @@ export function messageRules(table: Table = userTable): MessageRules {
     table,
     timestampField: "at",
     onlyField: undefined,
-    identityBytes: 1024,
     nesting: 16,
     segmentId: { allows: (id) => id !== "" && id !== "sizes", inWords: "a good one" },
   };
@@ -66,7 +65,6 @@ export interface EntityStage {
 }
 
 /** Segments of an entity, as the service is shipped. */
-export const MOST_SEGMENTS = 10_000;
 
 /** The ports through which profiles are written. */
 export const PROFILE_PORTS = ["entities", "memberships", "history", "entityKeys", "suppression"] as const;
@@ -82,7 +80,6 @@ export async function entityStage(
     hashIdentity: identityHashing(stores.pepper),
     clock: Date.now,
     newId: () => randomBytes(16).toString("hex"),
-    maxSegments: MOST_SEGMENTS,
   };
   const plain = { ...stores, ...common };
   const take = collectMessages({ ...stores, countTaken: () => {}, countLeftOut: () => {}, ...wrap(stores), ...common });
@@ -132,7 +129,7 @@ export async function entityStage(
       return errors.map(({ code }) => code);
     },
     async read(field, value) {
-      const identity = identityOf(userTable, identityField(userTable, field) as IdentityField, value, 1024);
+      const identity = identityOf(userTable, identityField(userTable, field) as IdentityField, value);
       const profile = await readEntity(plain, userTable, identity, { segments: true }, endless());
       return profile && { ...Object.fromEntries(profile.attributes), segments: profile.segments };
     },

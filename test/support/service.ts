@@ -49,6 +49,9 @@ export interface StartOptions {
   readonly clock?: Clock;
   /** The clock of its machine, which is compared with the servers' clock. */
   readonly machine?: Clock;
+  /** See `compose`. */
+  readonly recorderTickMs?: number;
+  readonly wrongKeysPerMinute?: number;
   /** Opens the data of an earlier service, in the folder or on the servers. */
   readonly dir?: string;
   readonly log?: Log;
@@ -64,7 +67,7 @@ export async function startService(overrides: Overrides = {}, options: StartOpti
   const settings = settingsFor(dir, merge(stored, overrides));
   const { machine = systemClock, log = openLog("silent") } = options;
   const own = serviceClock(machine);
-  const service = await compose(settings, { ...own, now: options.clock ?? own.now }, log);
+  const service = await compose(settings, { ...own, now: options.clock ?? own.now }, log, options);
   const url = await service.listen();
   return {
     url,

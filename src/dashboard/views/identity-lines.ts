@@ -1,6 +1,7 @@
 import type { Table } from "../../client/client.js";
 import type { IdentityItem } from "../../entities/identity-file/identity-line.js";
-import { acceptedIdentities, IdentityReader, identityLines } from "../../entities/identity-file/identity-reader.js";
+import { IdentityReader, identityLines } from "../../entities/identity-file/identity-reader.js";
+import { tablesOf } from "../../entities/profile/entity-tables.js";
 import { count } from "../format.js";
 import { fieldOf } from "./field-of.js";
 
@@ -22,8 +23,11 @@ export async function identitiesOf(
   { table, field }: { readonly table: string; readonly field: string },
   tables: readonly Table[],
 ): Promise<IdentitiesOfFile> {
-  const accepted = acceptedIdentities(tables);
-  const reader = new IdentityReader({ name: file.name, options: { table, field: field || undefined }, ...accepted });
+  const reader = new IdentityReader({
+    name: file.name,
+    options: { table, field: field || undefined },
+    tables: tablesOf(tables),
+  });
   const bytes = await bytesOf(file);
   const items: IdentitiesOfFile["items"][number][] = [];
   const refused: IdentitiesOfFile["refused"][number][] = [];

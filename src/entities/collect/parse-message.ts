@@ -13,7 +13,6 @@ export interface MessageRules {
   readonly onlyField: string | undefined;
   /** Name of the attribute with the event time. */
   readonly timestampField: string | undefined;
-  readonly identityBytes: number;
   /** Maximum levels of nesting, including the message itself. */
   readonly nesting: number;
   readonly segmentId: SegmentIdRule;
@@ -65,7 +64,7 @@ export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage 
   };
 }
 
-function parseIdentities(json: object, { table, onlyField, identityBytes }: MessageRules): readonly Identity[] {
+function parseIdentities(json: object, { table, onlyField }: MessageRules): readonly Identity[] {
   const identities = new Map<string, Identity>();
   for (const name of table.strongestFirst) {
     const value = ownValue(json, name);
@@ -76,7 +75,7 @@ function parseIdentities(json: object, { table, onlyField, identityBytes }: Mess
     }
     if (values.length > table.maxValues) throw invalid("too_many_values", name, tooManyValues(table));
     for (const raw of values) {
-      const identity = identityOf(table, identityField(table, name) as IdentityField, raw, identityBytes);
+      const identity = identityOf(table, identityField(table, name) as IdentityField, raw);
       identities.set(identityKey(identity), identity);
     }
   }

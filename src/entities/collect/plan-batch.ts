@@ -50,9 +50,10 @@ export interface PlanDependencies {
   newId(): EntityId;
   /** Gives requests turns, one after another, to work on large decoded values. */
   readonly turns: Pick<YieldBudget, "pauses">;
-  /** Maximum segments with an update per entity. */
-  readonly maxSegments: number;
 }
+
+/** Maximum segments of an entity, including those that it left. */
+const MAX_SEGMENTS = 10_000;
 
 /** Ms of work before other requests run. */
 const PAUSE_MS = 20;
@@ -65,10 +66,10 @@ const PAUSE_MS = 20;
 export async function planBatch(
   batch: readonly BatchMessage[],
   { owners, profiles, cutOffs, deletions }: FoundProfiles,
-  { newId, turns, maxSegments }: PlanDependencies,
+  { newId, turns }: PlanDependencies,
 ): Promise<BatchPlan> {
   const pause = turns.pauses(PAUSE_MS);
-  const limitReached = limitCheck(maxSegments);
+  const limitReached = limitCheck();
   const drafts = new Map<EntityId, ProfileDraft>();
   const holders = new Map<IdentityHash, ProfileDraft>();
   const messages: { message: BatchMessage; at: ProfileDraft }[] = [];
@@ -158,7 +159,7 @@ const TOO_LARGE = { code: "entity_too_large", message: `An entity has at most ${
  * Returns a check that returns an issue if a message would make these profiles exceed a limit. It always allows a
  * change that makes a profile smaller.
  */
-function limitCheck(maxSegments: number) {
+function limitCheck() {
   // Cache of the last union: many messages in a row may need the same merge.
   let last: { readonly of: string; readonly drafts: MergedDrafts } | undefined;
 
@@ -186,8 +187,8 @@ function limitCheck(maxSegments: number) {
     const segments = segmentsNamedIn(sent);
     const size = memberships.sizeWith(segments);
     if (size <= Math.max(0, ...named.map((one) => one.segments))) return undefined;
-    if (size > maxSegments) {
-      const message = `An entity has at most ${maxSegments} segments, including those it left`;
+    if (size > MAX_SEGMENTS) {
+      const message = `An entity has at most ${MAX_SEGMENTS} segments, including those it left`;
       return { code: "too_many_segments", message };
     }
     if (size * MAX_SEGMENT_ID_BYTES <= SEGMENT_BYTES || memberships.idBytesWith(segments) <= SEGMENT_BYTES)

@@ -11,7 +11,6 @@ export interface IdentityFile {
   readonly options: IdentityFileOptions;
   readonly tables: Tables;
   /** Maximum bytes of a value. */
-  readonly identityBytes: number;
 }
 
 export interface IdentityFileOptions {
@@ -69,11 +68,11 @@ export function isSurrounded(text: string): boolean {
 export function checkedLine(
   number: number,
   { table, field, value }: { readonly table?: unknown; readonly field?: unknown; readonly value?: unknown },
-  { options, tables, identityBytes }: IdentityFile,
+  { options, tables }: IdentityFile,
 ): IdentityLine {
   const given = { table: table ?? options.table ?? DEFAULT_TABLE, field: field ?? options.field ?? "", value };
   try {
-    const { table, identity } = checkedIdentity(given as GivenIdentity, tables, identityBytes);
+    const { table, identity } = checkedIdentity(given as GivenIdentity, tables);
     return { number, item: { table: table.name, ...identity } };
   } catch (error) {
     const [issue] = error instanceof ServiceError ? error.issues : [];

@@ -12,15 +12,14 @@ export interface GivenIdentity {
   readonly value: unknown;
 }
 
-/** Returns the table and the identity; a value has at most `identityBytes`. Throws `invalid` for any error. */
+/** Returns the table and the identity. Throws `invalid` for any error. */
 export function checkedIdentity(
   { table: tableName, field, value }: GivenIdentity,
   tables: Tables,
-  identityBytes: number,
 ): { table: Table; identity: Identity } {
   const table = tables.get(tableName);
   if (table === undefined) throw invalid("unknown_table", "table", noSuchTable(tables));
-  return { table, identity: identityOf(table, fieldNamed(table, field, "field"), value, identityBytes) };
+  return { table, identity: identityOf(table, fieldNamed(table, field, "field"), value) };
 }
 
 /** Returns the identity field with this name. Throws with `path` when the table has none. */

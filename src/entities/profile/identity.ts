@@ -33,12 +33,14 @@ export function identityField(table: Table, name: string): IdentityField | undef
   return table.identities.find((field) => field.name === name);
 }
 
+/** Maximum bytes of an identity, as sent and in its normal form. */
+export const MAX_IDENTITY_BYTES = 1_024;
+
 /**
- * Parses a value into an identity in its field's normal form. The value has at most `maxBytes`, as sent and in its
- * normal form. A number counts as its canonical text. Throws `invalid` for other types, empty values, values that
+ * Parses a value into an identity in its field's normal form. A number counts as its canonical text. Throws `invalid` for other types, empty values, values that
  * identify no one, and an e-mail address that is none.
  */
-export function identityOf(table: Table, field: IdentityField, raw: unknown, maxBytes: number): Identity {
+export function identityOf(table: Table, field: IdentityField, raw: unknown): Identity {
   const refuse = (code: string, rule: string) => invalid(code, field.name, `${field.name} ${rule}`);
   if (typeof raw === "number" && !Number.isSafeInteger(raw)) {
     throw refuse("invalid_identity", "must be a safe integer if it is a number; send it as a string");
@@ -47,13 +49,13 @@ export function identityOf(table: Table, field: IdentityField, raw: unknown, max
     const hint = raw === null ? "; null does not remove an identity" : "";
     throw refuse("invalid_identity", `must be a string or a number${hint}`);
   }
-  const tooLong = () => refuse("identity_too_long", `must not be longer than ${maxBytes} bytes`);
+  const tooLong = () => refuse("identity_too_long", `must not be longer than ${MAX_IDENTITY_BYTES} bytes`);
   const sent = String(raw);
   // Checked first: the time of `normalize` grows with the square of the length.
-  if (!hasAtMostBytes(maxBytes, sent)) throw tooLong();
+  if (!hasAtMostBytes(MAX_IDENTITY_BYTES, sent)) throw tooLong();
   const value = normalForms[field.normalForm](sent);
   if (value === "") throw refuse("empty_identity", "must not be empty");
-  if (!hasAtMostBytes(maxBytes, value)) throw tooLong();
+  if (!hasAtMostBytes(MAX_IDENTITY_BYTES, value)) throw tooLong();
   if (UNREADABLE.test(value)) {
     throw refuse("invalid_identity", "must not contain control characters or lone surrogates");
   }

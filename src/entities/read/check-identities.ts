@@ -14,8 +14,6 @@ export interface CheckDependencies {
   readonly entities: Pick<EntityStore, "idsAfter" | "load">;
   readonly entityKeys: Pick<EntityKeys, "read">;
   readonly tables: Tables;
-  /** `limits.identity_bytes`. */
-  readonly identityBytes: number;
   readonly log: Log;
   readonly failpoint: Failpoint;
 }
@@ -85,7 +83,7 @@ async function* storedProfiles(dependencies: CheckDependencies): AsyncGenerator<
 
 /** Returns whether a request can name the profile; also true for one whose key is destroyed. */
 function isReached(
-  { tables, identityBytes }: CheckDependencies,
+  { tables }: CheckDependencies,
   keys: ReadonlyMap<EntityId, Uint8Array>,
   { id, table: name, sealed }: StoredEntity,
 ): boolean | undefined {
@@ -94,7 +92,7 @@ function isReached(
   const isAccepted = ({ field: named, value }: Identity) => {
     const field = identityField(table, named);
     try {
-      return field !== undefined && identityOf(table, field, value, identityBytes).value === value;
+      return field !== undefined && identityOf(table, field, value).value === value;
     } catch (error) {
       if (error instanceof ServiceError) return false;
       throw error;

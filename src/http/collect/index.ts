@@ -22,7 +22,7 @@ import { type ItemLimits, type ItemRules, readItems } from "../items/read-items.
 
 export interface CollectRouteDependencies extends CollectRequestDependencies {
   readonly tables: Tables;
-  readonly limits: ItemLimits & Pick<Limits, "batch_messages" | "identity_bytes" | "nesting">;
+  readonly limits: ItemLimits & Pick<Limits, "batch_messages" | "nesting">;
 }
 
 const streamName = Type.String({
@@ -177,7 +177,6 @@ export function rulesOf(
     table,
     onlyField,
     timestampField,
-    identityBytes: limits.identity_bytes,
     nesting: limits.nesting,
     segmentId: {
       allows: (id) => isDimensionId(id) && !RESERVED_SEGMENT_IDS.includes(id),

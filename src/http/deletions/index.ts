@@ -29,7 +29,7 @@ const deletionAnswer = success("DeletionAnswer", DeletionRequest);
 
 /** Routes that delete entities. */
 export function deletionRoutes(dependencies: DeletionRouteDependencies): readonly Route[] {
-  const { ledger, dueNotifications, tables, limits, failpoint } = dependencies;
+  const { ledger, dueNotifications, tables, failpoint } = dependencies;
   return [
     route({
       method: "GET",
@@ -65,7 +65,7 @@ export function deletionRoutes(dependencies: DeletionRouteDependencies): readonl
       params: entityPath,
       responses: { 200: deletionAnswer, 507: errorEnvelope },
       async handler({ ctx, params }) {
-        const { table, identity } = namedIdentity(params, tables, limits.identity_bytes);
+        const { table, identity } = namedIdentity(params, tables);
         const { memory, deadline } = ctx.state;
         const requestId = await acceptDeletion(dependencies, table.name, identity, memory, deadline.signal);
         onResponseClosed(ctx.res, () => {
@@ -77,7 +77,7 @@ export function deletionRoutes(dependencies: DeletionRouteDependencies): readonl
       },
     }),
     manyDeletionsRoute(dependencies),
-    tablesRoute(dependencies),
+    tablesRoute(dependencies.tables),
     ...deletionListRoutes(dependencies),
     ...receiptRoutes(dependencies),
     previewRoute(dependencies),
@@ -100,7 +100,7 @@ export const Preview = Type.Object(
 
 /** Route that previews a deletion. */
 function previewRoute(dependencies: DeletionRouteDependencies): Route {
-  const { tables, limits } = dependencies;
+  const { tables } = dependencies;
   return route({
     method: "POST",
     path: "/api/deletion/preview",
@@ -116,7 +116,7 @@ function previewRoute(dependencies: DeletionRouteDependencies): Route {
     body: { schema: IdentityInput, examples: identityExamples },
     responses: { 200: success("DeletionPreviewAnswer", Preview) },
     async handler({ ctx, body }) {
-      const { table, identity } = checkedIdentity(body, tables, limits.identity_bytes);
+      const { table, identity } = checkedIdentity(body, tables);
       const preview = await previewDeletion(dependencies, table.name, identity, ctx.state.memory);
       const counted = found(preview, "entity");
       const { profiles, identities, messages, segments, targets } = counted;

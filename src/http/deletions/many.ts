@@ -1,5 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Limits } from "../../config/settings.js";
 import { type Acceptance, type AcceptManyDependencies, acceptMany } from "../../deletions/accept-many.js";
 import { checkedIdentity, DEFAULT_TABLE } from "../../entities/profile/checked-identity.js";
 import type { Tables } from "../../entities/profile/entity-tables.js";
@@ -19,7 +18,7 @@ import { RequestId } from "./list.js";
 
 export interface ManyDeletionsDependencies extends AcceptManyDependencies {
   readonly tables: Tables;
-  readonly limits: ItemLimits & Pick<Limits, "identity_bytes">;
+  readonly limits: ItemLimits;
 }
 
 /** `data` of the responses to DELETE of an entity and to its status. */
@@ -102,7 +101,7 @@ export function manyDeletionsRoute(dependencies: ManyDeletionsDependencies): Rou
     parse(json) {
       const { table, field, value } = checkedInput(json);
       const input = { table: table ?? DEFAULT_TABLE, field, value };
-      const named = checkedIdentity(input, tables, limits.identity_bytes);
+      const named = checkedIdentity(input, tables);
       return { table: named.table.name, identity: named.identity };
     },
     // The issue of an identity names its field.

@@ -1,13 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import type { Limits } from "../../config/settings.js";
 import type { Table, Tables } from "../../entities/profile/entity-tables.js";
 import { oneOf, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
-
-export interface TableRouteDependencies {
-  readonly tables: Tables;
-  readonly limits: Pick<Limits, "identity_bytes">;
-}
 
 const normalForms = ["text", "email"] as const;
 
@@ -34,13 +28,12 @@ export const TableInfo = Type.Object(
     max_values: Type.Integer({ minimum: 1, description: "Maximum values of one identity field of an entity." }),
     nobody: Names("Values that identify no one, in addition to the common ones."),
     common_nobody: Type.Boolean({ description: "Whether the common values, such as `null`, identify no one." }),
-    identity_bytes: Type.Integer({ minimum: 1, description: "Maximum bytes of an identity." }),
   },
   { title: "Table", description: "A kind of entity as configured.", additionalProperties: false },
 );
 
 /** Route with which programs check the identities of a file as the service does, before they request deletions. */
-export function tablesRoute({ tables, limits }: TableRouteDependencies): Route {
+export function tablesRoute(tables: Tables): Route {
   return route({
     method: "GET",
     path: "/api/table",
@@ -53,11 +46,11 @@ export function tablesRoute({ tables, limits }: TableRouteDependencies): Route {
         "Use it to check the identities of a file before their deletion is requested, as `npm run erase` and the dashboard do. In the order of the configuration.",
     },
     responses: { 200: success("TablesAnswer", Type.Array(TableInfo)) },
-    handler: () => ({ data: [...tables.values()].map((table) => infoOf(table, limits.identity_bytes)) }),
+    handler: () => ({ data: [...tables.values()].map(infoOf) }),
   });
 }
 
-function infoOf(table: Table, identityBytes: number) {
+function infoOf(table: Table) {
   return {
     name: table.name,
     identities: table.identities.map(({ name, normalForm }) => ({ name, normal_form: normalForm })),
@@ -67,6 +60,5 @@ function infoOf(table: Table, identityBytes: number) {
     max_values: table.maxValues,
     nobody: [...table.nobody],
     common_nobody: table.hasCommonNobody,
-    identity_bytes: identityBytes,
   };
 }

@@ -13,8 +13,6 @@ import { entityPath, IdentityInput, identityExamples, namedIdentity } from "./na
 export type AccountRouteDependencies = ExplainDependencies &
   ExportDependencies & {
     readonly tables: Tables;
-    /** `limits.identity_bytes`. */
-    readonly identityBytes: number;
   };
 
 const Reason = Type.Object(
@@ -46,7 +44,7 @@ const exportLines = Type.String({
 
 /** Routes that explain an entity's segments and export its data. */
 export function accountRoutes(dependencies: AccountRouteDependencies): readonly Route[] {
-  const { tables, identityBytes } = dependencies;
+  const { tables } = dependencies;
   return [
     route({
       method: "GET",
@@ -63,7 +61,7 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       params: entityPath,
       responses: { 200: success("ExplainedSegmentsAnswer", Type.Array(ExplainedSegment)) },
       async handler({ ctx, params }) {
-        const { table, identity } = namedIdentity(params, tables, identityBytes);
+        const { table, identity } = namedIdentity(params, tables);
         const segments = found(await explainSegments(dependencies, table, identity, ctx.state.memory), "entity");
         return {
           data: segments.map(({ id, name, since, arrival, stream = null }) => ({
@@ -89,7 +87,7 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       body: { schema: IdentityInput, examples: identityExamples },
       responses: { 200: done({ "application/x-ndjson": exportLines }) },
       async handler({ ctx, body }) {
-        const { table, identity } = checkedIdentity(body, tables, identityBytes);
+        const { table, identity } = checkedIdentity(body, tables);
         const pages = found(await exportEntity(dependencies, table, identity, ctx.state.memory), "entity");
         await streamJsonLines(ctx, pages, (page) => page.map(lineOf));
         return undefined;

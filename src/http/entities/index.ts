@@ -121,8 +121,8 @@ async function readOne(
   named: NamedEntity,
   { fields, segments, meta, download }: Static<typeof Query>,
 ) {
-  const { tables, identityBytes } = dependencies;
-  const { table, identity } = namedIdentity(named, tables, identityBytes);
+  const { tables } = dependencies;
+  const { table, identity } = namedIdentity(named, tables);
   const { bounds, memory } = ctx.state;
   const mayReturn = (name: string) => bounds.fields?.includes(name) ?? true;
   const withSegments = segments && mayReturn("segments");

@@ -26,11 +26,10 @@ export interface NamedEntity {
 export function namedIdentity(
   { table: tableName, fieldname, fieldval }: NamedEntity,
   tables: Tables,
-  identityBytes: number,
 ): { table: Table; identity: Identity } {
   const table = tableNamed(tables, tableName);
   const field = fieldNamed(table, fieldname ?? table.defaultIdentity, "fieldname");
-  return { table, identity: identityOf(table, field, fieldval, identityBytes) };
+  return { table, identity: identityOf(table, field, fieldval) };
 }
 
 /** An entity as identified by a body. */

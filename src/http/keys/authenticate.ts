@@ -16,16 +16,24 @@ export interface AuthenticateDependencies {
   readonly keys: Pick<KeyStore, "hasOrigin">;
   readonly clock: Clock;
   readonly settings: Pick<Settings, "http" | "limits">;
+  /** Requests with an invalid key per address and minute; one more is 429. */
+  readonly wrongKeysPerMinute: number;
 }
 
 /** Time limit for finding the keys of an origin, ms. */
 const ORIGIN_MS = 2000;
 
-export function authenticator({ verify, keys, clock, settings: { http, limits } }: AuthenticateDependencies): {
+export function authenticator({
+  verify,
+  keys,
+  clock,
+  settings: { http, limits },
+  wrongKeysPerMinute,
+}: AuthenticateDependencies): {
   authenticate: Authenticate;
   allowsOrigin: AllowsOrigin;
 } {
-  const countWrongKey = wrongKeyRates(limits.wrong_keys_per_minute);
+  const countWrongKey = wrongKeyRates(wrongKeysPerMinute);
   const countRate = keyRates(limits.rate_per_key);
 
   const authenticate: Authenticate = async (ctx, route, queryKey) => {

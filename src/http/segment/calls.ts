@@ -67,7 +67,6 @@ export interface CallRules {
   readonly user: Table;
   /** Undefined without such a table. */
   readonly account: Table | undefined;
-  readonly identityBytes: number;
   /** The only identity field that the key may use, with one value in a message; undefined: all. */
   readonly by: string | undefined;
   /** Time of arrival, Unix ms. */
@@ -182,12 +181,12 @@ function identityIn(
   table: Table,
   name: string,
   value: Json | undefined,
-  { identityBytes, leaveOut }: Pick<CallRules, "identityBytes" | "leaveOut">,
+  { leaveOut }: Pick<CallRules, "leaveOut">,
 ): Identity | undefined {
   const field = identityField(table, name);
   if (field === undefined || !isGiven(value)) return undefined;
   try {
-    return identityOf(table, field, value, identityBytes);
+    return identityOf(table, field, value);
   } catch (error) {
     leaveOut(codeOf(error));
     return undefined;

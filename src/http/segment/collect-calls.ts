@@ -73,7 +73,6 @@ export async function collectCalls(
   const rules: CallRules = {
     user,
     account,
-    identityBytes: limits.identity_bytes,
     by: bounds.by,
     arrival: clock(),
     sentAt: instantOf(fieldOf(envelope, "sentAt"), leaveOut),

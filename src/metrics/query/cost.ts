@@ -12,6 +12,12 @@ export interface AnswerLimits {
   readonly response_slots: number;
 }
 
+/** Maximum buckets of one series of a response. */
+export const MAX_BUCKETS = 11_000;
+
+/** Maximum saved slots that one response reads. */
+export const MAX_SLOTS = 5_000_000;
+
 /** Maximum segments of the catalogue for an item that requests all of them. */
 export const MAX_SEGMENTS = 1_000;
 
