@@ -51,7 +51,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** What only tests change. */
+/** Values that only tests change. */
 interface ComposeOptions {
   readonly failpoint?: Failpoint;
   /** ms between two checks for due slots. */

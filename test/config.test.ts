@@ -71,6 +71,15 @@ describe("settings", () => {
     ]);
   });
 
+  it("are refused under the former name of the webhook, with its name", () => {
+    const setting = { url: "https://a.example", token: "t" };
+    for (const environment of [
+      { DELETIONS_WEBHOOK: JSON.stringify(setting) },
+      { CONFIG: fileWith(JSON.stringify({ deletions: { webhook: setting } })) },
+    ])
+      expect(() => readSettings(environment)).to.throw(StartError, "has another name now: webhook (WEBHOOK)");
+  });
+
   it("are read from a file with a byte order mark", () => {
     expect(readSettings({ CONFIG: fileWith('\ufeff{"http":{"port":9000}}') }).http.port).to.equal(9000);
   });
@@ -138,11 +147,11 @@ describe("settings", () => {
     ],
     [
       "an object",
-      { DELETIONS_WEBHOOK: '{"url":"https://shop.example/x?y=z","token":"t"}' },
-      (s) => s.deletions.webhook,
+      { WEBHOOK: '{"url":"https://shop.example/x?y=z","token":"t"}' },
+      (s) => s.webhook,
       { url: "https://shop.example/x?y=z", token: "t" },
     ],
-    ["no object where null is allowed", { DELETIONS_WEBHOOK: "" }, (s) => s.deletions.webhook, null],
+    ["no object where null is allowed", { WEBHOOK: "" }, (s) => s.webhook, null],
     [
       "a token of printable ASCII",
       { DELETIONS_TARGETS: '[{"name":"crm","url":"https://crm.example","token":"a b~!=+/."}]' },
@@ -173,23 +182,19 @@ describe("settings", () => {
     ["a target that lacks a field", { DELETIONS_TARGETS: '[{"name":"a"}]' }, /^deletions\.targets.*lacks/],
     [
       "a webhook without TLS",
-      { DELETIONS_WEBHOOK: '{"url":"http://a.example","token":"t"}' },
-      /^deletions\.webhook \(DELETIONS_WEBHOOK\) is wrong: its url.*an object or null/,
+      { WEBHOOK: '{"url":"http://a.example","token":"t"}' },
+      /^webhook \(WEBHOOK\) is wrong: its url.*an object or null/,
     ],
-    [
-      "a webhook that lacks a token",
-      { DELETIONS_WEBHOOK: '{"url":"https://a.example"}' },
-      /^deletions\.webhook.*lacks token/,
-    ],
+    ["a webhook that lacks a token", { WEBHOOK: '{"url":"https://a.example"}' }, /^webhook.*lacks token/],
     [
       "a webhook with an unknown field",
-      { DELETIONS_WEBHOOK: '{"url":"https://a.example","token":"t","name":"a"}' },
-      /^deletions\.webhook\.name is not a setting. Allowed here: url, token/,
+      { WEBHOOK: '{"url":"https://a.example","token":"t","name":"a"}' },
+      /^webhook\.name is not a setting. Allowed here: url, token/,
     ],
     [
       "a token of a webhook that no header can hold",
-      { DELETIONS_WEBHOOK: '{"url":"https://a.example","token":"a\\nb"}' },
-      /^deletions\.webhook.* its token/,
+      { WEBHOOK: '{"url":"https://a.example","token":"a\\nb"}' },
+      /^webhook.* its token/,
     ],
     [
       "a rule of alerts with an unknown condition",
@@ -201,7 +206,7 @@ describe("settings", () => {
       { ALERTS: '[{"name":"no orders","condition":"below","limit":1}]' },
       /^alerts\.0\.limit is not a setting \("no orders"\)\. Allowed here: name, .*value, over$/,
     ],
-    ["a webhook that is no JSON", { DELETIONS_WEBHOOK: "https://a.example" }, /^DELETIONS_WEBHOOK is wrong/],
+    ["a webhook that is no JSON", { WEBHOOK: "https://a.example" }, /^WEBHOOK is wrong/],
     ["targets that are no JSON", { DELETIONS_TARGETS: "crm" }, /^DELETIONS_TARGETS is wrong/],
     ["a missing file", { CONFIG: "/nowhere/at-all.json" }, /^CONFIG names .* cannot be read/],
   ];
@@ -325,7 +330,7 @@ const texts: Readonly<Record<string, Examples>> = {
     good: ["[]", '[{"name":"a","series":"stream.a.size","condition":"below","value":1.5}]'],
     bad: ["a", "{}", '[{"name":"a","condition":"under"}]', '[{"condition":"below"}]'],
   },
-  "deletions.webhook": {
+  webhook: {
     good: ["", '{"url":"https://a.example","token":"t"}'],
     bad: ["a", "[]", "{}", '{"url":"ftp://a.example","token":"t"}'],
   },

@@ -51,7 +51,7 @@ const shownElsewhere: Readonly<Record<string, string>> = {
   "deletions.retention": "faults/webhook",
   "metrics.retention": "journeys/metric",
   "deletions.targets": "journeys/deletion",
-  "deletions.webhook": "faults/webhook",
+  webhook: "faults/webhook",
   "limits.store_deadline_ms": "faults/deadline",
   "limits.read_bytes": "http/large-reads",
   "limits.requests_per_key": "http/load-refusals",

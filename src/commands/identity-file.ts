@@ -1,6 +1,5 @@
 import type { IdentityFileOptions } from "../entities/identity-file/identity-line.js";
-import { IdentityReader, identityLines } from "../entities/identity-file/identity-reader.js";
-import { tablesOf } from "../entities/profile/entity-tables.js";
+import { acceptedIdentities, IdentityReader, identityLines } from "../entities/identity-file/identity-reader.js";
 import { fileChunks } from "./input-file.js";
 import type { Message } from "./message-file.js";
 import type { Sending } from "./send-files.js";
@@ -15,7 +14,7 @@ export async function* readIdentities(
   onBytes: (bytes: number) => void,
   { client, rejections, signal }: Sending,
 ): AsyncGenerator<Message[]> {
-  const reader = new IdentityReader({ name: path, options, tables: tablesOf(await client.tables({ signal })) });
+  const reader = new IdentityReader({ name: path, options, ...acceptedIdentities(await client.tables({ signal })) });
   for await (const lines of identityLines(fileChunks(path, onBytes), reader)) {
     const items: Message[] = [];
     for (const line of lines) {

@@ -19,7 +19,8 @@ export function composeDeletions(
   { hashIdentity, hashRequest, opening }: ReturnType<typeof composeProfiles>,
 ) {
   const { ledger, entities, entityKeys, watermark, history, memberships, dueNotifications } = stores;
-  const { targets: remote, retention, due, webhook } = settings.deletions;
+  const { webhook } = settings;
+  const { targets: remote, retention, due } = settings.deletions;
   const stopping = new AbortController();
   const signed = receipts({ ledger, pepper: stores.pepper, version });
   const dependencies = {

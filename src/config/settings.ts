@@ -32,6 +32,7 @@ export type Limits = Settings["limits"];
  */
 export function readSettings(environment: Environment): Settings {
   const file = fileOf(environment);
+  refuseFormerNames(environment, file);
   removeRetired(file);
   const settings = merged(merged(defaultSettings(), file), fromEnvironment(environment));
   checkSettings(settings);
@@ -72,6 +73,13 @@ function removeRetired(file: Tree): string[] {
     if (Object.keys(settings).length === 0) delete file[group];
     return true;
   });
+}
+
+/** Refuses the former name of a setting: without it, the service would drop notifications. */
+function refuseFormerNames(environment: Environment, { deletions }: Tree): void {
+  const isInFile = isTree(deletions) && Object.hasOwn(deletions, "webhook");
+  if (environment.DELETIONS_WEBHOOK === undefined && !isInFile) return;
+  throw new StartError("deletions.webhook (DELETIONS_WEBHOOK) has another name now: webhook (WEBHOOK)");
 }
 
 /** Returns the settings in the file that CONFIG names. */

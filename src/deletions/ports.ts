@@ -166,7 +166,7 @@ export interface DownstreamTarget {
   verify(subject: DeletionSubject): Promise<boolean>;
 }
 
-/** PORT. The system that is notified of completed deletions (`deletions.webhook`). */
+/** PORT. The system that is notified of completed deletions (`webhook`). */
 export interface Webhook {
   /** Resolves when the system has received the notification. Rejects with a `TargetError` when that is uncertain. */
   notify(deletion: CompletedDeletion): Promise<void>;

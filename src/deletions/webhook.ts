@@ -3,7 +3,7 @@ import type { Webhook } from "./ports.js";
 import type { Receipts } from "./receipt.js";
 import { checkUrl, ignoreBody, postJson, type RemoteSystem } from "./targets/remote-call.js";
 
-/** Setting `deletions.webhook`. */
+/** Setting `webhook`. */
 export interface WebhookSetting {
   /** Https, unless the host is this machine. */
   readonly url: string;
@@ -16,7 +16,7 @@ export function webhookAt(
   receipts: Pick<Receipts, "sign">,
   calls: Pick<RemoteSystem, "stopping" | "callMs"> = {},
 ): Webhook {
-  checkUrl("deletions.webhook is wrong: it", url);
+  checkUrl("webhook is wrong: it", url);
   return {
     async notify(deletion) {
       const { requestId, completedAt } = deletion;

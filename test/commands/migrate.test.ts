@@ -95,8 +95,8 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     const receiver = await webhookReceiver();
     try {
       receiver.failure = "answers 500";
-      const deletions = { webhook: { url: receiver.url, token: "secret" } };
-      const embedded = await startService({ deletions }, { dir });
+      const webhook = { url: receiver.url, token: "secret" };
+      const embedded = await startService({ webhook }, { dir });
       const requestId = await removeThrough(embedded, "_uid/person-7");
       await until("it is sent", () => receiver.received.length > 0);
       await embedded.stop({ keep: true });
@@ -106,7 +106,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
       expect(code, err + out).to.equal(0);
       const entities = { url: mongodbUrl(name) };
       const metrics = { url: influxdbUrl(name), token: influxdbToken() };
-      const service = await started({ pepper: filled.pepper, entities, metrics, deletions });
+      const service = await started({ pepper: filled.pepper, entities, metrics, webhook });
       await until("it is delivered", async () => (await gaugeOf(service, "deletion_notifications_pending")) === 0);
       expect(receiver.received.map(({ body }) => body.request_id)).to.deep.equal([requestId]);
     } finally {

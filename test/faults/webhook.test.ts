@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { compactVerify, createLocalJWKSet } from "jose";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
 import { collectThrough, gaugeOf, isCompleteIn, removeThrough, removeUnlessKilled } from "../support/requests.js";
-import { startService, type TestService } from "../support/service.js";
+import { type Overrides, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { type WebhookReceiver, webhookReceiver } from "../support/webhook-receiver.js";
 
@@ -33,7 +33,7 @@ describe("P31: the webhook of completed deletions", function () {
       return folder.dir;
     };
     const start = async (dir: string, environment: Record<string, string> = {}) => {
-      const child = await startReal(dir, { DELETIONS_WEBHOOK: JSON.stringify(setting()), ...environment });
+      const child = await startReal(dir, { WEBHOOK: JSON.stringify(setting()), ...environment });
       children.push(child);
       return child;
     };
@@ -90,9 +90,9 @@ describe("P31: the webhook of completed deletions", function () {
     });
 
     /** Starts the service on the data of the one before. */
-    async function restart(deletions: object): Promise<TestService> {
+    async function restart(settings: Overrides): Promise<TestService> {
       await service?.stop({ keep: true });
-      service = await startService({ deletions }, { clock: () => now, ...(dir === undefined ? {} : { dir }) });
+      service = await startService(settings, { clock: () => now, ...(dir === undefined ? {} : { dir }) });
       dir = service.dir;
       return service;
     }
@@ -166,16 +166,16 @@ describe("P31: the webhook of completed deletions", function () {
 
     it("keeps a request with a pending notification from expiring, unless its setting was removed", async () => {
       receiver.failure = "answers 500";
-      const first = await restart({ webhook: setting(), retention: "1h" });
-      const other = await removeThrough(await restart({ retention: "1h" }), "email/bob@example.org");
+      const first = await restart({ webhook: setting(), deletions: { retention: "1h" } });
+      const other = await removeThrough(await restart({ deletions: { retention: "1h" } }), "email/bob@example.org");
       await until("it is completed", () => isCompleteIn(service as TestService, other));
-      const requestId = await deleted(await restart({ webhook: setting(), retention: "1h" }));
+      const requestId = await deleted(await restart({ webhook: setting(), deletions: { retention: "1h" } }));
       expect(first.dir).to.equal(dir);
       now += 2 * HOUR;
-      const later = await restart({ webhook: setting(), retention: "1h" });
+      const later = await restart({ webhook: setting(), deletions: { retention: "1h" } });
       await until("the other one has expired", async () => (await statusOf(later, other)) === 404);
       expect(await statusOf(later, requestId)).to.equal(200);
-      const without = await restart({ retention: "1h" });
+      const without = await restart({ deletions: { retention: "1h" } });
       await until("it has expired", async () => (await statusOf(without, requestId)) === 404);
     });
   });

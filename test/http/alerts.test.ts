@@ -33,7 +33,7 @@ describe("GET /api/alert, and the notifications of alerts", function () {
     await service?.stop({ keep: true });
     const settings = {
       alerts,
-      deletions: { webhook: { url: receiver.url, token: "secret" } },
+      webhook: { url: receiver.url, token: "secret" },
     };
     const dir = service === undefined ? {} : { dir: service.dir };
     service = await startService(settings as never, { clock: () => now, recorderTickMs: 10, ...dir });

@@ -1,7 +1,6 @@
 import type { Table } from "../../client/client.js";
 import type { IdentityItem } from "../../entities/identity-file/identity-line.js";
-import { IdentityReader, identityLines } from "../../entities/identity-file/identity-reader.js";
-import { tablesOf } from "../../entities/profile/entity-tables.js";
+import { acceptedIdentities, IdentityReader, identityLines } from "../../entities/identity-file/identity-reader.js";
 import { count } from "../format.js";
 import { fieldOf } from "./field-of.js";
 
@@ -23,10 +22,11 @@ export async function identitiesOf(
   { table, field }: { readonly table: string; readonly field: string },
   tables: readonly Table[],
 ): Promise<IdentitiesOfFile> {
+  const accepted = acceptedIdentities(tables);
   const reader = new IdentityReader({
     name: file.name,
     options: { table, field: field || undefined },
-    tables: tablesOf(tables),
+    ...accepted,
   });
   const bytes = await bytesOf(file);
   const items: IdentitiesOfFile["items"][number][] = [];

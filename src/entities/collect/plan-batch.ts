@@ -52,7 +52,7 @@ export interface PlanDependencies {
   readonly turns: Pick<YieldBudget, "pauses">;
 }
 
-/** Maximum segments of an entity, including those that it left. */
+/** Maximum segments of an entity, including the ones it left. */
 const MAX_SEGMENTS = 10_000;
 
 /** Ms of work before other requests run. */

@@ -2,7 +2,7 @@ import { StartError } from "../../errors.js";
 import type { Line } from "../../formats/line-splitter.js";
 import { textLines } from "../../formats/text-lines.js";
 import { DEFAULT_TABLE } from "../profile/checked-identity.js";
-import { noSuchTable } from "../profile/entity-tables.js";
+import { noSuchTable, tablesOf } from "../profile/entity-tables.js";
 import { headerOf } from "./header.js";
 import {
   checkedLine,
@@ -16,6 +16,11 @@ import { jsonArray, jsonLine } from "./json-items.js";
 import { rowsOf } from "./rows.js";
 
 export const identityFormats = ["csv", "json", "values"] as const;
+
+/** Returns what a service accepts, from its response to `GET /api/table`. */
+export function acceptedIdentities(response: readonly object[]): Pick<IdentityFile, "tables"> {
+  return { tables: tablesOf(response) };
+}
 
 /** Yields the identities and the refused lines of a file; blank lines are skipped. Throws like `IdentityReader`. */
 export async function* identityLines(

@@ -37,8 +37,8 @@ export function identityField(table: Table, name: string): IdentityField | undef
 export const MAX_IDENTITY_BYTES = 1_024;
 
 /**
- * Parses a value into an identity in its field's normal form. A number counts as its canonical text. Throws `invalid` for other types, empty values, values that
- * identify no one, and an e-mail address that is none.
+ * Parses a value into an identity in its field's normal form. A number counts as its canonical text. Throws `invalid`
+ * for other types, empty values, values that are too long or identify no one, and an e-mail address that is none.
  */
 export function identityOf(table: Table, field: IdentityField, raw: unknown): Identity {
   const refuse = (code: string, rule: string) => invalid(code, field.name, `${field.name} ${rule}`);

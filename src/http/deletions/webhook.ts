@@ -16,14 +16,14 @@ const DeletionNotification = Type.Object(
   { additionalProperties: false },
 );
 
-/** Documents the call to `deletions.webhook`. */
+/** Documents the call to `webhook`. */
 export const deletionWebhook: WebhookDocs = {
   docs: {
     id: "notifyCompletion",
     tag: "deletion",
     summary: "Receive the notification of a completed deletion",
     description:
-      "The service posts this to the URL of the setting `deletions.webhook` when a deletion is completed that was accepted since the setting exists. It can arrive more than once, and in any order.",
+      "The service posts this to the URL of the setting `webhook` when a deletion is completed that was accepted since the setting exists. It can arrive more than once, and in any order.",
   },
   body: {
     schema: DeletionNotification,
@@ -35,7 +35,7 @@ export const deletionWebhook: WebhookDocs = {
       },
     }),
   },
-  token: "The token of the setting `deletions.webhook`.",
+  token: "The token of the setting `webhook`.",
   taken: "The notification is delivered.",
   notTaken:
     "The notification is sent again, after at most 15 minutes: also after a redirect, a broken connection, or without an answer within 10 s.",

@@ -61,14 +61,14 @@ export function alertRoutes(state: AlertState): readonly Route[] {
   ];
 }
 
-/** Documents the notification of an alert to `deletions.webhook`. */
+/** Documents the notification of an alert to `webhook`. */
 export const alertWebhook: WebhookDocs = {
   docs: {
     id: "notifyAlert",
     tag: "metrics",
     summary: "Receive the notification of an alert",
     description:
-      "The service posts this to the URL of the setting `deletions.webhook` when an alert begins to fire, and when it ends. It can arrive more than once: `id` and `state` identify it. The end of an alert arrives after its beginning.",
+      "The service posts this to the URL of the setting `webhook` when an alert begins to fire, and when it ends. It can arrive more than once: `id` and `state` identify it. The end of an alert arrives after its beginning.",
   },
   body: {
     schema: Type.Object(
@@ -100,7 +100,7 @@ export const alertWebhook: WebhookDocs = {
       },
     }),
   },
-  token: "The token of the setting `deletions.webhook`.",
+  token: "The token of the setting `webhook`.",
   taken: "The notification is delivered.",
   notTaken:
     "The notification is sent again, after at most 15 minutes: also after a redirect, a broken connection, or without an answer within 10 s.",
