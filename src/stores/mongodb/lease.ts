@@ -2,6 +2,7 @@ import type { Db } from "mongodb";
 import type { Lease } from "../../metrics/ports.js";
 import type { CollectionPlan } from "./collection.js";
 import { isDuplicate } from "./errors.js";
+import type { Transact } from "./transaction.js";
 
 const leases: CollectionPlan = { name: "leases", indexes: [] };
 
@@ -18,12 +19,13 @@ interface LeaseDocument {
 /**
  * One document per lease. A lease that another owner holds does not match the update, and its `_id` prevents an insert.
  */
-export function mongoLease(db: Db): Lease {
+export function mongoLease(db: Db, transact: Transact): Lease {
   const documents = db.collection<LeaseDocument>(leases.name);
   return async (name, owner, now, until) => {
     const free = { _id: name, $or: [{ owner }, { until: { $lte: now } }, { since: { $gt: now } }] };
+    const taken = { $set: { owner, since: now, until } };
     try {
-      const last = await documents.findOneAndUpdate(free, { $set: { owner, since: now, until } }, { upsert: true });
+      const last = await transact((session) => documents.findOneAndUpdate(free, taken, { session, upsert: true }));
       return last?.owner === owner ? "renewed" : "taken";
     } catch (error) {
       if (isDuplicate(error)) return "refused";

@@ -12,7 +12,12 @@ import { withTimeLimit } from "../../async/time-limit.js";
 import type { Log } from "../../log.js";
 import { isDuplicate } from "./errors.js";
 
-/** Runs `work` in a multi-document transaction: all writes of the session are stored or none. */
+/**
+ * Runs `work` in a transaction: all writes of the session are stored or none. A single write that later ones can
+ * replace needs one too, as the server may execute a command long after its process has given up. Outside of a
+ * transaction such a write would replace newer, acknowledged ones. In a transaction it is never committed, and as long
+ * as a late commit can succeed, other writers of the document conflict.
+ */
 export type Transact = <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
 
 /** Thrown to abort a transaction whose expectations are not met. */

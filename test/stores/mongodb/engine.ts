@@ -4,7 +4,7 @@ import { openLog } from "../../../src/log.js";
 import { openMongo } from "../../../src/stores/mongodb/index.js";
 import type { EntityEngine } from "../../../src/stores/stores.js";
 import { mongodbUrl, ownName } from "../../support/servers.js";
-import { settingsFor } from "../../support/service.js";
+import { type Overrides, settingsFor } from "../../support/service.js";
 
 /** The engine for profiles in two separate databases, which `close` drops. */
 export interface TestEngine {
@@ -12,8 +12,8 @@ export interface TestEngine {
   /** A client for both databases. */
   readonly client: MongoClient;
   readonly name: string;
-  /** Opens the same databases again, like another process. */
-  another(): Promise<EntityEngine>;
+  /** Opens the same databases again, like another process, which may have other settings. */
+  another(overrides?: Overrides): Promise<EntityEngine>;
   /** Removes every document. */
   empty(): Promise<void>;
   close(): Promise<void>;
@@ -23,8 +23,11 @@ export interface TestEngine {
 export async function openTestEngine(server?: string): Promise<TestEngine> {
   const name = ownName();
   const url = mongodbUrl(name, server);
-  const settings = settingsFor("unused", { entities: { url }, pepper: "a-pepper-for-tests-only-0123456789abcdef" });
-  const open = () => openMongo({ settings, log: openLog("silent"), clock: systemClock });
+  const own = { entities: { url }, pepper: "a-pepper-for-tests-only-0123456789abcdef" };
+  const open = (overrides: Overrides = {}) => {
+    const settings = settingsFor("unused", { ...own, ...overrides });
+    return openMongo({ settings, log: openLog("silent"), clock: systemClock });
+  };
   const client = new MongoClient(mongodbUrl(name), { writeConcern: { w: "majority", journal: true } });
   const engines = [await open()];
   const [stores] = engines as [EntityEngine];
@@ -33,8 +36,8 @@ export async function openTestEngine(server?: string): Promise<TestEngine> {
     stores,
     client,
     name,
-    async another() {
-      const engine = await open();
+    async another(overrides) {
+      const engine = await open(overrides);
       engines.push(engine);
       return engine;
     },

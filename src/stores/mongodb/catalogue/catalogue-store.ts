@@ -28,9 +28,10 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
   const experiences = experiencesOf(db);
 
   return {
-    async putSegment({ id, name, table }) {
-      await segments.updateOne({ _id: id }, { $set: { name, table } }, { upsert: true });
-    },
+    putSegment: ({ id, name, table }) =>
+      transact(async (session) => {
+        await segments.updateOne({ _id: id }, { $set: { name, table } }, { session, upsert: true });
+      }),
 
     segment: (id) => segments.findOne({ _id: id }).then((found) => (found ? segmentOf(found) : undefined)),
 
@@ -93,9 +94,8 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
 
     countExperiences: () => experiences.countDocuments({}, { hint: "_id_" }),
 
-    async deleteExperience(id) {
-      return (await experiences.deleteOne({ _id: id })).deletedCount > 0;
-    },
+    deleteExperience: (id) =>
+      transact(async (session) => (await experiences.deleteOne({ _id: id }, { session })).deletedCount > 0),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Collection, Db } from "mongodb";
 import type { Mark, MarkStore } from "../../../catalogue/ports.js";
 import type { CollectionPlan } from "../collection.js";
+import type { Transact } from "../transaction.js";
 
 export const markCollections: readonly CollectionPlan[] = [{ name: "chart_marks", indexes: [] }];
 
@@ -9,17 +10,18 @@ export type MarkDocument = Omit<Mark, "id"> & { readonly _id: string };
 export const chartMarksOf = (db: Db): Collection<MarkDocument> => db.collection<MarkDocument>("chart_marks");
 
 /** Stores marks, a document each. Lists are sorted by `_id`, in the order of UTF-8 bytes. */
-export function mongoMarkStore(db: Db): MarkStore {
+export function mongoMarkStore(db: Db, transact: Transact): MarkStore {
   const marks = chartMarksOf(db);
 
   return {
-    async putMark({ id, ...mark }, most) {
-      const replaced = await marks.replaceOne({ _id: id }, mark);
-      if (replaced.matchedCount > 0) return true;
-      if ((await marks.countDocuments({}, { hint: "_id_" })) >= most) return false;
-      await marks.replaceOne({ _id: id }, mark, { upsert: true });
-      return true;
-    },
+    putMark: ({ id, ...mark }, most) =>
+      transact(async (session) => {
+        const replaced = await marks.replaceOne({ _id: id }, mark, { session });
+        if (replaced.matchedCount > 0) return true;
+        if ((await marks.countDocuments({}, { session, hint: "_id_" })) >= most) return false;
+        await marks.insertOne({ _id: id, ...mark }, { session });
+        return true;
+      }),
 
     mark: (id) => marks.findOne({ _id: id }).then((found) => (found ? markOf(found) : undefined)),
 
@@ -33,9 +35,7 @@ export function mongoMarkStore(db: Db): MarkStore {
       return (await page.sort({ _id: 1 }).limit(limit).toArray()).map(markOf);
     },
 
-    async deleteMark(id) {
-      return (await marks.deleteOne({ _id: id })).deletedCount > 0;
-    },
+    deleteMark: (id) => transact(async (session) => (await marks.deleteOne({ _id: id }, { session })).deletedCount > 0),
   };
 }
 

@@ -108,7 +108,8 @@ export function mongoHistory(db: Db): History {
     async expire(before) {
       const old = { arrival: { $lt: before } };
       const found = await messages.find(old, { projection: { _id: 1 }, limit: MESSAGES_PER_STEP }).toArray();
-      if (found.length > 0) await messages.deleteMany(byIds(found.map(({ _id }) => _id)));
+      // A message with one of these ids may be stored again after another call has removed the old one.
+      if (found.length > 0) await messages.deleteMany({ ...byIds(found.map(({ _id }) => _id)), ...old });
       return found.length === MESSAGES_PER_STEP;
     },
   };
