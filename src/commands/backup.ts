@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { readSettings } from "../config/settings.js";
 import { failpointFrom } from "../failpoint.js";
-import { copyDatabase, copyEntities, removePart } from "../stores/sqlite/backup.js";
+import { copyDatabase, removePart } from "../stores/sqlite/backup.js";
 import { foldersOf, makeFolder } from "../stores/sqlite/folder.js";
 import { refuseLiveFiles } from "./live-files.js";
 import { Progress } from "./progress.js";
@@ -36,9 +36,9 @@ async function backUp(dir: string, ledgerDir: string): Promise<void> {
   const failpoint = failpointFrom(process.env);
   const { data, entities, metrics } = folders;
   const copies = [
-    { from: entities, name: "entities.db", dir, copyFile: copyEntities },
-    { from: metrics, name: "metrics.db", dir, copyFile: copyDatabase },
-    { from: entities, name: "ledger.db", dir: ledgerDir, copyFile: copyDatabase },
+    { from: entities, name: "entities.db", dir },
+    { from: metrics, name: "metrics.db", dir },
+    { from: entities, name: "ledger.db", dir: ledgerDir },
   ];
   refuseLiveFiles(folders, copies);
   for (const folder of [dir, ledgerDir]) makeFolder(folder);
@@ -48,9 +48,9 @@ async function backUp(dir: string, ledgerDir: string): Promise<void> {
     process.stderr.write("\nStopped. Unfinished copies were removed\n");
     process.exit(INTERRUPTED);
   });
-  for (const { from, name, dir, copyFile } of copies) {
+  for (const { from, name, dir } of copies) {
     let progress: Progress | undefined;
-    await copyFile(join(from, name), join(dir, name), (done, pages) => {
+    await copyDatabase(join(from, name), join(dir, name), (done, pages) => {
       progress ??= new Progress(name, { unit: "page", total: pages });
       progress.update(done);
       failpoint("copied-pages");

@@ -23,13 +23,12 @@ const EVERY_MS = 10_000;
  * requests fail whose remote target is no longer configured.
  */
 export function maintainLedger(dependencies: MaintenanceDependencies): Background {
-  const { ledger, targets, webhook, watermark, clock, log, retentionMs } = dependencies;
+  const { ledger, targets, webhook, clock, log, retentionMs } = dependencies;
   const maintain = async () => {
     await ledger.clearOtherTargets([...remoteNames(targets), NOTIFICATION]);
     await advanceWatermark(dependencies);
     // If no webhook is configured, a pending notification is removed with its request.
-    if (retentionMs !== undefined)
-      await ledger.expire(clock() - retentionMs, webhook !== undefined, watermark.noteForgotten);
+    if (retentionMs !== undefined) await ledger.expire(clock() - retentionMs, webhook !== undefined);
   };
   return inBackground(async () => {
     await maintain().catch((error: unknown) =>

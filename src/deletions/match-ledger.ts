@@ -7,9 +7,8 @@ export interface LedgerFacts {
   readonly ledger: {
     /** Random mark of the ledger; undefined for a new ledger. */
     readonly mark: string | undefined;
-    /** The newest request ever accepted, and the newest ever expired. */
+    /** The newest request ever accepted. */
     readonly accepted: number;
-    readonly forgotten: number;
     /**
      * Whether the ledger has a key record, overwritten or not, of each of the newest profiles in the data, and every
      * request without a number that the data has a note of.
@@ -21,9 +20,8 @@ export interface LedgerFacts {
     readonly mark: string | undefined;
     /** All requests up to this number are erased in the data. */
     readonly erased: number;
-    /** The newest accepted request, and the newest expired one, that the data has a note of. */
+    /** The newest accepted request that the data has a note of. */
     readonly accepted: number;
-    readonly forgotten: number;
   };
 }
 
@@ -35,20 +33,12 @@ interface StoreNames {
 
 /**
  * Returns the error of a start if the data must not be used with the ledger. Another or an older ledger lacks keys of
- * profiles and misses later deletions. Data older than its ledger comes from a backup and is allowed, unless the ledger
- * has expired a request that the data has not seen.
+ * profiles and misses later deletions. Data older than its ledger comes from a backup and is allowed here.
  */
 export function ledgerMismatch({ ledger, data }: LedgerFacts, names: StoreNames): StartError | undefined {
   if (data.mark !== undefined && data.mark !== ledger.mark) {
     return new StartError(
       `${names.ledger} is missing or belongs to other data: put back the newest one that ${names.data} was used with`,
-    );
-  }
-  // New data contains nothing to erase.
-  const isKnown = data.mark === undefined || ledger.forgotten <= Math.max(data.erased, data.forgotten);
-  if (!isKnown) {
-    return new StartError(
-      `${names.data} is older than deletions that ${names.ledger} has forgotten (deletions.retention): put back a newer one`,
     );
   }
   const isOlder = Math.max(data.erased, data.accepted) > ledger.accepted || !ledger.hasNewest;

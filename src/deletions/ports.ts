@@ -118,10 +118,11 @@ export interface Ledger {
   since(sequence: number, limit: number): Promise<{ sequence: number; deletion: Deletion }[]>;
   /**
    * Removes requests completed before `before` (deletions.retention) with their suppression; with `keepsNotifying` only
-   * those without a pending notification. Calls `note` first with the newest number among them; when `note` rejects,
-   * nothing is removed and the same error is thrown.
+   * those without a pending notification.
    */
-  expire(before: number, keepsNotifying: boolean, note: (newest: number) => Promise<void>): Promise<void>;
+  expire(before: number, keepsNotifying: boolean): Promise<void>;
+  /** Returns a number that no request that `expire` has removed exceeds; 0 if none was. */
+  forgottenSequence(): Promise<number>;
 }
 
 /**
@@ -133,11 +134,6 @@ export interface DeletionWatermark {
   read(): Promise<number>;
   /** Records that all requests up to this number are erased in the data. Never decreases. Safe to repeat. */
   write(sequence: number): Promise<void>;
-  /**
-   * Records that completed requests up to this number will expire; all of them are erased in the data. The next start
-   * refuses data without this record, unless the data has seen these requests. Safe to repeat.
-   */
-  noteForgotten(sequence: number): Promise<void>;
 }
 
 /** Data that a target erases for a request. */

@@ -1,10 +1,13 @@
-import type { EntityStore } from "../entities/ports.js";
+import type { EntityKeys, EntityStore } from "../entities/ports.js";
+import type { EntityId } from "../entities/profile/entity.js";
+import { StartError } from "../errors.js";
 import type { Deletion } from "./deletion.js";
 import { eraseFrom, erasureTargets, StageError, verifyAll } from "./erase.js";
 import { type DeletionWatermark, type DownstreamTarget, type Ledger, TargetError } from "./ports.js";
 
 export interface ReplayDependencies {
-  readonly ledger: Pick<Ledger, "since" | "settledSequence">;
+  readonly ledger: Pick<Ledger, "since" | "settledSequence" | "forgottenSequence">;
+  readonly entityKeys: Pick<EntityKeys, "list">;
   readonly entities: Pick<EntityStore, "erase" | "holds">;
   readonly targets: readonly DownstreamTarget[];
   readonly watermark: DeletionWatermark;
@@ -13,10 +16,14 @@ export interface ReplayDependencies {
 /** Requests erased concurrently. Stores group them into few calls, each well below a deadline. */
 const PAGE = 200;
 
+/** Keys read at once. */
+const KEYS_PER_PAGE = 1_000;
+
 /**
  * Brings entity data that may come from a backup up to date with the ledger: erases every request accepted since the
  * data's watermark again, from the profiles and our own targets, and verifies the result. Run it before the first read.
- * Safe to repeat. Rejects as a store does, or when a completed request is not clean afterwards.
+ * Safe to repeat. Rejects as a store does, or when a completed request is not clean afterwards, or with a `StartError`
+ * if the data contains a person whose request the ledger has forgotten.
  */
 export async function replayLedger(dependencies: ReplayDependencies): Promise<void> {
   const { ledger, watermark } = dependencies;
@@ -28,17 +35,22 @@ export async function replayLedger(dependencies: ReplayDependencies): Promise<vo
     await Promise.all(page.map(({ deletion }) => eraseAgain(dependencies, deletion)));
     from = last.sequence;
   }
+  await refuseForgotten(dependencies);
   await advanceWatermark(dependencies);
 }
 
-async function eraseAgain({ entities, targets }: ReplayDependencies, deletion: Deletion): Promise<void> {
-  // Remote targets are not restored with our data.
+/** Returns the profiles and our own other targets. Remote targets are not restored with our data. */
+function ownTargets({ entities, targets }: ReplayDependencies): readonly DownstreamTarget[] {
   const own = targets.filter(({ remote }) => !remote);
-  const all = erasureTargets(
+  return erasureTargets(
     entities,
     own,
     own.map(({ name }) => name),
   );
+}
+
+async function eraseAgain(dependencies: ReplayDependencies, deletion: Deletion): Promise<void> {
+  const all = ownTargets(dependencies);
   try {
     for (const target of all) await eraseFrom(target, deletion);
     await verifyAll(all, deletion);
@@ -47,6 +59,34 @@ async function eraseAgain({ entities, targets }: ReplayDependencies, deletion: D
     // An open request is verified by its own run, and the watermark stays before it.
     if (deletion.completedAt === undefined && error.cause instanceof TargetError) return;
     throw error.cause;
+  }
+}
+
+/**
+ * Refuses data that contains a person whose request the ledger has forgotten: the rest of the erasure cannot be
+ * repeated. The key of such a person is destroyed, and its record is never removed. Reads all keys, but only if a
+ * forgotten request is newer than the watermark: in data from a backup, or while an earlier request is open.
+ */
+async function refuseForgotten(dependencies: ReplayDependencies): Promise<void> {
+  const { ledger, watermark, entityKeys } = dependencies;
+  if ((await ledger.forgottenSequence()) <= (await watermark.read())) return;
+  for (let after = ""; ; ) {
+    const page = await entityKeys.list(after, KEYS_PER_PAGE);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    const entities = page.filter(({ isDestroyed }) => isDestroyed).map(({ id }) => id);
+    if (entities.length > 0) await refuseAny(ownTargets(dependencies), entities);
+    after = last.id;
+  }
+}
+
+/** Throws if one of these targets holds data about one of these entities. */
+async function refuseAny(targets: readonly DownstreamTarget[], entities: readonly EntityId[]): Promise<void> {
+  for (const target of targets) {
+    if (await target.verify({ requestId: "", table: "", cutOff: 0, identities: [], entities })) continue;
+    throw new StartError(
+      "The data is older than deletions that its ledger has forgotten (deletions.retention): put back newer data",
+    );
   }
 }
 

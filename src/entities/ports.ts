@@ -133,6 +133,8 @@ export interface EntityKeys {
   destroy(ids: readonly EntityId[]): Promise<void>;
   /** Returns the ids whose key was destroyed. */
   destroyed(ids: readonly EntityId[]): Promise<Set<EntityId>>;
+  /** Returns at most `limit` ids after `after`, in order, that ever had a key, and whether it was destroyed. */
+  list(after: EntityId, limit: number): Promise<{ readonly id: EntityId; readonly isDestroyed: boolean }[]>;
 }
 
 /**

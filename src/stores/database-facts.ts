@@ -32,8 +32,7 @@ const ERASED = "erased";
 export const ACCEPTED = "accepted";
 
 /**
- * In both databases: the newest number of a request that was removed, or may be. The ledger does not assign numbers up
- * to it again.
+ * In the ledger: the newest number of a request that was removed, or may be. Numbers up to it are not assigned again.
  */
 export const FORGOTTEN = "forgotten";
 
@@ -42,7 +41,6 @@ export function deletionWatermark(data: Facts): DeletionWatermark {
   return {
     read: () => data.number(ERASED),
     write: (sequence) => data.raise(ERASED, sequence),
-    noteForgotten: (sequence) => data.raise(FORGOTTEN, sequence),
   };
 }
 
@@ -92,19 +90,16 @@ export async function matchLedger(
   const mark = await (known === undefined
     ? ledger.facts.textOnce(LEDGER_MARK, randomId())
     : ledger.facts.text(LEDGER_MARK));
-  const forgotten = await ledger.facts.number(FORGOTTEN);
   const facts = {
     data: {
       mark: known,
       erased: await data.facts.number(ERASED),
       accepted: await data.facts.number(ACCEPTED),
-      forgotten: await data.facts.number(FORGOTTEN),
     },
-    ledger: { mark, forgotten, hasNewest: await ledger.hasNewest(), accepted: await ledger.accepted() },
+    ledger: { mark, hasNewest: await ledger.hasNewest(), accepted: await ledger.accepted() },
   };
   const error = ledgerMismatch(facts, { ledger: ledger.name, data: data.name });
   if (error !== undefined) throw error;
-  if (known === undefined) await data.facts.raise(FORGOTTEN, forgotten);
   // Writes at every start, so that a user without the right to write is refused at the start.
   const stored = await data.facts.textOnce(LEDGER_MARK, mark as string);
   if (stored === mark) return stored;

@@ -52,6 +52,16 @@ export function entityKeysContract(name: string, open: () => Promise<OpenEntityK
       expect([...(await keys.destroyed([]))]).to.deep.equal([]);
     });
 
+    it("lists the ids that ever had a key in pages, and which keys were destroyed", async () => {
+      await at.add(newKeys(["c", "a", "b"]));
+      await keys.destroy(["b"]);
+      const a = { id: "a", isDestroyed: false };
+      const b = { id: "b", isDestroyed: true };
+      expect(await keys.list("", 2)).to.deep.equal([a, b]);
+      expect(await keys.list("b", 2)).to.deep.equal([{ id: "c", isDestroyed: false }]);
+      expect(await keys.list("c", 2)).to.deep.equal([]);
+    });
+
     it("leaves no byte of a destroyed key in any file, whatever was written around it", async () => {
       const ids = Array.from({ length: records }, (_, index) => `entity-${index}`);
       for (let from = 0; from < ids.length; from += 7) await at.add(newKeys(ids.slice(from, from + 7)));

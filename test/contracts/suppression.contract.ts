@@ -62,7 +62,7 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
       await ledger.complete("b-1700000000", 3000, {});
       const isSuppressed = [];
       for (const before of [2001, 3001]) {
-        await ledger.expire(before, true, async () => {});
+        await ledger.expire(before, true);
         isSuppressed.push((await suppression.cutOffs(["one"])).has("one"));
       }
       expect(isSuppressed).to.deep.equal([true, false]);

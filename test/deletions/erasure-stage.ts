@@ -4,7 +4,7 @@ import { acceptDeletion } from "../../src/deletions/accept.js";
 import { type AcceptManyDependencies, acceptMany, type ManyDeletions } from "../../src/deletions/accept-many.js";
 import type { DeletionObserver } from "../../src/deletions/observe.js";
 import type { DownstreamTarget, Ledger, Webhook } from "../../src/deletions/ports.js";
-import { replayLedger } from "../../src/deletions/replay.js";
+import { type ReplayDependencies, replayLedger } from "../../src/deletions/replay.js";
 import { type Scheduler, type SchedulerDependencies, scheduler } from "../../src/deletions/scheduler.js";
 import { downstreamTargets } from "../../src/deletions/targets/index.js";
 import { newKeys, seal } from "../../src/entities/profile/encryption.js";
@@ -21,7 +21,7 @@ import { shippedTables } from "../support/entity-stage.js";
 import { endless, opening } from "../support/opening.js";
 import { type OpenStores, openTemporaryStores, storesOf } from "../support/stores.js";
 
-type DeletionDependencies = AcceptManyDependencies & SchedulerDependencies;
+type DeletionDependencies = AcceptManyDependencies & SchedulerDependencies & ReplayDependencies;
 
 /** Accepts and runs deletions as a service does. */
 export interface Deletions extends Scheduler {

@@ -209,6 +209,41 @@ describe("a start on restored data", function () {
     }, API_ONLY);
   });
 
+  it("succeeds with data copied right after an expired deletion had completed", async () => {
+    let requestId = "";
+    await use(async (service) => {
+      await collect(service, { _uid: "a", segments: ["vip"] }, { _uid: "b" });
+      requestId = await remove(service, "_uid/a");
+      await until("it is complete", () => isComplete(service, requestId));
+    });
+    const copy = await copyStore(dir, "entities");
+    await forget(requestId);
+    await copy.restore();
+    await use(async (service) => {
+      expect(await readable(service, "_uid/a")).to.equal(false);
+      expect(await readable(service, "_uid/b")).to.equal(true);
+    });
+  });
+
+  it("is refused with data copied while a deletion was open, after a later one and then this one have expired", async () => {
+    let [open, later] = ["", ""];
+    await use(async (service) => {
+      await collect(service, { _uid: "a" }, { _uid: "b" });
+      open = await remove(service, "_uid/a");
+      later = await remove(service, "_uid/b");
+    }, API_ONLY);
+    const stage = await erasureStage({ dir });
+    await stage.run(later);
+    await stage.close();
+    await forget(later, open);
+    const copy = await copyStore(dir, "entities");
+    await use((service) => until("it is complete", () => isComplete(service, open)));
+    await forget(open);
+    await copy.restore();
+    for (const _ of [1, 2])
+      expect(await startError()).to.match(/is older than deletions that .*ledger.* has forgotten/);
+  });
+
   it("succeeds with new, empty data and a ledger whose deletions have expired", async () => {
     let requestId = "";
     await use(async (service) => {

@@ -68,7 +68,10 @@ export async function startService(overrides: Overrides = {}, options: StartOpti
   const { machine = systemClock, log = openLog("silent") } = options;
   const own = serviceClock(machine);
   const service = await compose(settings, { ...own, now: options.clock ?? own.now }, log, options);
-  const url = await service.listen();
+  const url = await service.listen().catch(async (error: unknown) => {
+    await service.stop();
+    throw error;
+  });
   return {
     url,
     port: Number(new URL(url).port),

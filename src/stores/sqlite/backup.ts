@@ -1,10 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { StartError } from "../../errors.js";
-import { deletionWatermark } from "../database-facts.js";
-import { backup, type Database, DatabaseSync, reasonOf } from "./connection.js";
-import { factsOf } from "./database-facts.js";
-import { settledSequence } from "./deletions/ledger-match.js";
+import { backup, DatabaseSync, reasonOf } from "./connection.js";
 
 /** Pages copied before other work runs. */
 const PAGES_A_STEP = 1000;
@@ -17,21 +14,16 @@ const partOf = (to: string) => `${to}.partial`;
 
 type OnProgress = (done: number, pages: number) => void;
 
-/** Changes a copy before it is complete. */
-type Change = (copy: Database) => Promise<void>;
-
-const noChange: Change = async () => {};
-
 /**
  * Copies a database in its current state while this or another process writes to it. The copy is checked, durable, and
  * renamed to `to` when complete; it replaces an older one. A failure leaves nothing behind.
  */
-export async function copyDatabase(from: string, to: string, onProgress: OnProgress, change = noChange): Promise<void> {
+export async function copyDatabase(from: string, to: string, onProgress: OnProgress): Promise<void> {
   if (!existsSync(from)) throw new StartError(`${from} does not exist: there is nothing to copy`);
   removePart(to);
   try {
     await copyInto(partOf(to), from, onProgress);
-    await finishCopy(partOf(to), change);
+    finishCopy(partOf(to));
     renameSync(partOf(to), to);
   } catch (error) {
     throw error instanceof StartError
@@ -41,28 +33,6 @@ export async function copyDatabase(from: string, to: string, onProgress: OnProgr
     removePart(to);
   }
   sync(dirname(to));
-}
-
-/**
- * Copies `entities.db`. The copy has a note of the deletions that were complete before it, so that it can be restored
- * after the ledger has forgotten them. A running service writes this note seconds later.
- */
-export async function copyEntities(from: string, to: string, onProgress: OnProgress): Promise<void> {
-  const settled = settledIn(join(dirname(from), "ledger.db"));
-  await copyDatabase(from, to, onProgress, (copy) => deletionWatermark(factsOf(copy)).write(settled));
-}
-
-/** Returns the `settledSequence` of a ledger; 0 without a file, which the copy of the ledger reports. */
-function settledIn(path: string): number {
-  if (!existsSync(path)) return 0;
-  const ledger = new DatabaseSync(path, { timeout: WAIT_MS });
-  try {
-    return settledSequence(ledger);
-  } catch (error) {
-    throw new StartError(`${path} cannot be read: ${reasonOf(error)}`, { cause: error });
-  } finally {
-    ledger.close();
-  }
 }
 
 /** Removes the remains of an unfinished copy. */
@@ -86,14 +56,13 @@ async function copyInto(fresh: string, from: string, onProgress: OnProgress): Pr
   }
 }
 
-/** Reads the whole copy once, changes it, and leaves it as one durable file. */
-async function finishCopy(path: string, change: Change): Promise<void> {
+/** Reads the whole copy once, and leaves it as one durable file. */
+function finishCopy(path: string): void {
   const copy = new DatabaseSync(path);
   try {
     const { quick_check: verdict } = copy.prepare("PRAGMA quick_check(1)").get() as { quick_check: string };
     if (verdict !== "ok")
       throw new StartError(`The copy ${path} is damaged (${verdict}); the original may be damaged too`);
-    await change(copy);
     copy.exec("PRAGMA journal_mode = DELETE");
   } finally {
     copy.close();

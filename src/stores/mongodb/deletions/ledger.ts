@@ -181,14 +181,13 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
     },
 
     /** The newest number is stored before the removal, so that it is never assigned again. */
-    async expire(before, keepsNotifying, note) {
+    async expire(before, keepsNotifying) {
       await numberDeletions(dependencies);
       const nextTarget = keepsNotifying ? null : { $in: [null, NOTIFICATION] };
       const old = { open: false, nextTarget, completedAt: { $lt: before } };
       const options = { sort: { number: -1 }, readConcern: MAJORITY } as const;
       const newest = (await requests.findOne({ ...old, number: { $gt: 0 } }, options))?.number;
       if (newest === undefined || newest === null) return;
-      await note(newest);
       await facts.raise(FORGOTTEN, newest);
       for (;;) {
         const some = { projection: { hashes: 1 }, limit: REQUESTS_PER_STEP } as const;
@@ -203,6 +202,8 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
         await requests.deleteMany(byIds(ids));
       }
     },
+
+    forgottenSequence: () => facts.number(FORGOTTEN),
   };
 }
 

@@ -54,8 +54,9 @@ export async function newestNumber(ledger: Db, inside: InSession = {}): Promise<
 const NOTES_PER_PAGE = 1_000;
 
 /**
- * Returns whether the ledger has every request that the data has a note of. Removes notes of numbered requests: they
- * come from a backup of the data.
+ * Returns whether the ledger has, or had, every request that the data has a note of. A ledger with a greater number
+ * than the data is newer, so it has forgotten the requests that it lacks. Removes the notes of these and of numbered
+ * requests: they come from a backup of the data.
  */
 export async function hasNoted(ledger: Db, data: Db): Promise<boolean> {
   const inOrder = { sort: { _id: 1 }, limit: NOTES_PER_PAGE } as const;
@@ -70,8 +71,10 @@ export async function hasNoted(ledger: Db, data: Db): Promise<boolean> {
     const found = await deletionsOf(ledger)
       .find(byIds(noted), { projection: { number: 1 } })
       .toArray();
-    await notesOf(data).deleteMany(byIds(found.filter(({ number }) => number !== null).map(({ _id }) => _id)));
-    if (found.length < noted.length) return false;
+    const isMissing = found.length < noted.length;
+    if (isMissing && (await newestNumber(ledger)) <= (await numberIn(data, ACCEPTED))) return false;
+    const fresh = new Set(found.filter(({ number }) => number === null).map(({ _id }) => _id));
+    await notesOf(data).deleteMany(byIds(noted.filter((id) => !fresh.has(id))));
     after = last;
   }
 }

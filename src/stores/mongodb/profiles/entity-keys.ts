@@ -66,6 +66,11 @@ export function mongoEntityKeys(db: Db, wrapping: KeyWrapping, failpoint: Failpo
       const found = await stored(keys, ids);
       return new Set(found.filter((document) => !isLiving(document)).map(({ _id }) => _id));
     },
+
+    async list(after, limit) {
+      const page = keys.find({ _id: { $gt: after } }, { sort: { _id: 1 }, limit, batchSize: limit + 1 });
+      return (await page.toArray()).map((document) => ({ id: document._id, isDestroyed: !isLiving(document) }));
+    },
   };
 }
 

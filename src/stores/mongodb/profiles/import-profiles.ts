@@ -143,7 +143,6 @@ export async function setFacts(
 ): Promise<void> {
   const [ofData, ofLedger] = [factsOf(data), factsOf(ledger)];
   await ofData.raise(SEGMENT_DELETIONS, segmentDeletions);
-  await ofData.raise(FORGOTTEN, sequence);
   await ofLedger.raise(FORGOTTEN, sequence);
   await ofData.raise(ACCEPTED, sequence);
   await deletionWatermark(ofData).write(watermark);

@@ -234,14 +234,15 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
       return rows.map((row) => ({ sequence: row.sequence, deletion: deletionOf(row) }));
     },
 
-    async expire(before, keepsNotifying, note) {
+    async expire(before, keepsNotifying) {
       const old = { before, keepsNotifying: Number(keepsNotifying) };
       const { newest } = sql.newestOld.get(old) as { newest: number | null };
       if (newest === null) return;
-      await note(newest);
       await facts.raise(FORGOTTEN, newest);
       while (forgetSome(old, newest) === REQUESTS_PER_STEP) await setImmediate();
     },
+
+    forgottenSequence: () => facts.number(FORGOTTEN),
   };
 }
 

@@ -40,6 +40,8 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
     WHERE entity IN (SELECT value FROM json_each(?)) AND key <> zeroblob(32)`);
   const overwritten = db.prepare(`SELECT entity FROM entity_key
     WHERE entity IN (SELECT value FROM json_each(?)) AND key = zeroblob(32)`);
+  const listed = db.prepare(`SELECT entity, key = zeroblob(32) AS is_destroyed FROM entity_key
+    WHERE entity > ? ORDER BY entity LIMIT ?`);
   const overwrite = db.prepare("UPDATE entity_key SET key = zeroblob(32) WHERE entity = ?");
 
   const keysOf = (ids: readonly string[]) => read.all(JSON.stringify(ids)) as { entity: string; key: Uint8Array }[];
@@ -61,6 +63,11 @@ export function sqliteEntityKeys(db: Database, failpoint: Failpoint = noFailpoin
     async destroyed(ids) {
       const rows = overwritten.all(JSON.stringify(ids)) as { entity: string }[];
       return new Set(rows.map(({ entity }) => entity));
+    },
+
+    async list(after, limit) {
+      const rows = listed.all(after, limit) as { entity: string; is_destroyed: number }[];
+      return rows.map(({ entity, is_destroyed }) => ({ id: entity, isDestroyed: is_destroyed === 1 }));
     },
   };
 }

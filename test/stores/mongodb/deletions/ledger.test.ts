@@ -89,7 +89,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
       begun += 1;
       return transactions(engine.client, 10_000)(work);
     };
-    await mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 50 }).expire(2001, true, async () => {});
+    await mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 50 }).expire(2001, true);
     expect(begun, "the one that numbers it").to.equal(1);
     expect(await one.find("a-1700000000")).to.equal(undefined);
     await ledger.collection<{ _id: string }>("marks").deleteOne({ _id: "forgotten" });
