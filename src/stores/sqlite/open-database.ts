@@ -63,6 +63,7 @@ export function openDatabase(dir: string, layout: FileLayout, options: OpenOptio
     else refuseUnknownLayout(path, found || newest, newest);
     opened.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES}`);
     if (!options.isShared) {
+      if (found === newest) refuseMissingTables(opened, path, layout);
       upgrade(opened, layout, options);
       tolerateFullDisk(opened, newest, () => createTables(opened, layout));
     }
@@ -77,17 +78,51 @@ export function openDatabase(dir: string, layout: FileLayout, options: OpenOptio
   }
 }
 
-/** Upgrades a file step by step. A killed process has stored whole steps, so the next start continues. */
-function upgrade(db: Database, { name, steps = [] }: FileLayout, { log, failpoint = noFailpoint }: OpenOptions): void {
+/**
+ * Upgrades a file step by step; the last step also creates missing tables. A killed process has stored whole steps, so
+ * the next start continues.
+ */
+function upgrade(
+  db: Database,
+  { name, schema, steps = [] }: FileLayout,
+  { log, failpoint = noFailpoint }: OpenOptions,
+): void {
   for (let from = layoutOf(db); from !== 0 && from < newestLayout(steps); from += 1) {
     inTransaction(db, () => {
       steps[from - FIRST_LAYOUT]?.(db);
+      if (from + 1 === newestLayout(steps)) for (const sql of schema) db.exec(sql);
       setLayout(db, from + 1);
       failpoint("layout-step-done");
     });
     log?.info({ file: name, layout: from + 1 }, `upgraded the layout of ${name}`);
     failpoint("layout-step-stored");
   }
+}
+
+/**
+ * Refuses a file of the newest layout that lacks a table or index of it, or in which two of them have the same pages.
+ * It is damaged, and `createTables` would create an empty table.
+ */
+function refuseMissingTables(db: Database, path: string, { schema }: FileLayout): void {
+  const expected = new DatabaseSync(":memory:");
+  for (const sql of schema) expected.exec(sql);
+  const missing = new Set(tablesOf(expected).map(({ definition }) => definition));
+  expected.close();
+  const found = tablesOf(db);
+  for (const { definition } of found) missing.delete(definition);
+  const pages = new Set(found.map(({ page }) => page));
+  if (missing.size > 0 || pages.size < found.length) throw damagedFile(path);
+}
+
+/** Returns the tables and indexes of a file; an upgrade step may cause other blanks and quotes in their SQL. */
+function tablesOf(db: Database): { readonly definition: string; readonly page: number }[] {
+  const rows = db
+    .prepare("SELECT name || tbl_name || ifnull(sql, '') AS sql, rootpage AS page FROM sqlite_schema")
+    .all();
+  return (rows as { sql: string; page: number }[]).map(({ sql, page }) => ({
+    definition: sql.replaceAll(/[\s"]+/g, ""),
+    page,
+  }));
 }
 
 /** Opens a file of the newest layout on a full disk for reads; writes are refused until there is space. */

@@ -1,8 +1,8 @@
-import { readFileSync, rmSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { StartError } from "../../../src/errors.js";
-import { closeDatabase, DatabaseSync, inTransaction } from "../../../src/stores/sqlite/connection.js";
+import { closeDatabase, DatabaseSync, inTransaction, isDamage } from "../../../src/stores/sqlite/connection.js";
 import { lockFolder } from "../../../src/stores/sqlite/folder.js";
 import { openDatabase } from "../../../src/stores/sqlite/open-database.js";
 import { dataFolder } from "../../support/data-folder.js";
@@ -63,6 +63,32 @@ describe("the embedded engine", () => {
       expect(readFileSync(join(dir, "x.db")).equals(before)).to.equal(true);
     });
   }
+
+  it("refuses a file with a flipped bit in its list of tables, or keeps its rows: it creates no table again", () => {
+    const db = open();
+    db.exec("INSERT INTO thing (name) VALUES ('kept')");
+    closeDatabase(db);
+    const whole = readFileSync(join(dir, "x.db"));
+    let refused = 0;
+    const rows = whole.indexOf("tablething");
+    for (let at = 100; at < 4_096; at = at === 110 ? rows : at + 1) {
+      for (let bit = 0; bit < 8; bit += 1) {
+        const flipped = Buffer.from(whole);
+        flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << bit), at);
+        writeFileSync(join(dir, "x.db"), flipped);
+        try {
+          const opened = open();
+          expect(opened.prepare("SELECT name FROM thing").get()).to.deep.include({ name: "kept" });
+          closeDatabase(opened);
+        } catch (error) {
+          const isExpected = error instanceof StartError || isDamage(error);
+          expect(isExpected, `byte ${at}, bit ${bit}: ${error}`).to.equal(true);
+          refused += 1;
+        }
+      }
+    }
+    expect(refused).to.be.above(500);
+  });
 
   it("stores nothing of a transaction that fails", () => {
     const db = open();
