@@ -2,7 +2,11 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
+import { StartError } from "../src/errors.js";
 import { type Log, openLog } from "../src/log.js";
+import { DatabaseSync, layoutOf } from "../src/stores/sqlite/connection.js";
+import { metricsFile } from "../src/stores/sqlite/layout.js";
+import { openDatabase } from "../src/stores/sqlite/open-database.js";
 import { startChild } from "./support/child-service.js";
 import { type Answered, type EarlierData, type EarlierEngine, earlierData } from "./support/earlier-version.js";
 import { remoteSystem } from "./support/remote-system.js";
@@ -13,6 +17,33 @@ import { adminKey, type Overrides, startService, type TestService } from "./supp
 import { until } from "./support/until.js";
 
 describe("a folder of version 1.0.0", () => testsOf("folder"));
+describe("a metrics.db of version 1.0.0 in which a damaged page hides chunks", () => {
+  it("is refused in one line and keeps its layout, as its series would not list them", async () => {
+    const { dir } = await earlierData("folder", "");
+    try {
+      const path = join(dir, "metrics.db");
+      const db = new DatabaseSync(path, { readOnly: true });
+      const { page } = db
+        .prepare("SELECT rootpage AS page FROM sqlite_schema WHERE name = 'sqlite_autoindex_chunk_1'")
+        .get() as { page: number };
+      db.close();
+      const damaged = readFileSync(path);
+      // The number of rows in the page.
+      damaged.writeUInt16BE(damaged.readUInt16BE((page - 1) * 4_096 + 3) - 1, (page - 1) * 4_096 + 3);
+      writeFileSync(path, damaged);
+      expect(() => openDatabase(dir, metricsFile)).to.throw(
+        StartError,
+        /^The table chunk in metrics\.db is damaged [^\n]+$/,
+      );
+      const refused = new DatabaseSync(path, { readOnly: true });
+      expect(layoutOf(refused)).to.equal(3);
+      refused.close();
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+});
+
 onServers(["mongodb"], "databases of version 1.0.0 on MongoDB", function () {
   this.timeout(60_000);
   testsOf("mongodb");

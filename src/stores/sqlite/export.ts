@@ -16,7 +16,8 @@ import type { FileLayout } from "./open-database.js";
 import { OpenFiles } from "./open-files.js";
 import { copyFacts, entityParts, ledgerParts } from "./profiles/export-profiles.js";
 import { settledIn } from "./series/added-points.js";
-import { CHUNK_SLOTS, chunkOf, rowOf } from "./series/chunks.js";
+import { ChunkLists } from "./series/chunk-lists.js";
+import { CHUNK_SLOTS, chunkOf } from "./series/chunks.js";
 import { sqliteSeriesStore } from "./series/series-store.js";
 
 /** An embedded folder, locked against services until it is closed. */
@@ -111,14 +112,11 @@ function* seriesWindows(db: Database): Iterable<SeriesWindow[]> {
 
 /** Returns every series that has a chunk, grouped by dimension. */
 function extentsOf(db: Database): Extent[] {
-  const chunks = db.prepare("SELECT min(id) AS first, max(id) AS last FROM chunk WHERE id >= ? AND id < ?");
+  const lists = new ChunkLists(db);
   return [...seriesById(db)].flatMap(([id, series]) => {
-    const { first, last } = chunks.get(rowOf(id, 0), rowOf(id + 1, 0)) as {
-      first: number | null;
-      last: number | null;
-    };
-    if (first === null || last === null) return [];
-    return [{ series, first: chunkOf(first, id) * CHUNK_SLOTS, end: (chunkOf(last, id) + 1) * CHUNK_SLOTS }];
+    const rows = lists.extentOf(id);
+    if (rows === undefined) return [];
+    return [{ series, first: chunkOf(rows.first, id) * CHUNK_SLOTS, end: (chunkOf(rows.last, id) + 1) * CHUNK_SLOTS }];
   });
 }
 

@@ -11,6 +11,7 @@ import { entitySchema } from "./profiles/entity-store.js";
 import { historySchema } from "./profiles/history.js";
 import { idempotencySchema } from "./profiles/idempotency.js";
 import { membershipSchema } from "./profiles/membership-index.js";
+import { seriesSteps } from "./series/layout-steps.js";
 import { seriesSchema } from "./series/series-store.js";
 import { slotCountSchema } from "./series/slot-counts.js";
 
@@ -40,4 +41,5 @@ export const entitiesFile: FileLayout = {
 export const metricsFile: FileLayout = {
   name: "metrics.db",
   schema: [...seriesSchema, factSchema],
+  steps: seriesSteps,
 };

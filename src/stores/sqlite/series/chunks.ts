@@ -1,6 +1,5 @@
 import { type ValueSource, valueSources } from "../../../metrics/ports.js";
 import { CHECKSUM, checksumOf, signed } from "../checksum.js";
-import type { Database } from "../connection.js";
 import { decodeSlots, encodeSlots } from "./slot-codec.js";
 
 /** Slots per chunk: a week of hourly slots. Chunks of a series are aligned to multiples of it. */
@@ -62,18 +61,30 @@ export interface RowSlots {
   readonly slots: Float64Array;
 }
 
-/** A row of `chunk` that cannot be read. */
+/** Rows of one series that cannot be read. The message names the repair. */
 export class DamagedRow extends Error {
   override readonly name = "DamagedRow";
-  /** Id of the row. */
-  readonly row: number;
 
-  constructor(row: number) {
-    super(
-      `Row ${row} of the table chunk in metrics.db is damaged: stop the service, and put back a backup of the file or remove the row (DELETE FROM chunk WHERE id = ${row}), which loses up to ${CHUNK_SLOTS} slots of one series`,
+  /** The error for a row whose contents are damaged. */
+  static of(row: number): DamagedRow {
+    return new DamagedRow(
+      `Row ${row} of the table chunk in metrics.db is damaged: stop the service, and put back a backup of the file or ${emptied(row)}`,
     );
-    this.row = row;
   }
+
+  /** The error for a row that is listed and not found. */
+  static missing(row: number): DamagedRow {
+    return new DamagedRow(
+      `Row ${row} of the table chunk in metrics.db is missing: stop the service, and rebuild the index (REINDEX chunk), put back a backup of the file or ${emptied(row)}`,
+    );
+  }
+}
+
+/** Returns the advice to replace a row by one without values. */
+function emptied(row: number): string {
+  const bytes = encodeSlots(Float64Array.of(Number.NaN));
+  const values = `${row}, 0, x'${Buffer.from(bytes).toString("hex")}', ${signed(checksumOf(row, 0, bytes))}`;
+  return `empty the row (REPLACE INTO chunk VALUES (${values})), which loses up to ${CHUNK_SLOTS} slots of one series`;
 }
 
 /**
@@ -81,11 +92,11 @@ export class DamagedRow extends Error {
  */
 export function slotsOf({ row, first, slots, sum }: SlotRow): RowSlots {
   if (typeof first !== "number" || !(slots instanceof Uint8Array) || checksumOf(row, first, slots) !== sum)
-    throw new DamagedRow(row);
+    throw DamagedRow.of(row);
   const length = decodeSlots(slots, decoded);
-  if (length === undefined || first + length > CHUNK_SLOTS) throw new DamagedRow(row);
+  if (length === undefined || first + length > CHUNK_SLOTS) throw DamagedRow.of(row);
   const values = decoded.subarray(0, length);
-  if (hasInfinity(values)) throw new DamagedRow(row);
+  if (hasInfinity(values)) throw DamagedRow.of(row);
   return { row, first, slots: values };
 }
 
@@ -104,52 +115,6 @@ export function overlay(values: Float64Array, column: Float64Array, at: number, 
     const value = values[i] as number;
     if (!Number.isNaN(value)) column[at + i - start] = value;
   }
-}
-
-/**
- * Writes values into a row of `chunk`, from the slot `at` of the chunk, inside the caller's transaction; NaN leaves a
- * slot unchanged. Reads the stored row only if the result depends on it. If that row cannot be read, throws
- * `DamagedRow` and writes nothing.
- */
-export function chunkWriter(db: Database): (row: number, values: Float64Array, at: number) => void {
-  const readChunk = db.prepare(`SELECT ${SLOT_ROW} FROM chunk WHERE id = ?`);
-  const writeChunk = db.prepare(
-    `INSERT INTO chunk VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
-     SET first = excluded.first, slots = excluded.slots, sum = excluded.sum`,
-  );
-
-  function kept(row: number): RowSlots | undefined {
-    const found = readChunk.get(row) as SlotRow | undefined;
-    return found && slotsOf(found);
-  }
-
-  return (row, values, at) => {
-    const content = overlaid(() => kept(row), values, at);
-    if (content === undefined) return;
-    const bytes = encodeSlots(content.slots);
-    writeChunk.run(row, content.first, bytes, signed(checksumOf(row, content.first, bytes)));
-  };
-}
-
-/**
- * Returns a row's content after `values`, which begin at the slot `at` of the chunk, were written over it. Undefined if
- * no value is set.
- */
-function overlaid(
-  kept: () => RowSlots | undefined,
-  values: Float64Array,
-  at: number,
-): Pick<RowSlots, "first" | "slots"> | undefined {
-  const { start, end } = savedRange(values);
-  if (start === end) return undefined;
-  const isWhole = end - start === CHUNK_SLOTS && !values.some(Number.isNaN);
-  const row = isWhole ? undefined : kept();
-  const first = Math.min(at + start, row?.first ?? CHUNK_SLOTS);
-  const last = Math.max(at + end, row === undefined ? 0 : row.first + row.slots.length);
-  const slots = new Float64Array(last - first).fill(Number.NaN);
-  if (row !== undefined) slots.set(row.slots, row.first - first);
-  overlay(values, slots, at + start - first, start, end);
-  return { first, slots };
 }
 
 /** Returns the range of values that are not NaN; `start` equals `end` if there are none. */

@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { type Failpoint, noFailpoint } from "../../../failpoint.js";
 import { type Database, inTransaction } from "../connection.js";
-import { CHUNK_SLOTS, chunkWriter, DamagedRow, overlay, placeOfRow, type RowSlots } from "./chunks.js";
+import type { ChunkLists } from "./chunk-lists.js";
+import { chunkWriter } from "./chunk-writer.js";
+import { CHUNK_SLOTS, DamagedRow, overlay, placeOfRow, type RowSlots } from "./chunks.js";
 import { journalTable, type PlacedSlots, PointRecord } from "./journal-table.js";
 import { Memtable } from "./memtable.js";
 
@@ -50,12 +52,13 @@ interface RecordBatch {
  */
 export class Journal {
   readonly #db: Database;
+  readonly #lists: ChunkLists;
   readonly #failpoint: Failpoint;
   readonly #foldBytes: number;
   readonly #foldFailed: (error: unknown) => void;
   readonly #damaged: (error: DamagedRow) => void;
-  /** Damaged rows that were reported. */
-  readonly #reported = new Set<number>();
+  /** Messages of damaged rows that were reported. */
+  readonly #reported = new Set<string>();
   readonly #table;
   readonly #writeChunk;
   /** Receives new records; `#folding` is being folded. */
@@ -71,15 +74,17 @@ export class Journal {
   /** Reads the whole journal into memory: a second or two for a full one. */
   constructor(
     db: Database,
+    lists: ChunkLists,
     { failpoint = noFailpoint, foldBytes = FOLD_BYTES, foldFailed = () => {}, damaged = () => {} }: JournalOptions,
   ) {
     this.#db = db;
+    this.#lists = lists;
     this.#failpoint = failpoint;
     this.#foldBytes = foldBytes;
     this.#foldFailed = foldFailed;
     this.#damaged = damaged;
     this.#table = journalTable(db);
-    this.#writeChunk = chunkWriter(db);
+    this.#writeChunk = chunkWriter(db, lists);
     this.#open = emptyBatch();
     for (const { id, record } of this.#table.all()) add(this.#open, id, record);
     this.#foldLater();
@@ -182,7 +187,7 @@ export class Journal {
     const { slots, last } = this.#folding;
     const damaged: RowSlots[] = [];
     for (const rows of slots.inBatches(FOLDED_AT_ONCE)) {
-      inTransaction(this.#db, () => {
+      this.#lists.changing(() => {
         for (const row of rows) if (!this.#foldRow(row, damaged.length < MOST_DAMAGED)) damaged.push(row);
       });
       this.#failpoint("journal-folded-some");
@@ -212,8 +217,8 @@ export class Journal {
 
   /** Reports a damaged row of `chunk` once. */
   report(error: DamagedRow): void {
-    if (this.#reported.has(error.row)) return;
-    this.#reported.add(error.row);
+    if (this.#reported.has(error.message)) return;
+    this.#reported.add(error.message);
     this.#damaged(error);
   }
 

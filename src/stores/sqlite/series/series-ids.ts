@@ -5,11 +5,11 @@ import { type Series, seriesKey } from "../../../metrics/series.js";
 import { compareBytes, searchText } from "../../../text.js";
 import type { Database } from "../connection.js";
 
-/** Every series ever written, with a number of its own and the length of its slots, ms. */
+/** Every series ever written, with a number of its own and the list of its chunks (`ChunkLists`). */
 export const seriesIdSchema = `
   CREATE TABLE IF NOT EXISTS series (
     id INTEGER PRIMARY KEY, dimension TEXT NOT NULL, dimension_id TEXT NOT NULL, type TEXT NOT NULL,
-    slot_ms INTEGER NOT NULL, UNIQUE (dimension, dimension_id, type)
+    chunks BLOB, sum INTEGER, UNIQUE (dimension, dimension_id, type)
   )`;
 
 /** Maximum cached numbers. */
@@ -23,15 +23,15 @@ export interface SeriesIds {
   forget(): void;
   /** Increases whenever series may have been added or removed. */
   changes(): number;
-  all(): { readonly id: number; readonly slotMs: number }[];
+  all(): { readonly id: number; readonly dimension: string }[];
 }
 
 export function seriesIds(db: Database): SeriesIds {
   const select = db.prepare("SELECT id FROM series WHERE dimension = ? AND dimension_id = ? AND type = ?");
   const insert = db.prepare(
-    "INSERT INTO series (dimension, dimension_id, type, slot_ms) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    "INSERT INTO series (dimension, dimension_id, type) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
   );
-  const selectAll = db.prepare("SELECT id, slot_ms AS slotMs FROM series");
+  const selectAll = db.prepare("SELECT id, dimension FROM series");
   const known = new Map<string, number>();
   let changes = 0;
 
@@ -57,7 +57,7 @@ export function seriesIds(db: Database): SeriesIds {
       if (remembered !== undefined) return remembered;
       const { dimension, id, type } = series;
       // Inserts without a search: a write may have 50,000 new series, and each search takes as long as the insertion.
-      const added = insert.run(dimension.name, id, type, dimension.slotMs);
+      const added = insert.run(dimension.name, id, type);
       if (Number(added.changes) === 0) return find(series) as number;
       changes += 1;
       return remember(key, Number(added.lastInsertRowid));
@@ -67,7 +67,7 @@ export function seriesIds(db: Database): SeriesIds {
       changes += 1;
     },
     changes: () => changes,
-    all: () => selectAll.all() as { id: number; slotMs: number }[],
+    all: () => selectAll.all() as { id: number; dimension: string }[],
   };
 }
 

@@ -1,21 +1,16 @@
 import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../../async/grouped-calls.js";
 import { weightedBatches } from "../../../async/weighted-batches.js";
-import { ServiceError, StartError } from "../../../errors.js";
+import { ServiceError } from "../../../errors.js";
+import { dimensionNamed } from "../../../metrics/dimensions.js";
 import { type SeriesStore, type SeriesWindow, type SettingSource, slotsIn } from "../../../metrics/ports.js";
 import { type AddedPoints, addSlots, isSum, type SlotColumn } from "../../../metrics/series.js";
-import { type Database, inTransaction } from "../connection.js";
+import type { Database } from "../connection.js";
 import { AddedPointTable, addedSchema } from "./added-points.js";
-import {
-  CHUNK_SLOTS,
-  CHUNKS,
-  chunkSchema,
-  chunkWriter,
-  DamagedRow,
-  rowOf,
-  savedRange,
-  sourceNumber,
-} from "./chunks.js";
+import { ChunkLists } from "./chunk-lists.js";
+import { chunkWriter } from "./chunk-writer.js";
+import { CHUNK_SLOTS, CHUNKS, chunkSchema, DamagedRow, rowOf, savedRange, sourceNumber } from "./chunks.js";
+import { refuseDamagedTable } from "./damaged-table.js";
 import { Journal, type JournalOptions } from "./journal.js";
 import { journalSchema, type PlacedSlots, PointRecord } from "./journal-table.js";
 import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
@@ -59,19 +54,16 @@ type Write =
 
 /** Reads the journal into memory. Throws a `StartError` if it, or the list of series, is damaged. */
 export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): SqliteSeriesStore {
-  for (const table of ["series", "journal"]) refuseDamaged(db, table);
+  for (const table of ["series", "journal"]) refuseDamagedTable(db, table);
   const ids = seriesIds(db);
-  const journal = new Journal(db, options);
-  const readWindows = windowReader(db, ids, journal);
+  const lists = new ChunkLists(db);
+  const journal = new Journal(db, lists, options);
+  const readWindows = windowReader(db, ids, lists, journal);
   const points = new AddedPointTable(db, { ids, read: readWindows, failpoint: options.failpoint });
-  const writeColumn = columnWriter(db, ids);
+  const writeColumn = columnWriter(db, ids, lists);
   const idsOf = db.prepare("SELECT dimension_id AS id FROM series WHERE dimension = ? AND type = ?");
-  const expireChunks = db.prepare(
-    "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ? AND id < ? LIMIT ?)",
-  );
-  const removeEmpty = db.prepare(
-    "DELETE FROM series WHERE id = ? AND NOT EXISTS (SELECT 1 FROM chunk WHERE id >= ? AND id < ?)",
-  );
+  const removeChunks = db.prepare("DELETE FROM chunk WHERE id >= ? AND id < ?");
+  const removeEmpty = db.prepare("DELETE FROM series WHERE id = ? AND chunks IS NULL");
 
   const append = groupedCalls<Write, void>(
     async (writes) => {
@@ -134,7 +126,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   function writeChunks(source: SettingSource, columns: readonly SlotColumn[]): boolean {
     try {
       forgettingFailed(() =>
-        inTransaction(db, () => {
+        lists.changing(() => {
           for (const column of columns) writeColumn(source, column);
         }),
       );
@@ -156,6 +148,20 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     }
     return sums;
   }
+
+  /** Removes the rows of a series (its id) before a row of it. */
+  async function expireRows(id: number, end: number): Promise<void> {
+    for (let first = firstRow(id); first < end; first = firstRow(id)) {
+      const next = Math.min(end, first + EXPIRED_AT_ONCE);
+      lists.changing(() => {
+        removeChunks.run(first, next);
+        lists.removeBefore(next);
+      });
+      await setImmediate();
+    }
+  }
+
+  const firstRow = (id: number) => lists.extentOf(id)?.first ?? Number.POSITIVE_INFINITY;
 
   return {
     chunkSlots: CHUNK_SLOTS,
@@ -190,15 +196,18 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
       // A full disk may prevent both, and this removal frees space. Slots left in the journal are removed later.
       await points.settle(before).catch(() => {});
       await journal.fold().catch(() => {});
-      for (const { id, slotMs } of ids.all()) {
-        const end = Math.min(CHUNKS, Math.max(0, Math.floor(before / slotMs / CHUNK_SLOTS)));
-        let removed: number;
-        do {
-          await setImmediate();
-          removed = Number(expireChunks.run(rowOf(id, 0), rowOf(id, end), EXPIRED_AT_ONCE).changes);
-        } while (removed === EXPIRED_AT_ONCE);
-        if (journal.has(id)) continue;
-        if (Number(removeEmpty.run(id, rowOf(id, 0), rowOf(id + 1, 0)).changes) > 0) ids.forget();
+      for (const { id, dimension } of ids.all()) {
+        await setImmediate();
+        const slotMs = dimensionNamed(dimension)?.slotMs;
+        if (slotMs === undefined) continue;
+        const chunks = Math.floor(before / slotMs / CHUNK_SLOTS);
+        try {
+          await expireRows(id, rowOf(id, Math.min(CHUNKS, Math.max(0, chunks))));
+        } catch (error) {
+          if (!(error instanceof DamagedRow)) throw error;
+          journal.report(error);
+        }
+        if (!journal.has(id) && Number(removeEmpty.run(id).changes) > 0) ids.forget();
       }
       points.forget();
     },
@@ -213,25 +222,13 @@ function slotsOf(columns: readonly SlotColumn[]): number {
   return columns.reduce((sum, { values }) => sum + values.length, 0);
 }
 
-/**
- * Refuses a table with damaged pages or a damaged index, as rows could be missing without an error. Not for `chunk`,
- * which is too large to check at each start.
- */
-function refuseDamaged(db: Database, table: string): void {
-  let verdict: string;
-  try {
-    verdict = (db.prepare(`PRAGMA integrity_check(${table})`).get() as { integrity_check: string }).integrity_check;
-  } catch (error) {
-    verdict = (error as Error).message;
-  }
-  if (verdict === "ok") return;
-  const reason = verdict.replaceAll(/\s+/g, " ");
-  throw new StartError(`The table ${table} in metrics.db is damaged (${reason}): put back a backup of the file`);
-}
-
-/** Writes a column into its chunks, inside the caller's transaction. */
-function columnWriter(db: Database, ids: SeriesIds): (source: SettingSource, column: SlotColumn) => void {
-  const writeChunk = chunkWriter(db);
+/** Writes a column into its chunks, inside `ChunkLists.changing`. */
+function columnWriter(
+  db: Database,
+  ids: SeriesIds,
+  lists: ChunkLists,
+): (source: SettingSource, column: SlotColumn) => void {
+  const writeChunk = chunkWriter(db, lists);
 
   return (source, { series, from, values }) => {
     const { start, end } = savedRange(values);

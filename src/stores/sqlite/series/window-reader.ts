@@ -1,5 +1,6 @@
 import { type SeriesWindow, slotsIn, type ValueSource } from "../../../metrics/ports.js";
 import type { Database } from "../connection.js";
+import type { ChunkLists } from "./chunk-lists.js";
 import {
   CHUNK_SLOTS,
   CHUNKS,
@@ -33,13 +34,13 @@ interface Target {
 type Layer = SlotRow | RowSlots;
 
 /** Reads the rows of many windows with one statement: one for each window would cost more than its rows. */
-export function windowReader(db: Database, ids: SeriesIds, journal: Journal): ReadWindows {
+export function windowReader(db: Database, ids: SeriesIds, lists: ChunkLists, journal: Journal): ReadWindows {
   const readChunks = db.prepare(`SELECT start.key AS at, ${SLOT_ROW} FROM json_each(?1) AS start
     CROSS JOIN chunk ON chunk.id BETWEEN start.value AND start.value + ?2 ORDER BY start.key, chunk.id`);
 
-  function readable(row: SlotRow): RowSlots {
+  function reportingDamage<T>(read: () => T): T {
     try {
-      return slotsOf(row);
+      return read();
     } catch (error) {
       if (error instanceof DamagedRow) journal.report(error);
       throw error;
@@ -53,6 +54,7 @@ export function windowReader(db: Database, ids: SeriesIds, journal: Journal): Re
     const stored = readChunks.all(starts, rows - 1) as unknown as (SlotRow & { readonly at: number })[];
     for (const row of stored) layers[row.at]?.push(row);
     for (const [at, { id, first, last }] of targets.entries()) {
+      reportingDamage(() => lists.verify(first, last, layers[at] as Layer[]));
       const newer = journal.rows(id).filter(({ row }) => row >= first && row <= last);
       if (newer.length > 0) layers[at] = [...(layers[at] ?? []), ...newer].sort((a, b) => a.row - b.row);
     }
@@ -65,7 +67,7 @@ export function windowReader(db: Database, ids: SeriesIds, journal: Journal): Re
     let lastChunk = -1;
     for (const layer of layers) {
       if (source !== undefined && layer.row % SOURCES !== sourceNumber[source]) continue;
-      const { row, first, slots } = "sum" in layer ? readable(layer) : layer;
+      const { row, first, slots } = "sum" in layer ? reportingDamage(() => slotsOf(layer)) : layer;
       const chunk = chunkOf(row, id);
       const start = chunk * CHUNK_SLOTS + first - begin;
       const skip = Math.max(0, -start);

@@ -26,7 +26,7 @@ describe("a damaged row of the embedded series store", () => {
   let dir: string;
   let db: Database;
   let store: SqliteSeriesStore;
-  let reported: number[];
+  let reported: string[];
   /** The failpoint at which the process dies. */
   let death: string | undefined;
 
@@ -49,7 +49,7 @@ describe("a damaged row of the embedded series store", () => {
     const failpoint = (name: string) => {
       if (name === death) throw new Error("killed");
     };
-    store = sqliteSeriesStore(db, { failpoint, damaged: ({ row }) => reported.push(row) });
+    store = sqliteSeriesStore(db, { failpoint, damaged: ({ message }) => reported.push(message) });
   }
 
   /** Simulates a process that is killed and started again. */
@@ -80,7 +80,10 @@ describe("a damaged row of the embedded series store", () => {
     );
   const rowOfA = () => (db.prepare("SELECT min(id) AS row FROM chunk").get() as { row: number }).row;
   const damage = (as: string) => db.exec(`UPDATE chunk SET ${as} WHERE id = ${rowOfA()}`);
-  const mend = () => db.exec(`DELETE FROM chunk WHERE id = ${rowOfA()}`);
+  const sumOfEmpty = () => signed(checksumOf(rowOfA(), 0, Buffer.from("0001000000000000f87f", "hex")));
+  /** Runs the statement that the error of a read names. */
+  const mend = async () =>
+    db.exec(/REPLACE INTO chunk VALUES \([^)]*\)/.exec(await failure(read("a")))?.[0] ?? "no error");
   const journal = () =>
     db.prepare("SELECT count(*) AS records, total(length(record)) AS bytes FROM journal").get() as {
       records: number;
@@ -96,7 +99,7 @@ describe("a damaged row of the embedded series store", () => {
       expect([...slotsOf(folded).slots]).to.deep.equal([1, 2, 3]);
       expect(await read("b")).to.deep.equal([1, 2, 3, Number.NaN]);
       expect(await failure(read("a"))).to.equal(
-        `Row ${rowOfA()} of the table chunk in metrics.db is damaged: stop the service, and put back a backup of the file or remove the row (DELETE FROM chunk WHERE id = ${rowOfA()}), which loses up to 168 slots of one series`,
+        `Row ${rowOfA()} of the table chunk in metrics.db is damaged: stop the service, and put back a backup of the file or empty the row (REPLACE INTO chunk VALUES (${rowOfA()}, 0, x'0001000000000000f87f', ${sumOfEmpty()})), which loses up to 168 slots of one series`,
       );
     });
   }
@@ -123,7 +126,7 @@ describe("a damaged row of the embedded series store", () => {
       await write(["a"], slot, [slot]);
       await store.fold();
     }
-    expect(reported).to.deep.equal([rowOfA()]);
+    expect(reported).to.have.length(1);
   });
 
   it("leaves what was written to it in the journal, where it takes no more than a chunk", async () => {
@@ -148,7 +151,7 @@ describe("a damaged row of the embedded series store", () => {
     await write(["a"], 2, [32, 33]);
     await store.fold();
     await restart();
-    mend();
+    await mend();
     expect(await read("a")).to.deep.equal([10, 21, 32, 33]);
     await store.fold();
     expect(journal().records).to.equal(0);
@@ -167,7 +170,7 @@ describe("a damaged row of the embedded series store", () => {
       death = undefined;
       await write(["a", "b"], 2, [32]);
       await store.fold();
-      mend();
+      await mend();
       for (const id of ["a", "b"]) expect(await read(id), id).to.deep.equal([10, 21, 32, Number.NaN]);
     });
   }
@@ -178,7 +181,7 @@ describe("a damaged row of the embedded series store", () => {
     await write(["a", "b"], 0, values);
     await store.fold();
     expect(await read("b", 1, SLOTS)).to.deep.equal(values.slice(1));
-    mend();
+    await mend();
     expect(await read("a", 0, SLOTS)).to.deep.equal(values);
   });
 });
