@@ -32,13 +32,18 @@ interface Group {
 /** A series to which increments of 1 are added, many at once and each of its own. */
 interface Counter {
   readonly name: string;
+  /** Increments of each request. */
+  readonly size: number;
   /** Increments in requests that were acknowledged, and in all requests. */
   acknowledged: number;
   tried: number;
 }
 
-/** Increments of a request, and the hour of all of them, Unix ms: the slot stays open during the load. */
-const INCREMENTS = 120;
+/**
+ * Increments of a request of each counter: few, and more than SQLite stores in one transaction. The hour of
+ * all of them, Unix ms: the slot stays open during the load.
+ */
+const INCREMENTS = [120, 4_500];
 const OPEN_HOUR = Math.floor(Date.now() / HOUR) * HOUR - 3 * HOUR;
 
 /**
@@ -52,7 +57,7 @@ export async function loadUnderKills(kills: number): Promise<KilledLoad> {
   const groups = Array.from({ length: WRITERS }, (_, i): Group => {
     return { name: `w${i}`, hours: i % 2 === 0 ? LONG : SHORT, acknowledged: 0, tried: 0 };
   });
-  const counters = ["a", "b"].map((name): Counter => ({ name, acknowledged: 0, tried: 0 }));
+  const counters = INCREMENTS.map((size, i): Counter => ({ name: `c${i}`, size, acknowledged: 0, tried: 0 }));
   const violations: string[] = [];
   let acknowledged = 0;
   try {
@@ -102,7 +107,7 @@ async function loadUntilKilled(
   const add = async (counter: Counter) => {
     for (let first = true; ; first = false) {
       if (!(await sendIncrements(url, counter))) return;
-      acknowledged += INCREMENTS;
+      acknowledged += counter.size;
       if (first) fresh += 1;
     }
   };
@@ -126,9 +131,9 @@ function block({ name, hours, tried }: Group): object {
 
 /** Sends the increments after the acknowledged ones; returns whether they were acknowledged. */
 async function sendIncrements(url: string, counter: Counter): Promise<boolean> {
-  const { name, acknowledged } = counter;
-  counter.tried = acknowledged + INCREMENTS;
-  const points = Array.from({ length: INCREMENTS }, (_, i) => ({
+  const { name, size, acknowledged } = counter;
+  counter.tried = acknowledged + size;
+  const points = Array.from({ length: size }, (_, i) => ({
     dimension: "stream",
     dimension_id: `counter.${name}`,
     dimension_type: "size",

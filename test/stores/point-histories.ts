@@ -18,6 +18,9 @@ const SLOTS = 4 * CHUNK_SLOTS;
 const START = Math.ceil(Date.UTC(2024, 0, 1) / (CHUNK_SLOTS * stream.slotMs)) * CHUNK_SLOTS * stream.slotMs;
 const SERIES: readonly Series[] = ["a", "b", "c"].map((id) => ({ dimension: stream, id, type: "size" }));
 
+/** Few, so that most writes of added points are stored in pieces. */
+const POINTS_AT_ONCE = 20;
+
 interface Stretch {
   readonly series: number;
   readonly slot: number;
@@ -194,7 +197,7 @@ export class PointHistory {
     this.#death = at;
     const open = added.filter(({ slot }) => slot >= this.#settled);
     const adding = hasDied(this.#store.add(addedPointsOf(open)));
-    for (const point of open) this.#count(point);
+    if (at !== "added-points-prepared") for (const point of open) this.#count(point);
     const isSaid = !short.values.every(Number.isNaN);
     const written = this.#store.write("clients", [columnOf(short)]);
     const died = [await hasDied(written)];
@@ -204,7 +207,7 @@ export class PointHistory {
       const isSettled = this.#noteSettled(long.slot);
       const hasDiedThere = await hasDied(this.#store.settle(START + long.slot * stream.slotMs));
       expect(hasDiedThere, at).to.equal(isSettled);
-    } else if (at !== "journal-appended") {
+    } else if (at.startsWith("journal-") && at !== "journal-appended") {
       const folded = hasDied(this.#store.fold());
       // A process that died in the first step of the fold writes no more.
       if (at !== "journal-folded-some") {
@@ -213,7 +216,7 @@ export class PointHistory {
       }
       died.push(await folded);
     }
-    if (isSaid && at !== "slots-settled") expect(died.at(-1), at).to.equal(true);
+    if (isSaid && at.startsWith("journal-")) expect(died.at(-1), at).to.equal(true);
     await this.#restart();
   }
 
@@ -230,7 +233,7 @@ export class PointHistory {
     const die = (name: string) => {
       if (name === this.#death) throw new Death(name);
     };
-    return [db, sqliteSeriesStore(db, { failpoint: die })];
+    return [db, sqliteSeriesStore(db, { failpoint: die, pointsAtOnce: POINTS_AT_ONCE })];
   }
 
   /**

@@ -1,29 +1,17 @@
 import { setImmediate } from "node:timers/promises";
 import { weightedBatches } from "../../../async/weighted-batches.js";
+import { pacer } from "../../../async/yielding.js";
 import { invalid } from "../../../errors.js";
 import { type Failpoint, noFailpoint } from "../../../failpoint.js";
-import type { AddedPoint, AddedPoints, Series } from "../../../metrics/series.js";
+import { type AddedPoints, slotStart } from "../../../metrics/series.js";
 import { type Database, inTransaction } from "../connection.js";
 import { raiseTo, storedValue } from "../database-facts.js";
+import { type AddedRows, addedRows, KEYS_AT_ONCE, type PointRows, pointRows, type RestRow } from "./added-rows.js";
 import { sourceNumber } from "./chunks.js";
-import { type PlacedSlots, placeOf } from "./journal-table.js";
+import type { PlacedSlots } from "./journal-table.js";
 import type { SeriesIds } from "./series-ids.js";
-import { SlotSum } from "./slot-sum.js";
+import { type PlacedPoint, type SlotSum, SlotSums } from "./slot-sums.js";
 import type { ReadWindows } from "./window-reader.js";
-
-/**
- * The points of slots that are not settled, under the number of their series. In the order of time, so that a commit
- * writes few pages, and settling removes neighbours. The sum of a slot is an ordinary value of the source `added`;
- * `added_rest` has the part of the sum that its double lacks, unless that is 0, in the form of `ExactSum`: a double, or
- * bytes if it needs more. `slot` is the slot's start, Unix ms.
- */
-export const addedSchema = `CREATE TABLE IF NOT EXISTS added (
-    ms INTEGER NOT NULL, ns INTEGER NOT NULL, series INTEGER NOT NULL, source INTEGER NOT NULL, value REAL NOT NULL,
-    PRIMARY KEY (ms, ns, series, source)
-  ) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS added_rest (
-    slot INTEGER NOT NULL, series INTEGER NOT NULL, rest REAL NOT NULL, PRIMARY KEY (slot, series)
-  ) WITHOUT ROWID`;
 
 /** Fact of `metrics.db`. */
 const SETTLED = "settled";
@@ -33,109 +21,157 @@ export function settledIn(db: Database): number {
   return Number(storedValue(db, SETTLED) ?? 0);
 }
 
-/** Points inserted by one statement: it takes about half of the time of a statement for each. */
-const ROWS_AT_ONCE = 50;
-
-/** Cached sums, approximately, and sums read before other requests run. */
-const MOST_SUMS = 200_000;
+/** Sums rounded before other requests run. */
 const SUMS_AT_ONCE = 400;
 
-/** SQLite's code for a row whose key is stored already. */
-const KEY_EXISTS = 1555;
+/** Points stored in one transaction; other requests run in between. */
+const POINTS_AT_ONCE = 4_000;
 
 /** Points removed in one transaction; other requests run in between. */
 const REMOVED_AT_ONCE = 2_000;
 
-/** A point of a commit, with the number of its series and the sum of its slot. */
-interface PlacedPoint {
-  readonly id: number;
-  readonly sum: SlotSum;
-  readonly point: AddedPoint;
+/** A prepared write. */
+export type AddedChange = {
+  /** The new sums of its slots. */
+  readonly sums: readonly PlacedSlots[];
+  /** Start of its oldest slot, Unix ms. */
+  readonly oldest: number;
+} & (
+  | { readonly rows: PointRows; readonly rests: readonly RestRow[] }
+  /** Id of its last piece. */
+  | { readonly lastPiece: number }
+);
+
+export interface AddedPointOptions {
+  readonly failpoint?: Failpoint | undefined;
+  readonly pointsAtOnce?: number | undefined;
 }
 
-/** A slot of a series, which starts at `start` (Unix ms). */
-interface Slot {
-  readonly series: Series;
-  readonly start: number;
-}
-
-interface AddedPointDependencies {
+interface AddedPointDependencies extends AddedPointOptions {
   readonly ids: SeriesIds;
   readonly read: ReadWindows;
-  readonly failpoint?: Failpoint | undefined;
 }
 
-/** The added points of `metrics.db`. Each write updates the sums of its slots in the same transaction. */
+/**
+ * The added points of `metrics.db`. One write at a time is prepared, while other requests run; one transaction then
+ * stores its points together with the sums of their slots. The points of a large write, and its new series, are stored
+ * before as pieces and unlisted series, which that transaction makes count.
+ */
 export class AddedPointTable {
   readonly #db: Database;
   readonly #ids: SeriesIds;
-  readonly #read: ReadWindows;
   readonly #failpoint: Failpoint;
-  readonly #insertMany;
-  readonly #insert;
-  readonly #valueOf;
-  readonly #replace;
-  readonly #restOf;
-  readonly #writeRest;
-  /** Sums by the place of their slot. */
-  readonly #sums = new Map<number, SlotSum>();
+  readonly #rows: AddedRows;
+  readonly #pointsAtOnce: number;
+  readonly #sums: SlotSums;
+  /** Numbers of the series of the write that is being prepared. */
+  readonly #adding = new Set<number>();
   #settled: number;
 
-  constructor(db: Database, { ids, read, failpoint = noFailpoint }: AddedPointDependencies) {
+  constructor(
+    db: Database,
+    { ids, read, failpoint = noFailpoint, pointsAtOnce = POINTS_AT_ONCE }: AddedPointDependencies,
+  ) {
     this.#db = db;
     this.#failpoint = failpoint;
     this.#ids = ids;
-    this.#read = read;
-    const rows = Array(ROWS_AT_ONCE).fill("(?, ?, ?, ?, ?)").join(", ");
-    this.#insertMany = db.prepare(`INSERT INTO added VALUES ${rows}`);
-    this.#insert = db.prepare("INSERT OR IGNORE INTO added VALUES (?, ?, ?, ?, ?)");
-    this.#valueOf = db.prepare("SELECT value FROM added WHERE ms = ? AND ns = ? AND series = ? AND source = ?");
-    this.#replace = db.prepare("UPDATE added SET value = ? WHERE ms = ? AND ns = ? AND series = ? AND source = ?");
-    this.#restOf = db.prepare("SELECT rest FROM added_rest WHERE slot = ? AND series = ?");
-    this.#writeRest = db.prepare(
-      "INSERT INTO added_rest VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET rest = excluded.rest",
-    );
+    this.#rows = addedRows(db);
+    this.#pointsAtOnce = pointsAtOnce;
+    this.#sums = new SlotSums(db, ids, read);
     this.#settled = settledIn(db);
   }
 
-  /** Caches the sums of the slots, in batches, so that `store` need not read them. */
-  async load(added: readonly AddedPoints[]): Promise<void> {
-    if (this.#sums.size > MOST_SUMS) this.forget();
-    for (const slots of weightedBatches(this.#unknownSlots(added), SUMS_AT_ONCE)) {
-      this.#loadSome(slots);
+  /** Stores the points of counted pieces as rows. Rejects with SQLite's error; then the next call continues. */
+  async storePieces(): Promise<void> {
+    while (this.#rows.putPiece()) {
+      this.#failpoint("added-piece-stored");
       await setImmediate();
     }
   }
 
-  /**
-   * Stores points inside the caller's transaction, and returns the new sums of their slots, to be stored in it as well.
-   * Call `forget` if that fails. Throws `invalid` if a slot is settled.
-   */
-  store(added: readonly AddedPoints[]): PlacedSlots[] {
-    const sums = new Set<SlotSum>();
-    const placed: PlacedPoint[] = [];
-    for (const { series, points } of added) {
-      const id = this.#ids.findOrAdd(series);
-      let sum: SlotSum | undefined;
-      for (const point of points) {
-        const slot = Math.floor(point.ms / series.dimension.slotMs);
-        if (sum?.slot !== slot) {
-          sum = this.#sumOf(id, series, slot);
-          sums.add(sum);
-        }
-        placed.push({ id, sum, point });
-      }
-    }
-    for (let at = 0; at < placed.length; at += ROWS_AT_ONCE) {
-      const some = placed.slice(at, at + ROWS_AT_ONCE);
-      if (some.length < ROWS_AT_ONCE || !this.#areNew(some)) for (const one of some) this.#put(one);
-    }
-    return this.#newSums([...sums]);
+  /** Removes the pieces and the series of writes that were prepared but not stored. */
+  async #removeUnstored(): Promise<void> {
+    while (this.#rows.removePiece() || this.#ids.removeUnlisted()) await setImmediate();
   }
 
-  /** Forgets the cached sums: call it after a transaction that failed, and after slots were removed. */
+  /** Returns whether a series (its id) has points in the write that is being prepared. */
+  isAddingTo(series: number): boolean {
+    return this.#adding.has(series);
+  }
+
+  /**
+   * Passes the change that these points are to `store`. Rejects, and stores nothing, with `invalid` if a slot is
+   * settled, with SQLite's error, or as `store` does.
+   */
+  async add(added: readonly AddedPoints[], store: (change: AddedChange) => Promise<void>): Promise<void> {
+    try {
+      await this.#removeUnstored();
+      await this.storePieces();
+      const change = await this.#prepare(added);
+      this.#failpoint("added-points-prepared");
+      await store(change);
+    } catch (error) {
+      this.forget();
+      throw error;
+    } finally {
+      this.#adding.clear();
+    }
+    // The points are stored. A failure concerns the next call, which continues.
+    await this.storePieces().catch(() => {});
+  }
+
+  async #prepare(added: readonly AddedPoints[]): Promise<AddedChange> {
+    const oldest = oldestSlot(added);
+    this.#refuseSettled(oldest);
+    const pause = pacer();
+    const placed = (await this.#sums.place(added, this.#adding, pause)).sort(inOrderOfRows);
+    // The later one counts if a point is there twice.
+    const latest = placed.filter(
+      (one, i) => i + 1 === placed.length || inOrderOfRows(one, placed[i + 1] as PlacedPoint) !== 0,
+    );
+    const changed: PlacedPoint[] = [];
+    for (const some of weightedBatches(latest, KEYS_AT_ONCE)) {
+      const stored = this.#rows.valuesOf(some);
+      for (const [i, one] of some.entries()) {
+        const old = stored[i];
+        if (old === one.point.value) continue;
+        if (old !== undefined) one.sum.add(-old);
+        one.sum.add(one.point.value);
+        changed.push(one);
+      }
+      await pause();
+    }
+    const { sums, rests } = await newSums(new Set(changed.map(({ sum }) => sum)), pause);
+    if (changed.length <= this.#pointsAtOnce) return { rows: pointRows(changed), rests, sums, oldest };
+    const pieces = [...weightedBatches(changed, this.#pointsAtOnce)];
+    const share = Math.ceil(rests.length / pieces.length);
+    let lastPiece = 0;
+    for (const [i, some] of pieces.entries()) {
+      lastPiece = this.#rows.addPiece(pointRows(some), rests.slice(i * share, (i + 1) * share));
+      await pause();
+    }
+    return { sums, oldest, lastPiece };
+  }
+
+  /**
+   * Stores a change inside the caller's transaction, and returns the new sums, to be stored in it as well. Throws
+   * `invalid` if a slot is settled.
+   */
+  store(change: AddedChange): readonly PlacedSlots[] {
+    this.#refuseSettled(change.oldest);
+    if ("rows" in change) this.#rows.put(change.rows, change.rests);
+    else this.#rows.countPieces(change.lastPiece);
+    this.#ids.listAll();
+    return change.sums;
+  }
+
+  #refuseSettled(oldest: number): void {
+    if (oldest < this.#settled) throw invalid("before_retention", "", "Only the sum of an older slot is kept");
+  }
+
+  /** Forgets the cached sums: call it after a change that was not stored, and after slots were removed. */
   forget(): void {
-    this.#sums.clear();
+    this.#sums.forget();
   }
 
   /**
@@ -162,80 +198,39 @@ export class AddedPointTable {
       await setImmediate();
     }
   }
+}
 
-  *#unknownSlots(added: readonly AddedPoints[]): Iterable<Slot> {
-    for (const { series, points } of added) {
-      const id = this.#ids.find(series);
-      if (id === undefined) continue;
-      const { slotMs } = series.dimension;
-      let last = Number.NaN;
-      for (const { ms } of points) {
-        const slot = Math.floor(ms / slotMs);
-        if (slot !== last && !this.#sums.has(placeOf(id, slot))) yield { series, start: slot * slotMs };
-        last = slot;
-      }
-    }
-  }
+/** Returns the start of the oldest slot, Unix ms. */
+function oldestSlot(added: readonly AddedPoints[]): number {
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const { series, points } of added)
+    for (const { ms } of points) oldest = Math.min(oldest, slotStart(series.dimension, ms));
+  return oldest;
+}
 
-  #loadSome(slots: readonly Slot[]): void {
-    const windows = slots.map(({ series, start }) => ({ series, from: start, to: start + series.dimension.slotMs }));
-    const columns = this.#read(windows, "added");
-    for (const [i, { series, start }] of slots.entries()) {
-      const id = this.#ids.find(series) as number;
-      const [sum = Number.NaN] = columns[i] as Float64Array;
-      const { rest = 0 } = (this.#restOf.get(start, id) ?? {}) as { rest?: number | Uint8Array };
-      const place = { series: id, slot: start / series.dimension.slotMs, start };
-      this.#sums.set(placeOf(id, place.slot), new SlotSum(place, Number.isNaN(sum) ? 0 : sum, rest));
-    }
-  }
-
-  #sumOf(id: number, series: Series, slot: number): SlotSum {
-    const start = slot * series.dimension.slotMs;
-    if (start < this.#settled) throw invalid("before_retention", "", "Only the sum of an older slot is kept");
-    const place = placeOf(id, slot);
-    const known = this.#sums.get(place);
-    if (known !== undefined) return known;
-    this.#loadSome([{ series, start }]);
-    return this.#sums.get(place) as SlotSum;
-  }
-
-  /** Inserts points; returns false, with nothing changed, if one of them is stored already. */
-  #areNew(placed: readonly PlacedPoint[]): boolean {
-    const cells: number[] = [];
-    for (const { id, point } of placed) cells.push(point.ms, point.ns, id, point.source, point.value);
-    try {
-      this.#insertMany.run(...cells);
-    } catch (error) {
-      if ((error as { errcode?: unknown }).errcode === KEY_EXISTS) return false;
-      throw error;
-    }
-    for (const { sum, point } of placed) sum.add(point.value);
-    return true;
-  }
-
-  /** Inserts a point, or replaces the stored one. */
-  #put({ id, sum, point: { ms, ns, source, value } }: PlacedPoint): void {
-    if (Number(this.#insert.run(ms, ns, id, source, value).changes) === 0) {
-      const { value: old } = this.#valueOf.get(ms, ns, id, source) as { value: number };
-      if (old === value) return;
-      this.#replace.run(value, ms, ns, id, source);
-      sum.add(-old);
-    }
-    sum.add(value);
-  }
-
-  /** Returns the new sums, and stores their rests. */
-  #newSums(sums: readonly SlotSum[]): PlacedSlots[] {
-    const values = new Float64Array(sums.length);
-    return sums.map((slotSum, i) => {
-      const { series, slot, start, storedRest } = slotSum;
+/** Returns the new sums of slots, and the rests that have changed. */
+async function newSums(slotSums: ReadonlySet<SlotSum>, pause: () => Promise<void> | undefined) {
+  const values = new Float64Array(slotSums.size);
+  const sums: PlacedSlots[] = [];
+  const rests: RestRow[] = [];
+  for (const some of weightedBatches(slotSums, SUMS_AT_ONCE)) {
+    for (const slotSum of some) {
+      const { series, slot, start: ms, storedRest } = slotSum;
       const { sum, rest } = slotSum.round();
       if (rest !== storedRest) {
-        this.#writeRest.run(start, series, rest);
+        rests.push([ms, series, rest]);
         slotSum.storedRest = rest;
       }
-      values[i] = sum;
-      return { series, source: sourceNumber.added, slot, values, start: i, end: i + 1 };
-    });
+      const start = sums.length;
+      values[start] = sum;
+      sums.push({ series, source: sourceNumber.added, slot, values, start, end: start + 1 });
+    }
+    await pause();
   }
+  return { sums, rests };
+}
+
+/** Compares points as their rows are ordered; the same point has 0. */
+function inOrderOfRows({ series: a, point: p }: PlacedPoint, { series: b, point: q }: PlacedPoint): number {
+  return p.ms - q.ms || p.ns - q.ns || a - b || p.source - q.source;
 }

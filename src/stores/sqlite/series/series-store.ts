@@ -5,8 +5,9 @@ import { ServiceError } from "../../../errors.js";
 import { dimensionNamed } from "../../../metrics/dimensions.js";
 import { type SeriesStore, type SeriesWindow, type SettingSource, slotsIn } from "../../../metrics/ports.js";
 import { type AddedPoints, addSlots, isSum, type SlotColumn } from "../../../metrics/series.js";
-import type { Database } from "../connection.js";
-import { AddedPointTable, addedSchema } from "./added-points.js";
+import { type Database, inTransaction } from "../connection.js";
+import { type AddedChange, type AddedPointOptions, AddedPointTable } from "./added-points.js";
+import { addedSchema } from "./added-rows.js";
 import { ChunkLists } from "./chunk-lists.js";
 import { chunkWriter } from "./chunk-writer.js";
 import { CHUNK_SLOTS, CHUNKS, chunkSchema, DamagedRow, rowOf, savedRange, sourceNumber } from "./chunks.js";
@@ -30,6 +31,9 @@ const COMMIT_SLOTS = 500_000;
 /** Memory of a column besides its slots, counted in slots. */
 const COLUMN_COST = 40;
 
+/** Maximum added points of concurrent writes per commit. */
+const COMMIT_POINTS = 12_500;
+
 /** Rows removed in one transaction; other requests run in between. */
 const EXPIRED_AT_ONCE = 2_000;
 
@@ -47,19 +51,19 @@ export interface SqliteSeriesStore extends SeriesStore {
   close(): Promise<void>;
 }
 
-/** One write: columns, with the source to write them to, or added points. */
+/** One write: columns, with the source to write them to, or a change of added points. */
 type Write =
   | { readonly source: SettingSource; readonly columns: readonly SlotColumn[] }
-  | { readonly source: "added"; readonly added: readonly AddedPoints[] };
+  | { readonly source: "added"; readonly change: AddedChange };
 
 /** Reads the journal into memory. Throws a `StartError` if it, or the list of series, is damaged. */
-export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): SqliteSeriesStore {
-  for (const table of ["series", "journal"]) refuseDamagedTable(db, table);
+export function sqliteSeriesStore(db: Database, options: JournalOptions & AddedPointOptions = {}): SqliteSeriesStore {
+  for (const table of ["series", "journal", "added_piece"]) refuseDamagedTable(db, table);
   const ids = seriesIds(db);
   const lists = new ChunkLists(db);
   const journal = new Journal(db, lists, options);
   const readWindows = windowReader(db, ids, lists, journal);
-  const points = new AddedPointTable(db, { ids, read: readWindows, failpoint: options.failpoint });
+  const points = new AddedPointTable(db, { ...options, ids, read: readWindows });
   const writeColumn = columnWriter(db, ids, lists);
   const idsOf = db.prepare("SELECT dimension_id AS id FROM series WHERE dimension = ? AND type = ?");
   const removeChunks = db.prepare("DELETE FROM chunk WHERE id >= ? AND id < ?");
@@ -68,20 +72,23 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
   const append = groupedCalls<Write, void>(
     async (writes) => {
       await journal.waitForRoom();
-      for (const write of writes) if (write.source === "added") await points.load(write.added);
       forgettingFailed(() => journal.append(() => PointRecord.of(placedSlots(writes))));
     },
     {
       most: COMMIT_SLOTS,
       weightOf: (write) =>
         write.source === "added"
-          ? COLUMN_COST * write.added.reduce((sum, { points }) => sum + points.length, 0)
+          ? COLUMN_COST * write.change.sums.length
           : slotsOf(write.columns) + COLUMN_COST * write.columns.length,
       atOnce: 1,
       afterRound: true,
-      isOfOneCall: (error) =>
-        error instanceof DamagedRow || (error instanceof ServiceError && error.kind === "invalid"),
+      isOfOneCall,
     },
+  );
+
+  const add = groupedCalls<AddedPoints, void>(
+    (added) => points.add(added, (change) => append([{ source: "added", change }])),
+    { most: COMMIT_POINTS, weightOf: (added) => added.points.length, atOnce: 1, afterRound: true, isOfOneCall },
   );
 
   /** Returns the slots of writes with the numbers of their series; gives numbers to new series, stores added points. */
@@ -89,7 +96,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     const placed: PlacedSlots[] = [];
     for (const write of writes) {
       if (write.source === "added") {
-        for (const sum of points.store(write.added)) placed.push(sum);
+        for (const sum of points.store(write.change)) placed.push(sum);
         continue;
       }
       for (const { series, from, values } of write.columns) {
@@ -102,13 +109,12 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     return placed;
   }
 
-  /** Forgets the numbers of series and the sums that a transaction computed, if it fails. */
+  /** Forgets the numbers of series that a transaction added, if it fails. */
   function forgettingFailed(work: () => void): void {
     try {
       work();
     } catch (error) {
       ids.forget();
-      points.forget();
       throw error;
     }
   }
@@ -171,7 +177,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
     },
 
     async add(added) {
-      if (added.length > 0) await append([{ source: "added", added }]);
+      if (added.length > 0) await add(added);
     },
 
     settle: (before) => points.settle(before),
@@ -207,15 +213,24 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions = {}): S
           if (!(error instanceof DamagedRow)) throw error;
           journal.report(error);
         }
-        if (!journal.has(id) && Number(removeEmpty.run(id).changes) > 0) ids.forget();
+        if (journal.has(id) || points.isAddingTo(id)) continue;
+        if (Number(removeEmpty.run(id).changes) > 0) ids.forget();
       }
       points.forget();
     },
 
-    fold: () => journal.fold(),
+    async fold() {
+      await journal.fold();
+      await points.storePieces();
+    },
 
     close: () => journal.close(),
   };
+}
+
+/** Returns whether one write may have caused an error, so that the others of its commit deserve a retry. */
+function isOfOneCall(error: unknown): boolean {
+  return error instanceof DamagedRow || (error instanceof ServiceError && error.kind === "invalid");
 }
 
 function slotsOf(columns: readonly SlotColumn[]): number {
