@@ -14,6 +14,7 @@ import { SlotCache } from "../metrics/cache/slot-cache.js";
 import { uncachedSlots } from "../metrics/cache/uncached-slots.js";
 import { type Dimension, dimensions } from "../metrics/dimensions.js";
 import { streamList } from "../metrics/list-streams.js";
+import type { Lease, SettingSource } from "../metrics/ports.js";
 import { MAX_BUCKETS, MAX_SLOTS } from "../metrics/query/cost.js";
 import { fetchBatch, seriesCounters } from "../metrics/query/fetch.js";
 import { newestValues } from "../metrics/query/newest-values.js";
@@ -22,6 +23,7 @@ import { slotSums } from "../metrics/query/slot-sums.js";
 import { countMissed } from "../metrics/recorder/record-sizes.js";
 import { createRecorder, recorderLease } from "../metrics/recorder/recorder.js";
 import { keptColumns } from "../metrics/slot-columns.js";
+import { WriteOrders } from "../metrics/write-orders.js";
 import { expirePoints, pointWrites } from "../metrics/write-points.js";
 import type { SharedDependencies } from "./shared.js";
 
@@ -41,15 +43,28 @@ export function composeSeries({
   const deadlineMs = limits.store_deadline_ms;
 
   const isShared = sharedGenerations !== undefined && !exclusive.metrics;
-  const shared = isShared ? new SharedInvalidation(sharedGenerations, deadlineMs) : undefined;
+  // An exclusive store never executes a write after it has rejected it.
+  const ordersOf = (source: SettingSource) =>
+    new WriteOrders(() => (exclusive.metrics ? Promise.resolve(1) : stores.raiseOrder(source)));
+  const writeOrders = { clients: ordersOf("clients"), recorder: ordersOf("recorder") };
+  // Writes of processes that were killed. If it fails, the first write repeats it.
+  if (settings.roles.includes("api")) writeOrders.clients.begin().catch(() => {});
+  const learnOrder = (order: number) => writeOrders.clients.learn(order);
+  const shared = isShared ? new SharedInvalidation(sharedGenerations, deadlineMs, learnOrder) : undefined;
   const generations = new Generations(store.chunkSlots, { exclusive: exclusive.metrics, shared });
   const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, turns, deadlineMs });
   const cacheMemory = new CacheMemory(cache.responses_bytes);
 
   const longest = retentionMs(settings.metrics.retention);
   const retention = shorterOf(longest, stores.retentionMs);
-  const { write, add } = pointWrites({ store, generations, failpoint });
+  const { write, add } = pointWrites({ store, generations, orders: writeOrders, failpoint });
   const owner = randomUUID();
+  const lease: Lease = async (...call) => {
+    const result = await stores.lease(...call);
+    // Writes of the previous recorder, which may have been killed.
+    if (result === "taken") await writeOrders.recorder.abandon();
+    return result;
+  };
   const recorder = createRecorder({
     dimensions,
     clock,
@@ -57,7 +72,7 @@ export function composeSeries({
     owner,
     audiences: audienceCounts(catalogue, stores.memberships),
     counts,
-    lease: stores.lease,
+    lease,
     series: { read: store.read, expire: expirePoints({ store, generations }), settle: store.settle },
     missed: countMissed(dimensions, meters),
     write: (columns) => write("recorder", keptColumns(columns, clock(), retention())),
@@ -81,7 +96,7 @@ export function composeSeries({
   return {
     newest: newestValues({ slots: fewSlots, generations, retention }),
     recorder,
-    lease: recorderLease({ clock, lease: stores.lease, owner }),
+    lease: recorderLease({ clock, lease, owner }),
     fewSlots,
     routes: [
       ...pointRoutes({

@@ -33,6 +33,17 @@ export interface ListedIds {
   readonly contains?: string;
 }
 
+/**
+ * The order of a write. A store that may execute a write after it has rejected it keeps the value of the highest order,
+ * and of equal orders the last one.
+ */
+export interface WriteOrder {
+  /** An integer of at least 0, less than the length of the shortest slot in ns. */
+  readonly number: number;
+  /** The store calls it before it settles a write that it may still execute later, and waits for it. */
+  abandon(): Promise<void>;
+}
+
 /** PORT. Saved slots by series, of three value sources. Rejects as every store does: see `ServiceErrorOf`. */
 export interface SeriesStore {
   /**
@@ -44,10 +55,11 @@ export interface SeriesStore {
   /**
    * Stores every slot of the columns that is not NaN in this source and replaces stored values. If two columns of one
    * call have the same slot, the later one wins. Resolves when everything survives a crash. A call that rejects may
-   * have stored a part, unless the engine is transactional, and is safe to repeat. Rejects with `invalid` if a slot is
-   * older than the engine's own retention. Then nothing is stored, unless the retention became shorter during the call.
+   * have stored a part, unless the engine is transactional, or may store it later, without replacing a value of a
+   * higher order. It is safe to repeat. Rejects with `invalid` if a slot is older than the engine's own retention. Then
+   * nothing is stored, unless the retention became shorter during the call. The default order is 0.
    */
-  write(source: SettingSource, columns: readonly SlotColumn[]): Promise<void>;
+  write(source: SettingSource, columns: readonly SlotColumn[], order?: WriteOrder): Promise<void>;
 
   /**
    * Stores points, each by its series, source and instant: one that is stored already is replaced. The value of a slot
@@ -55,7 +67,7 @@ export interface SeriesStore {
    * has a point twice, the later one wins. Resolves and rejects as `write` does; safe to repeat. Rejects with `invalid`
    * if a slot is settled. Then nothing is stored.
    */
-  add(added: readonly AddedPoints[]): Promise<void>;
+  add(added: readonly AddedPoints[], order?: WriteOrder): Promise<void>;
 
   /**
    * Allows the store to keep only the sums of slots that start before `before` (Unix ms), of which it then refuses
@@ -107,20 +119,36 @@ export interface SeriesStore {
 export type GenerationCounts = ReadonlyMap<number, number>;
 
 /**
+ * PORT. Raises the order of the writes of clients, or of recorders, and returns it when it survives a crash: at least 1
+ * more than before, and at least the time of `orderClock` by the clock of the store, so that it is higher also after
+ * older data was restored. Rejects as every store does: see `ServiceErrorOf`; the order may have been raised then.
+ */
+export type RaiseOrder = (of: SettingSource) => Promise<number>;
+
+/** Units of `unitMs` since `sinceMs`. At `untilMs`, where it stops, they are as many ns as 9.5 minutes have. */
+export const orderClock = { sinceMs: Date.UTC(2020), untilMs: Date.UTC(2200), unitMs: 10 };
+
+/** Counts by generation, and the order of the writes of clients. */
+export interface SharedCounts {
+  readonly counts: GenerationCounts;
+  readonly order: number;
+}
+
+/**
  * PORT. Counts of the writes of series by generation, shared by all processes over the same stores. Rejects as every
  * store does: see `ServiceErrorOf`.
  */
 export interface SharedGenerations {
   /**
-   * Adds 1 to each count. Resolves with the new counts when every later `read` returns them. A call that rejects may
-   * have added.
+   * Adds 1 to each count. Resolves with the new counts when every later `read` returns them, and with the order of
+   * every `RaiseOrder` that resolved before the call. A call that rejects may have added.
    */
-  increment(at: ReadonlySet<number>): Promise<GenerationCounts>;
+  increment(at: ReadonlySet<number>): Promise<SharedCounts>;
   /**
-   * Returns all counts with their version; undefined if the version is unchanged. Sees every increment that resolved
+   * Returns everything with its version; undefined if the version is unchanged. Sees every increment that resolved
    * before the call, in every process.
    */
-  read(version: number): Promise<{ readonly version: number; readonly counts: GenerationCounts } | undefined>;
+  read(version: number): Promise<(SharedCounts & { readonly version: number }) | undefined>;
 }
 
 /** Messages of a stream in the slot that starts at `slot` (Unix ms), or people who joined or left a segment. */

@@ -1,11 +1,13 @@
 import { type Failpoint, noFailpoint } from "../failpoint.js";
 import type { Generations } from "./cache/generations.js";
-import type { SeriesStore, SeriesWindow } from "./ports.js";
+import type { SeriesStore, SeriesWindow, SettingSource, WriteOrder } from "./ports.js";
 import { type AddedPoints, type SlotColumn, slotStart } from "./series.js";
+import type { WriteOrders } from "./write-orders.js";
 
 export interface WritePointsDependencies {
   readonly store: Pick<SeriesStore, "write" | "add">;
   readonly generations: Pick<Generations, "written">;
+  readonly orders: Readonly<Record<SettingSource, Pick<WriteOrders, "begin">>>;
   readonly failpoint?: Failpoint;
 }
 
@@ -15,16 +17,26 @@ export interface WritePointsDependencies {
  */
 export interface PointWrites {
   /** Stores slots. */
-  readonly write: SeriesStore["write"];
+  write(source: SettingSource, columns: readonly SlotColumn[]): Promise<void>;
   /** Stores points that are added to their slots. */
-  readonly add: SeriesStore["add"];
+  add(added: readonly AddedPoints[]): Promise<void>;
 }
 
-export function pointWrites({ store, generations, failpoint = noFailpoint }: WritePointsDependencies): PointWrites {
-  async function announced(windows: readonly SeriesWindow[], store: () => Promise<void>): Promise<void> {
-    if (windows.length === 0) return;
+export function pointWrites({
+  store: { write, add },
+  generations,
+  orders,
+  failpoint = noFailpoint,
+}: WritePointsDependencies): PointWrites {
+  /** Resolves with the order of the write. */
+  async function announced(
+    windows: readonly SeriesWindow[],
+    source: SettingSource,
+    store: (order: WriteOrder) => Promise<void>,
+  ): Promise<number> {
+    const order = await orders[source].begin();
     try {
-      await store();
+      await store(order);
     } catch (error) {
       // A part may be stored. The caller repeats the write, so this announcement may fail.
       await generations.written(windows).catch(() => {});
@@ -32,11 +44,27 @@ export function pointWrites({ store, generations, failpoint = noFailpoint }: Wri
     }
     failpoint("points-written");
     await generations.written(windows);
+    return order.number;
+  }
+
+  /**
+   * Repeats a write of clients until no process has raised the order before the write was announced: the announcement
+   * receives it. Otherwise a write that was abandoned before this one began could have the same order, or a higher one.
+   */
+  async function inOrder(windows: readonly SeriesWindow[], store: (order: WriteOrder) => Promise<void>): Promise<void> {
+    if (windows.length === 0) return;
+    while ((await announced(windows, "clients", store)) < (await orders.clients.begin()).number);
   }
 
   return {
-    write: (source, columns) => announced(writtenWindows(columns), () => store.write(source, columns)),
-    add: (added) => announced(addedWindows(added), () => store.add(added)),
+    async write(source, columns) {
+      const windows = writtenWindows(columns);
+      const store = (order: WriteOrder) => write(source, columns, order);
+      if (source === "clients") await inOrder(windows, store);
+      // Only the recorder with the lease writes, and it raises the order when it takes the lease.
+      else if (windows.length > 0) await announced(windows, source, store);
+    },
+    add: (added) => inOrder(addedWindows(added), (order) => add(added, order)),
   };
 }
 

@@ -16,7 +16,7 @@ import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/api-key.js";
 import type { Log } from "../log.js";
 import type { Probe } from "../meters.js";
-import type { AlertState, Lease, SeriesStore, SharedGenerations, SlotCounts } from "../metrics/ports.js";
+import type { AlertState, Lease, RaiseOrder, SeriesStore, SharedGenerations, SlotCounts } from "../metrics/ports.js";
 import type { ProfileTarget, SeriesTarget } from "./copy.js";
 
 /** Dependencies of an engine. */
@@ -90,6 +90,7 @@ export interface EntityStores {
   readonly counts: SlotCounts;
   readonly lease: Lease;
   readonly alerts: AlertState;
+  readonly raiseOrder: RaiseOrder;
   readonly ledger: Ledger;
   readonly suppression: Suppression;
   readonly entityKeys: EntityKeys;

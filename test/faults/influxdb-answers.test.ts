@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
+import type { WriteOrder } from "../../src/metrics/ports.js";
 import { collectGarbage } from "../support/collect-garbage.js";
 import { until } from "../support/until.js";
 import { type Answer, type InfluxAnswers, influxAnswers } from "./influx-answers.js";
@@ -26,10 +27,12 @@ describe("P12: a response of InfluxDB", () => {
   });
   after(() => server.close());
 
-  const write = (slots = 1) =>
-    server.engine.series.write("clients", [
-      { series, from, values: Float64Array.from({ length: slots }, (_, i) => i) },
-    ]);
+  const write = (slots = 1, order?: WriteOrder) =>
+    server.engine.series.write(
+      "clients",
+      [{ series, from, values: Float64Array.from({ length: slots }, (_, i) => i) }],
+      order,
+    );
   const read = async () => [
     ...((await server.engine.series.read([{ series, from, to: from + 2 * HOUR }]))[0] as Float64Array),
   ];
@@ -46,10 +49,15 @@ describe("P12: a response of InfluxDB", () => {
     return outcome;
   }
 
-  const writes: [string, Answer[], Outcome, { requests: number; logged?: boolean }][] = [
+  const writes: [string, Answer[], Outcome, { requests: number; logged?: boolean; late?: boolean }][] = [
     ["204", [204], "kept", { requests: 1 }],
     ["201, a part is kept", [201], "unavailable 1", { requests: 1, logged: true }],
-    ["200, which no write is answered with", [{ status: 200, body: "<html>" }], "unavailable 1", { requests: 1 }],
+    [
+      "200, which no write is answered with",
+      [{ status: 200, body: "<html>" }],
+      "unavailable 1",
+      { late: true, requests: 1 },
+    ],
     ["400", [400], "internal", { requests: 1, logged: true }],
     ["401, though the bucket can be seen", [401], "unavailable 1", { requests: 2, logged: true }],
     ["403", [403], "unavailable 1", { requests: 1, logged: true }],
@@ -61,26 +69,37 @@ describe("P12: a response of InfluxDB", () => {
     ["429 with a short Retry-After", [wait(429, 1), 204], "kept", { requests: 2 }],
     ["429 with a long Retry-After", [wait(429, 60)], "unavailable 60", { requests: 1 }],
     ["429 for good", [429], "unavailable 1", { requests: 3 }],
-    ["500 once", [500, 204], "kept", { requests: 2 }],
-    ["500 for good", [500], "unavailable 1", { requests: 3 }],
-    ["502 and 504, then 204", [502, 504, 204], "kept", { requests: 3 }],
-    ["503 with a Retry-After beyond the deadline", [wait(503, 5)], "unavailable 5", { requests: 1 }],
-    ["503 with a Retry-After that is no number", [wait(503, "Wed, 21 Oct 2015"), 204], "kept", { requests: 2 }],
-    ["nothing, once", ["never", 204], "kept", { requests: 2 }],
-    ["nothing, ever", ["never"], "unavailable 1", { requests: 2 }],
-    ["a cut connection, once", ["reset", 204], "kept", { requests: 2 }],
-    ["a cut connection, ever", ["reset"], "unavailable 1", { requests: 3 }],
-    ["half a head, once", ["half a head", 204], "kept", { requests: 2 }],
-    ["half a body, once", ["half a body", 204], "kept", { requests: 2 }],
-    ["half a body, ever", ["half a body"], "unavailable 1", { requests: 3 }],
+    ["500 once", [500, 204], "kept", { late: true, requests: 2 }],
+    ["500 for good", [500], "unavailable 1", { late: true, requests: 3 }],
+    ["502 and 504, then 204", [502, 504, 204], "kept", { late: true, requests: 3 }],
+    ["503 with a Retry-After beyond the deadline", [wait(503, 5)], "unavailable 5", { late: true, requests: 1 }],
+    [
+      "503 with a Retry-After that is no number",
+      [wait(503, "Wed, 21 Oct 2015"), 204],
+      "kept",
+      { late: true, requests: 2 },
+    ],
+    ["nothing, once", ["never", 204], "kept", { late: true, requests: 2 }],
+    ["nothing, ever", ["never"], "unavailable 1", { late: true, requests: 2 }],
+    ["a cut connection, once", ["reset", 204], "kept", { late: true, requests: 2 }],
+    ["a cut connection, ever", ["reset"], "unavailable 1", { late: true, requests: 3 }],
+    ["half a head, once", ["half a head", 204], "kept", { late: true, requests: 2 }],
+    ["half a body, once", ["half a body", 204], "kept", { late: true, requests: 2 }],
+    ["half a body, ever", ["half a body"], "unavailable 1", { late: true, requests: 3 }],
   ];
-  for (const [what, answers, expected, { requests, logged }] of writes) {
+  for (const [what, answers, expected, { requests, logged, late = false }] of writes) {
     it(`to a write: ${what} → ${expected}, ${requests === 1 ? "one request" : `${requests} requests`}`, async () => {
       server.answer(...answers);
-      const outcome = await outcomeOf(() => write());
+      const abandoned: string[] = [];
+      const abandon = async () => void abandoned.push("before the end");
+      const writing = write(1, { number: 7_000_005, abandon });
+      const outcome = await outcomeOf(() => writing.finally(() => abandoned.push("the end")));
       expect(outcome).to.equal(expected);
+      expect(abandoned, "if InfluxDB may execute it later").to.deep.equal(
+        late ? ["before the end", "the end"] : ["the end"],
+      );
       expect(server.bodies).to.deep.equal(
-        Array(requests).fill(`stream,dimension_id=an-id,dimension_type=size value=0 ${from}\n`),
+        Array(requests).fill(`stream,dimension_id=an-id,dimension_type=size value=0 ${from + 7}000005\n`),
       );
       if (logged) expect(server.logged.join()).to.match(/did not accept a write/);
       expect(server.logged.join()).not.to.match(/an-id|secret/);

@@ -34,8 +34,8 @@ function sharedInMemory(): SharedGenerations {
     async increment(at) {
       version += 1;
       for (const index of at) counts.set(index, (counts.get(index) ?? 0) + 1);
-      return counts;
+      return { counts, order: 0 };
     },
-    read: async (known) => (known === version ? undefined : { version, counts }),
+    read: async (known) => (known === version ? undefined : { version, counts, order: 0 }),
   };
 }

@@ -8,6 +8,7 @@ import { seriesPlan } from "../../src/metrics/query/plan.js";
 import { type FetchedSeries, type ReadPlans, readPlans } from "../../src/metrics/query/read-plans.js";
 import { type RequestedSeries, seriesRequest } from "../../src/metrics/query/request.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
+import { WriteOrders } from "../../src/metrics/write-orders.js";
 import { pointWrites } from "../../src/metrics/write-points.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { temporaryStores } from "../support/stores.js";
@@ -66,7 +67,8 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, turns, deadlineMs });
   const memory = new CacheMemory(cache.responses_bytes);
   const read = readPlans({ store, slots, generations, memory, turns });
-  const { write: record } = pointWrites({ store, generations });
+  const orders = new WriteOrders(async () => 1);
+  const { write: record } = pointWrites({ store, generations, orders: { clients: orders, recorder: orders } });
   return {
     stores,
     generations,

@@ -8,6 +8,8 @@ import { type AddressInfo, createConnection, createServer, type Socket } from "n
 export interface LateRequests {
   /** The same URL, by way of the proxy. */
   url(of: string): string;
+  /** Number of pieces of requests that are kept. */
+  readonly kept: number;
   /** Keeps each request from now on whose bytes contain one of these texts. */
   hold(texts: readonly string[]): void;
   /** Delivers the requests that were kept, and keeps no more. Resolves when the server has answered each. */
@@ -48,6 +50,9 @@ export async function openLateRequests(target: string): Promise<LateRequests> {
       const url = new URL(of);
       url.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
       return url.href;
+    },
+    get kept() {
+      return kept.length;
     },
     hold(texts) {
       held = texts;

@@ -1,7 +1,7 @@
 import { groupedCalls } from "../../async/grouped-calls.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import { ServiceError } from "../../errors.js";
-import type { GenerationCounts, SharedGenerations } from "../ports.js";
+import type { SharedCounts, SharedGenerations } from "../ports.js";
 
 /** Interval between reads of the shared counts, and time limit of a read, ms. */
 const POLL_MS = 400;
@@ -23,6 +23,7 @@ export class SharedInvalidation {
   /** Announces writes to these generations. Resolves when every later poll of any process receives them. */
   readonly announce: (at: readonly number[]) => Promise<void>;
   #raise: (at: readonly number[]) => void = () => {};
+  readonly #learnOrder: (order: number) => void;
   #version = 0;
   readonly #counts = new Map<number, number>();
   /** Start of the last successful read, ms of `performance.now`. */
@@ -30,9 +31,10 @@ export class SharedInvalidation {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `deadlineMs` is the maximum wait of an announcement. */
-  constructor(shared: SharedGenerations, deadlineMs: number) {
+  /** `deadlineMs` is the maximum wait of an announcement. `learnOrder` receives the order of writes. */
+  constructor(shared: SharedGenerations, deadlineMs: number, learnOrder: (order: number) => void = () => {}) {
     this.#shared = shared;
+    this.#learnOrder = learnOrder;
     // Concurrent writes share one update.
     this.announce = groupedCalls(
       async (at: readonly number[]) => this.#receive(await this.#shared.increment(new Set(at))),
@@ -68,14 +70,15 @@ export class SharedInvalidation {
   async #read(startedAt: number): Promise<void> {
     const changed = await this.#shared.read(this.#version);
     if (changed !== undefined) {
-      this.#receive(changed.counts);
+      this.#receive(changed);
       this.#version = changed.version;
     }
     this.#readAt = Math.max(this.#readAt, startedAt);
   }
 
   /** Raises the generations whose counts differ from the known ones. */
-  #receive(counts: GenerationCounts): void {
+  #receive({ counts, order }: SharedCounts): void {
+    this.#learnOrder(order);
     const changed = [...counts].filter(([index, count]) => this.#counts.get(index) !== count);
     for (const [index, count] of changed) this.#counts.set(index, count);
     this.#raise(changed.map(([index]) => index));

@@ -46,13 +46,10 @@ function wrongUrl(what: string): StartError {
   return new StartError(`METRICS_URL ${what}. Allowed: ${allowed}`);
 }
 
-/** Unit of the times of lines. */
-export type LinePrecision = "ms" | "ns";
-
 /** Requests of this engine. Each resolves with a complete response, or rejects; its signal aborts it. */
 export interface InfluxClient {
-  /** Writes lines. Rejects for any status except 204: 201 reports that some lines were refused. */
-  write(lines: string, signal: AbortSignal, precision?: LinePrecision): Promise<void>;
+  /** Writes lines with times in ns. Rejects for any status except 204: 201 reports that some lines were refused. */
+  write(lines: string, signal: AbortSignal): Promise<void>;
   /** Deletes all points of a measurement, whose name contains no quote. */
   deleteMeasurement(name: string, signal: AbortSignal): Promise<void>;
   /** Yields the chunks of the CSV response. They do not show whether the response is complete. */
@@ -76,16 +73,16 @@ export function influxClient({ url, org, bucket, token }: InfluxAddress, silence
   const encoding = isLocal ? {} : { "accept-encoding": "gzip" };
   const agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling: "lifo" });
   const { transport } = new InfluxDB({ url, token, timeout: silenceMs, transportOptions: { agent } });
-  const writePath = (precision: LinePrecision) => `/api/v2/write?${new URLSearchParams({ org, bucket, precision })}`;
+  const writePath = `/api/v2/write?${new URLSearchParams({ org, bucket, precision: "ns" })}`;
   const queryPath = `/api/v2/query?${new URLSearchParams({ org })}`;
   const dialect = { header: true, delimiter: ",", annotations: [], dateTimeFormat: "RFC3339" };
 
   return {
-    async write(lines, signal, precision = "ms") {
+    async write(lines, signal) {
       const headers = { "content-type": "text/plain; charset=utf-8" };
       const options = { method: "POST", headers, gzipThreshold, signal };
       let status: number | undefined;
-      await transport.request(writePath(precision), lines, options, (_, statusCode) => {
+      await transport.request(writePath, lines, options, (_, statusCode) => {
         status = statusCode;
       });
       if (status !== 204) throw new HttpError(status ?? 0, "not every line was stored");

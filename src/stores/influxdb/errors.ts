@@ -98,6 +98,12 @@ export function statusOf(error: unknown): number | undefined {
   return error instanceof HttpError ? error.statusCode : undefined;
 }
 
+/** Returns whether a request has ended, so that it is not executed later. A proxy may be the source of a 5xx. */
+export function isAnswered(error: unknown): boolean {
+  const status = statusOf(error) ?? 0;
+  return status === 201 || (status >= 400 && status < 500 && status !== 408);
+}
+
 /** Lines that the server refuses are a defect of this service: retrying would not help. */
 function statusError(error: HttpError): ServiceError {
   const isDefect = [400, 405, 413, 414, 415, 422].includes(error.statusCode);

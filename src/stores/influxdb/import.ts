@@ -89,7 +89,7 @@ export async function beginCopy(client: InfluxClient, bucket: string, source: st
 }
 
 function note(client: InfluxClient, source: string, state: string, now: number): Promise<void> {
-  return client.write(`${MEASUREMENT},source=${source} state="${state}" ${now}`, AbortSignal.timeout(REQUEST_MS));
+  return client.write(`${MEASUREMENT},source=${source} state="${state}" ${now}000000`, AbortSignal.timeout(REQUEST_MS));
 }
 
 /** Returns these columns of the rows of a complete response. */

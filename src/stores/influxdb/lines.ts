@@ -12,30 +12,42 @@ export const fieldOf: Readonly<Record<ValueSource, string>> = {
 /** The tag of the number of an added point's source, in hex. */
 export const SOURCE_TAG = "added_by";
 
+/** The tag of the order of an added point; absent for 0. */
+export const ORDER_TAG = "order";
+
 /**
- * Returns the slots of columns that are not NaN as line protocol, in order, with times in ms, in the field of a source.
+ * Returns the slots of columns that are not NaN as line protocol, one after another, in the field of a source. Each is
+ * stored as many ns after the start of its slot as the order of the write is: the last point of a slot has its value.
  */
-export function linesOf(source: SettingSource, columns: readonly SlotColumn[]): string {
+export function linesOf(source: SettingSource, columns: readonly SlotColumn[], order: number): string {
+  const ms = Math.floor(order / NS_PER_MS);
+  const ns = String(order % NS_PER_MS).padStart(6, "0");
   let text = "";
   for (const { series, from, values } of columns) {
     const start = `${lineStart(series)}${fieldOf[source]}=`;
     const { slotMs } = series.dimension;
     for (let slot = 0; slot < values.length; slot += 1) {
       const value = values[slot] as number;
-      if (!Number.isNaN(value)) text += `${start}${writeNumber(value)} ${from + slot * slotMs}\n`;
+      if (!Number.isNaN(value)) text += `${start}${writeNumber(value)} ${from + slot * slotMs + ms}${ns}\n`;
     }
   }
   return text;
 }
 
-/** Returns added points as line protocol, in order, with times in ns. */
-export function addedLines(added: readonly AddedPoints[]): string {
+const NS_PER_MS = 1_000_000;
+
+/**
+ * Returns added points as line protocol, one after another. The order of the write is a tag, because a point is
+ * identified by its time.
+ */
+export function addedLines(added: readonly AddedPoints[], order: number): string {
+  const tag = order === 0 ? "" : `,${ORDER_TAG}=${order}`;
   let text = "";
   for (const { series, points } of added) {
     const start = `${lineStart(series).slice(0, -1)},${SOURCE_TAG}=`;
     for (const { ms, ns, source, value } of points) {
       const time = `${ms}${String(ns).padStart(6, "0")}`;
-      text += `${start}${source.toString(16)} ${fieldOf.added}=${writeNumber(value)} ${time}\n`;
+      text += `${start}${source.toString(16)}${tag} ${fieldOf.added}=${writeNumber(value)} ${time}\n`;
     }
   }
   return text;

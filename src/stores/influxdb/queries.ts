@@ -3,7 +3,7 @@ import { timeText } from "../../formats/instant.js";
 import type { Dimension } from "../../metrics/dimensions.js";
 import { type SeriesWindow, settingSources, type ValueSource } from "../../metrics/ports.js";
 import { type Series, seriesKey } from "../../metrics/series.js";
-import { fieldOf, SOURCE_TAG } from "./lines.js";
+import { fieldOf, ORDER_TAG, SOURCE_TAG } from "./lines.js";
 
 /** Series of one dimension to read over one window. */
 export interface SlotQuery {
@@ -133,8 +133,8 @@ export function groupBy<T>(items: readonly T[], groupOf: (item: T) => string): M
 
 /**
  * In: a query of slots. Out: rows of `_time`, `_value`, `_field`, `dimension_id` and `dimension_type`: the points of
- * each series in the source, or in all sources. The added points of a slot are a row for each of their sources: their
- * sum, at the start of the slot.
+ * each series in the source, or in all sources, and the points of a field in the order of time. The added points of a
+ * slot are a row for each of their sources and orders, with the tag of the order: their sum, at the start of the slot.
  */
 export function fluxScript(bucket: string, query: SlotQuery, source?: ValueSource): string {
   return slotsScript(bucket, query, isOneOf(query.series), source);
@@ -145,14 +145,19 @@ export function sumScript(bucket: string, query: Omit<SlotQuery, "series">, type
   return slotsScript(bucket, query, oneOf("dimension_type", [type]));
 }
 
-/** In: a query of slots. Out: the added points of each series, in the form of `fluxScript` and with their source. */
+/**
+ * In: a query of slots. Out: the added points of each series, in the form of `fluxScript` and with their source and
+ * order. The points of a series and source follow each other.
+ */
 export function addedScript(bucket: string, query: SlotQuery): string {
-  const columns = [...SLOT_COLUMNS, SOURCE_TAG];
+  const columns = [...SUM_COLUMNS, SOURCE_TAG];
   return flux`${pointsIn(bucket, query, isOneOf(query.series), ["added"])}
+  |> group(columns: ${["dimension_id", "dimension_type", SOURCE_TAG]})
   |> keep(columns: ${columns})`.toString();
 }
 
 const SLOT_COLUMNS = ["_time", "_value", "_field", "dimension_id", "dimension_type"];
+const SUM_COLUMNS = [...SLOT_COLUMNS, ORDER_TAG];
 
 /** `wanted` is the Flux condition of the rows. */
 function slotsScript(bucket: string, query: Omit<SlotQuery, "series">, wanted: string, source?: ValueSource): string {
@@ -170,7 +175,7 @@ function slotsScript(bucket: string, query: Omit<SlotQuery, "series">, wanted: s
     scripts.push(
       flux`${pointsIn(bucket, query, wanted, ["added"])}
   |> aggregateWindow(every: ${every}, fn: sum, createEmpty: false, timeSrc: "_start")
-  |> keep(columns: ${SLOT_COLUMNS})
+  |> keep(columns: ${SUM_COLUMNS})
   |> yield(name: "added")`.toString(),
     );
   }

@@ -1,10 +1,15 @@
 import { LineSplitter } from "@influxdata/influxdb-client";
+import type { Dimension } from "../../metrics/dimensions.js";
 import { type ValueSource, valueSources } from "../../metrics/ports.js";
-import type { AddedPoint } from "../../metrics/series.js";
+import type { Series } from "../../metrics/series.js";
+import type { TakeAdded } from "../copy.js";
 import { BrokenResponse } from "./errors.js";
-import { fieldOf, SOURCE_TAG } from "./lines.js";
+import { fieldOf, ORDER_TAG, SOURCE_TAG } from "./lines.js";
 
-/** The value of a slot whose added points have no finite sum if they are added one by one. */
+/**
+ * The value of a slot whose added points must be read one by one: the sum is not finite, or several orders may have the
+ * same point.
+ */
 export const UNKNOWN_SUM = Number.POSITIVE_INFINITY;
 
 /** A column to be filled: the slots of one series over one window, in each source. */
@@ -14,6 +19,8 @@ export class SlotTarget {
   readonly length: number;
   /** Each is allocated for its first point. */
   readonly #columns: Partial<Record<ValueSource, Float64Array>> = {};
+  /** The order of the added points of each slot. */
+  #orders: Float64Array | undefined;
 
   constructor(from: number, slotMs: number, length: number) {
     this.from = from;
@@ -23,17 +30,21 @@ export class SlotTarget {
 
   /**
    * Stores the value of an instant (Unix ms) in a source; ignores an instant outside the window. Values of the source
-   * `added` are added up: to `UNKNOWN_SUM` if one of them, or the sum, is not finite.
+   * `added` are sums of points of an order and are added up: to `UNKNOWN_SUM` if a sum is not finite, or the slot has
+   * points of another order.
    */
-  take(source: ValueSource, at: number, value: number): void {
+  take(source: ValueSource, at: number, value: number, order = 0): void {
     const slot = Math.floor((at - this.from) / this.slotMs);
     if (slot < 0 || slot >= this.length) return;
     this.#columns[source] ??= new Float64Array(this.length).fill(Number.NaN);
     const values = this.#columns[source];
     if (source === "added") {
-      const sum = Number.isNaN(values[slot]) ? value : (values[slot] as number) + value;
-      values[slot] = Number.isFinite(sum) ? sum : UNKNOWN_SUM;
-    } else if (this.from + slot * this.slotMs === at || Number.isNaN(values[slot])) values[slot] = value;
+      this.#orders ??= new Float64Array(this.length);
+      const isFirst = Number.isNaN(values[slot]);
+      if (isFirst) this.#orders[slot] = order;
+      const sum = isFirst ? value : (values[slot] as number) + value;
+      values[slot] = Number.isFinite(sum) && this.#orders[slot] === order ? sum : UNKNOWN_SUM;
+    } else if (!Number.isNaN(value)) values[slot] = value;
   }
 
   /** Returns the column of all sources, in the order of `valueSources`. Call it once, at the end. */
@@ -53,6 +64,8 @@ export class SlotTarget {
 /** Receives the rows of a response. */
 export interface RowReader {
   readonly columns: readonly string[];
+  /** Columns that a response may lack: their cells are empty then. */
+  readonly optional?: readonly string[];
   /** Receives the cells of a row in these columns, in their order, and the text of the row. */
   row(cells: readonly string[], line: string): void;
   /** Reads a row without splitting it, if possible; false if it did not. */
@@ -60,27 +73,30 @@ export interface RowReader {
 }
 
 /**
- * Returns a reader that fills columns. It ignores points outside the columns. A point that another program wrote
- * between two slots counts for the earlier slot, unless there is a point at the slot's start.
+ * Returns a reader that fills columns. It ignores points outside the columns. Of the points of a field in a slot the
+ * last row counts.
  */
 export function slotReader(targetsOf: (id: string, type: string) => readonly SlotTarget[]): RowReader {
   let targets: readonly SlotTarget[] = [];
   let source: ValueSource = "clients";
+  let order = 0;
   /** Text before the time and after the value of the last row. The rows of a table have the same, and one series. */
   let around: { readonly before: string; readonly after: string } | undefined;
 
   function take(time: string, value: string): void {
     const at = timeOf(time);
     const number = numberOf(value);
-    for (const target of targets) target.take(source, at, number);
+    for (const target of targets) target.take(source, at, number, order);
   }
 
   return {
-    columns: ["_time", "_value", "_field", "dimension_id", "dimension_type"],
+    columns: ["_time", "_value", "_field", "dimension_id", "dimension_type", ORDER_TAG],
+    optional: [ORDER_TAG],
 
     row(cells, line) {
-      const [time, value, field, id, type] = cells as [string, string, string, string, string];
+      const [time, value, field, id, type, orderTag] = cells as [string, string, string, string, string, string];
       targets = targetsOf(id, type);
+      order = Number(orderTag);
       source = sourceOf.get(field) ?? "clients";
       take(time, value);
       const both = `,${time},${value},`;
@@ -101,21 +117,41 @@ export function slotReader(targetsOf: (id: string, type: string) => readonly Slo
 
 const sourceOf = new Map(valueSources.map((source) => [fieldOf[source], source]));
 
-/** Returns a reader of added points. */
-export function addedReader(take: (id: string, type: string, point: AddedPoint) => void): RowReader {
+/**
+ * Returns a reader of added points that passes each to `take`, with the value of its highest order. The points of a
+ * series and source are kept until the first row of another one, or `end`.
+ */
+export function addedReader(dimension: Dimension, take: TakeAdded): RowReader & { end(): void } {
+  let group = "";
+  let series: Series = { dimension, id: "", type: "" };
+  let source = 0;
+  /** The newest points of the current series and source, by the text of their time. */
+  const newest = new Map<string, { readonly value: number; readonly order: number }>();
+
+  function end(): void {
+    for (const [time, { value }] of newest) {
+      const [, fraction = ""] = /\.(\d+)Z$/.exec(time) ?? [];
+      take(series, { ms: timeOf(time), ns: Number(fraction.padEnd(9, "0").slice(3)), source, value });
+    }
+    newest.clear();
+  }
+
   return {
-    columns: ["_time", "_value", SOURCE_TAG, "dimension_id", "dimension_type"],
-    row([time, value, source, id, type]) {
-      const [, fraction = ""] = /\.(\d+)Z$/.exec(time as string) ?? [];
-      const ns = Number(fraction.padEnd(9, "0").slice(3));
-      const point = {
-        ms: timeOf(time as string),
-        ns,
-        source: Number.parseInt(source as string, 16),
-        value: Number(value),
-      };
-      take(id as string, type as string, point);
+    columns: ["_time", "_value", SOURCE_TAG, "dimension_id", "dimension_type", ORDER_TAG],
+    optional: [ORDER_TAG],
+    row(cells) {
+      const [time, value, sourceTag, id, type, orderTag] = cells as [string, string, string, string, string, string];
+      const groupOfRow = `${sourceTag} ${type} ${id}`;
+      if (groupOfRow !== group) {
+        end();
+        group = groupOfRow;
+        series = { dimension, id, type };
+        source = Number.parseInt(sourceTag, 16);
+      }
+      const order = Number(orderTag);
+      if (order >= (newest.get(time)?.order ?? 0)) newest.set(time, { value: Number(value), order });
     },
+    end,
   };
 }
 
@@ -139,7 +175,7 @@ function numberOf(text: string): number {
  */
 export async function readRows(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  { columns, row, quickRow = () => false }: RowReader,
+  { columns, optional = [], row, quickRow = () => false }: RowReader,
 ): Promise<void> {
   const decoder = new TextDecoder();
   const quoted = new LineSplitter();
@@ -151,11 +187,11 @@ export async function readRows(
     isEnded = line === "";
     if (isEnded) places = undefined;
     else if (line.startsWith("#")) return;
-    else if (places === undefined) places = placesIn(line.split(","), columns);
+    else if (places === undefined) places = placesIn(line.split(","), columns, optional);
     else if (!quickRow(line)) {
       const cells = line.includes('"') ? quoted.splitLine(line) : line.split(",");
       row(
-        places.map((place) => cells[place] ?? tooShort()),
+        places.map((place) => (place < 0 ? "" : (cells[place] ?? tooShort()))),
         line,
       );
     }
@@ -171,11 +207,11 @@ export async function readRows(
   if (!isEnded || rest !== "") throw new BrokenResponse("The response was truncated");
 }
 
-function placesIn(header: readonly string[], columns: readonly string[]): number[] {
+function placesIn(header: readonly string[], columns: readonly string[], optional: readonly string[]): number[] {
   if (header.includes("error")) throw new BrokenResponse("The server failed while it responded");
-  const places = columns.map((name) => header.indexOf(name));
-  if (places.includes(-1)) throw new BrokenResponse("The response lacks a column");
-  return places;
+  const isMissing = (name: string) => !header.includes(name) && !optional.includes(name);
+  if (columns.some(isMissing)) throw new BrokenResponse("The response lacks a column");
+  return columns.map((name) => header.indexOf(name));
 }
 
 function tooShort(): never {

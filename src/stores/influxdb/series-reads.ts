@@ -1,11 +1,20 @@
 import { eachAtOnce } from "../../async/each-at-once.js";
 import { ExactSum } from "../../exact-sum.js";
-import { DAY } from "../../formats/time-zone.js";
 import type { Dimension } from "../../metrics/dimensions.js";
 import { type SeriesWindow, slotsIn, type ValueSource } from "../../metrics/ports.js";
-import { addSlots, isSum, type Series, seriesKey, slotStart } from "../../metrics/series.js";
+import { addSlots, isSum, seriesKey } from "../../metrics/series.js";
 import type { TakeAdded } from "../copy.js";
-import { addedScript, FIRST, fluxScript, groupBy, LAST, slotQueries, sumScript, windowsByQuery } from "./queries.js";
+import {
+  addedScript,
+  FIRST,
+  fluxScript,
+  groupBy,
+  LAST,
+  type SlotQuery,
+  slotQueries,
+  sumScript,
+  windowsByQuery,
+} from "./queries.js";
 import { addedReader, type RowReader, SlotTarget, slotReader, UNKNOWN_SUM } from "./response-csv.js";
 
 /** Slots of all series that one query sums up. */
@@ -30,15 +39,25 @@ export function seriesReads({ bucket, query, countIds }: SeriesReadDependencies)
   async function eachAdded(windows: readonly SeriesWindow[], take: TakeAdded): Promise<void> {
     for (const same of groupBy(windows, ({ from, to }) => `${from} ${to}`).values()) {
       for (const slotQuery of slotQueries(same)) {
-        const { dimension } = slotQuery;
-        const points: Parameters<TakeAdded>[] = [];
-        await query(addedScript(bucket, slotQuery), () => {
-          points.length = 0;
-          return addedReader((id, type, point) => points.push([{ dimension, id, type }, point]));
+        let points: Parameters<TakeAdded>[] = [];
+        await queryAdded(slotQuery, () => {
+          points = [];
+          return (...point) => points.push(point);
         });
         for (const point of points) take(...point);
       }
     }
+  }
+
+  /** Passes the added points of a query, each once, to a function; after a temporary error, all of them to another. */
+  async function queryAdded(slotQuery: SlotQuery, takerOf: () => TakeAdded): Promise<void> {
+    let end = () => {};
+    await query(addedScript(bucket, slotQuery), () => {
+      const reader = addedReader(slotQuery.dimension, takerOf());
+      end = reader.end;
+      return reader;
+    });
+    end();
   }
 
   async function read(windows: readonly SeriesWindow[], source: ValueSource | undefined): Promise<Float64Array[]> {
@@ -81,35 +100,35 @@ export function seriesReads({ bucket, query, countIds }: SeriesReadDependencies)
     return columns;
   }
 
-  /** Replaces each `UNKNOWN_SUM` by the sum of the points of its slot, which are read by day. */
+  /** Replaces each `UNKNOWN_SUM` by the sum of the points of its slot. They are read slot by slot and not kept. */
   async function addPoints(windows: readonly SeriesWindow[], columns: readonly Float64Array[]): Promise<void> {
     const unknown = windows.flatMap(({ series, from }, i) => {
       const column = columns[i] as Float64Array;
-      return slotsOf(column, UNKNOWN_SUM).map((slot) => ({
-        series,
-        start: from + slot * series.dimension.slotMs,
-        column,
-        slot,
-      }));
+      const startOf = (slot: number) => from + slot * series.dimension.slotMs;
+      return slotsOf(column, UNKNOWN_SUM).map((slot) => ({ series, start: startOf(slot), column, slot }));
     });
-    const sums = new Map<string, ExactSum>();
-    const placeOf = (series: Series, start: number) => `${start} ${seriesKey(series)}`;
-    for (const slots of groupBy(unknown, ({ start }) => String(Math.floor(start / DAY))).values()) {
-      const from = Math.min(...slots.map(({ start }) => start));
-      const to = Math.max(...slots.map(({ series, start }) => start + series.dimension.slotMs));
-      const series = new Map(slots.map((slot) => [seriesKey(slot.series), slot.series]));
-      await eachAdded(
-        Array.from(series.values(), (one) => ({ series: one, from, to })),
-        (one, { ms, value }) => {
-          const place = placeOf(one, slotStart(one.dimension, ms));
-          const sum = sums.get(place) ?? new ExactSum();
-          sums.set(place, sum);
-          sum.add(value);
-        },
-      );
+    for (const { column, slot } of unknown) column[slot] = Number.NaN;
+    for (const slots of groupBy(unknown, ({ start }) => String(start)).values()) {
+      const windowsOfSlot = slots.map(({ series, start: from }) => ({
+        series,
+        from,
+        to: from + series.dimension.slotMs,
+      }));
+      const columnsOf = groupBy(slots, ({ series }) => seriesKey(series));
+      for (const slotQuery of slotQueries(windowsOfSlot)) {
+        let sums = new Map<string, ExactSum>();
+        await queryAdded(slotQuery, () => {
+          sums = new Map();
+          return (series, { value }) => {
+            const sum = sums.get(seriesKey(series)) ?? new ExactSum();
+            sums.set(seriesKey(series), sum);
+            sum.add(value);
+          };
+        });
+        for (const [key, sum] of sums)
+          for (const { column, slot } of columnsOf.get(key) ?? []) column[slot] = sum.round().sum;
+      }
     }
-    for (const { series, start, column, slot } of unknown)
-      column[slot] = sums.get(placeOf(series, start))?.round().sum ?? Number.NaN;
   }
 
   /** Queries all series of the dimension, in windows short enough that the values of one query fit into memory. */

@@ -1,13 +1,14 @@
 import { groupedCalls } from "../../async/grouped-calls.js";
+import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
 import { invalid, ServiceError } from "../../errors.js";
 import type { Log } from "../../log.js";
-import type { SeriesStore, SeriesWindow } from "../../metrics/ports.js";
+import type { SeriesStore, SeriesWindow, WriteOrder } from "../../metrics/ports.js";
 import { type SlotColumn, slotStart } from "../../metrics/series.js";
 import type { TakeAdded } from "../copy.js";
 import type { KnownBucket } from "./bucket.js";
-import type { InfluxClient, LinePrecision } from "./connection.js";
-import { attempts, requestError, statusOf, timedOut } from "./errors.js";
+import type { InfluxClient } from "./connection.js";
+import { attempts, isAnswered, requestError, statusOf, timedOut } from "./errors.js";
 import { addedLines, halves, linesOf } from "./lines.js";
 import { idsScript } from "./queries.js";
 import { type RowReader, readRows } from "./response-csv.js";
@@ -36,6 +37,7 @@ export interface InfluxSeriesStore extends SeriesStore {
 /** The write of one call. */
 interface Write {
   readonly lines: string;
+  readonly order: WriteOrder;
   /** Returns whether it has a value of a slot that starts before an instant (Unix ms). */
   hasValueBefore(ms: number): boolean;
   /** Time of the call, ms of `performance.now`. */
@@ -63,9 +65,9 @@ const OF_ONE_WRITE = [201, 400, 422];
 
 /**
  * Series in a bucket: a measurement for each dimension, the tags `dimension_id` and `dimension_type`, the field `value`
- * for clients and `recorded` for the recorder, at the ms of the slot's start; the field `added` for each added point,
- * at its own ns, with the tag `added_by` for its source. A write that rejects may be stored in
- * part; repeating it completes it. Rejects with a `ServiceError`: `unavailable`, `invalid` for a point older than the
+ * for clients and `recorded` for the recorder, near the start of the slot: see `linesOf`; the field `added` for each
+ * added point, at its own ns, with tags for its source and order. A write that rejects may be stored in part, also
+ * later; repeating it completes it. Rejects with a `ServiceError`: `unavailable`, `invalid` for a point older than the
  * retention, `internal` for lines that the server refuses.
  */
 export function influxSeriesStore(dependencies: InfluxSeriesDependencies): InfluxSeriesStore {
@@ -82,33 +84,31 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
     countIds: (dimension) => names.count(dimension, { prefix: "" }),
   });
 
-  const groupedWrites = (precision: LinePrecision) =>
-    groupedCalls((writes: readonly Write[]) => sendTogether(writes, precision), {
-      most: TOGETHER,
-      weightOf: ({ lines }) => lines.length,
-      atOnce: CONCURRENT_WRITES,
-      isOfOneCall: (error) =>
-        OF_ONE_WRITE.includes(statusOf(error) ?? 0) || (error instanceof ServiceError && error.kind === "invalid"),
-      deadline: { ms: deadlineMs / 2, error: timedOut },
-    });
-  const writeSlots = groupedWrites("ms");
-  const writeAdded = groupedWrites("ns");
+  const grouped = groupedCalls(sendTogether, {
+    most: TOGETHER,
+    weightOf: ({ lines }) => lines.length,
+    atOnce: CONCURRENT_WRITES,
+    isOfOneCall: (error) =>
+      OF_ONE_WRITE.includes(statusOf(error) ?? 0) || (error instanceof ServiceError && error.kind === "invalid"),
+    deadline: { ms: deadlineMs / 2, error: timedOut },
+  });
 
   return {
     chunkSlots: CHUNK_SLOTS,
-    write: (source, columns) =>
+    write: (source, columns, order = FIRST_ORDER) =>
       reported("write", async () => {
         const hasValueBefore = (ms: number) => hasSlotBefore(columns, ms);
-        await writeSlots([{ lines: linesOf(source, columns), hasValueBefore, since: performance.now() }]);
+        const lines = linesOf(source, columns, order.number);
+        await grouped([{ lines, order, hasValueBefore, since: performance.now() }]);
         bucket.isFull = false;
         names.written(columns.filter(hasValue).map(({ series }) => series));
       }),
-    add: (added) =>
+    add: (added, order = FIRST_ORDER) =>
       reported("write", async () => {
         const since = performance.now();
         const hasValueBefore = (before: number) =>
           added.some(({ series: { dimension }, points }) => points.some(({ ms }) => slotStart(dimension, ms) < before));
-        await writeAdded([{ lines: addedLines(added), hasValueBefore, since }]);
+        await grouped([{ lines: addedLines(added, order.number), order, hasValueBefore, since }]);
         bucket.isFull = false;
         names.written(added.map(({ series }) => series));
       }),
@@ -124,8 +124,23 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
     expire: async () => {},
   };
 
-  /** Sends the lines of concurrent writes in one request. */
-  async function sendTogether(writes: readonly Write[], precision: LinePrecision): Promise<void> {
+  /**
+   * Sends the lines of concurrent writes in one request. Abandons their orders if an attempt was not answered, because
+   * the server may execute it later.
+   */
+  async function sendTogether(writes: readonly Write[]): Promise<void> {
+    const requests = { unanswered: 0 };
+    try {
+      await sendUntilStored(writes, requests);
+    } finally {
+      if (requests.unanswered > 0)
+        await withTimeLimit(deadlineMs / 2, [], async () => {
+          for (const { order } of writes) await order.abandon();
+        });
+    }
+  }
+
+  async function sendUntilStored(writes: readonly Write[], requests: { unanswered: number }): Promise<void> {
     const lines = writes.map((write) => write.lines).join("");
     // Deadline of the write that has waited longest.
     const restMs = Math.min(...writes.map(({ since }) => since)) + deadlineMs - performance.now();
@@ -136,7 +151,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
       if (writes.some((write) => write.hasValueBefore(oldest))) await bucket.checked(signal);
       refuseExpired(writes, 0);
       try {
-        await send(lines, precision, signal);
+        await send(lines, requests, signal);
       } catch (error) {
         if (statusOf(error) !== 422) throw error;
         // The retention may have been shortened, or the server's clock may be ahead of ours.
@@ -157,13 +172,22 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
   }
 
   /** Sends lines. After a 413 of the server or a proxy, sends them in two requests. */
-  async function send(lines: string, precision: LinePrecision, signal: AbortSignal): Promise<void> {
+  async function send(lines: string, requests: { unanswered: number }, signal: AbortSignal): Promise<void> {
     try {
-      await inBucket(signal, () => client.write(lines, signal, precision));
+      await inBucket(signal, async () => {
+        requests.unanswered += 1;
+        try {
+          await client.write(lines, signal);
+          requests.unanswered -= 1;
+        } catch (error) {
+          if (isAnswered(error)) requests.unanswered -= 1;
+          throw error;
+        }
+      });
     } catch (error) {
       const both = statusOf(error) === 413 ? halves(lines) : undefined;
       if (both === undefined) throw error;
-      for (const half of both) await send(half, precision, signal);
+      for (const half of both) await send(half, requests, signal);
     }
   }
 
@@ -204,6 +228,9 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
     }
   }
 }
+
+/** Order of the writes of a copy. */
+const FIRST_ORDER: WriteOrder = { number: 0, abandon: async () => {} };
 
 function hasValue({ values }: SlotColumn): boolean {
   return values.some((value) => !Number.isNaN(value));

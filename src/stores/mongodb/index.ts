@@ -23,7 +23,7 @@ import { mongoEntityStore } from "./profiles/entity-store.js";
 import { historyCollections, mongoHistory } from "./profiles/history.js";
 import { idempotencyCollections, mongoIdempotency } from "./profiles/idempotency.js";
 import { mongoMembershipIndex } from "./profiles/membership-index.js";
-import { generationCollections, mongoSharedGenerations } from "./series/shared-generations.js";
+import { generationCollections, mongoRaiseOrder, mongoSharedGenerations } from "./series/shared-generations.js";
 import { mongoSlotCounts, slotCountCollections } from "./series/slot-counts.js";
 import { refuseOtherLedger } from "./upgrade.js";
 
@@ -72,6 +72,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     alerts: alertState(factsOf(data)),
     watermark: deletionWatermark(factsOf(data)),
     identityCheck: identityCheck(factsOf(data)),
+    raiseOrder: mongoRaiseOrder(data),
     sharedGenerations: mongoSharedGenerations(data, commandMs),
     serverTime: async () => ((await data.command({ hello: 1 })) as { localTime: Date }).localTime.getTime(),
     ledger: mongoLedger(dependencies),

@@ -26,6 +26,7 @@ import { sqliteEntityStore } from "./profiles/entity-store.js";
 import { sqliteHistory } from "./profiles/history.js";
 import { sqliteIdempotency } from "./profiles/idempotency.js";
 import { sqliteMembershipIndex } from "./profiles/membership-index.js";
+import { sqliteRaiseOrder } from "./raise-order.js";
 import { DamagedRow } from "./series/chunks.js";
 import { sqliteSeriesStore } from "./series/series-store.js";
 import { sqliteSlotCounts } from "./series/slot-counts.js";
@@ -34,7 +35,12 @@ import { sqliteSlotCounts } from "./series/slot-counts.js";
  * Opens the embedded engine for profiles: `ledger.db` and `entities.db` in one folder. Locks that folder and `data_dir`
  * for this process.
  */
-export async function openSqliteEntities({ settings, log, failpoint }: EngineDependencies): Promise<EntityEngine> {
+export async function openSqliteEntities({
+  settings,
+  log,
+  clock,
+  failpoint,
+}: EngineDependencies): Promise<EntityEngine> {
   const { data, entities } = foldersOf(settings);
   const files = new OpenFiles();
   try {
@@ -55,6 +61,7 @@ export async function openSqliteEntities({ settings, log, failpoint }: EngineDep
       counts: sqliteSlotCounts(entitiesDb),
       lease: sqliteLease(),
       alerts: alertState(factsOf(entitiesDb)),
+      raiseOrder: sqliteRaiseOrder(entitiesDb, clock),
       watermark: deletionWatermark(factsOf(entitiesDb)),
       identityCheck: identityCheck(factsOf(entitiesDb)),
       ledger: sqliteLedger(ledgerDb, entitiesDb, recordAccepted(entities, mark)),

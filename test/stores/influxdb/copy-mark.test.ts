@@ -35,7 +35,7 @@ describe("a copy into a bucket", () => {
       const queries = requests.filter(({ path }) => path === "/api/v2/query").map(({ body }) => JSON.parse(body).query);
       expect(queries).to.have.length(2);
       for (const query of queries) expect(is_valid_flux(query), query).to.equal(true);
-      expect(requests.at(-1)?.body).to.equal('entity_metrics_copy,source=source state="copying" 0');
+      expect(requests.at(-1)?.body).to.equal('entity_metrics_copy,source=source state="copying" 0000000');
     });
   }
 

@@ -93,8 +93,8 @@ describe("CSV of InfluxDB", () => {
     });
   }
 
-  it("may contain points of other programs: outside the window, between slots, or without a number", async () => {
-    const foreign =
+  it("may contain points outside the window, several points of a slot, of which the last one counts, or no number", async () => {
+    const points =
       header +
       row(0, "2024-02-28T21:59:59.999Z", "1") +
       row(0, "2024-02-28T22:00:00.5Z", "2") +
@@ -105,7 +105,7 @@ describe("CSV of InfluxDB", () => {
       row(0, "2024-02-29T01:00:00Z", "+Inf") +
       row(0, "2024-02-29T02:00:00Z", "8") +
       end;
-    expect(await read(foreign)).to.deep.equal({ "a size": [2, 3, 6, null] });
+    expect(await read(points)).to.deep.equal({ "a size": [2, 4, 6, null] });
   });
 
   it("results in the same values in any order of columns", async () => {

@@ -1,7 +1,13 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { experience, HOUR, segment, stream } from "../../../src/metrics/dimensions.js";
-import { type SeriesStore, type SeriesWindow, settingSources, valueSources } from "../../../src/metrics/ports.js";
+import {
+  type SeriesStore,
+  type SeriesWindow,
+  type SettingSource,
+  settingSources,
+  valueSources,
+} from "../../../src/metrics/ports.js";
 import type { Series, SlotColumn } from "../../../src/metrics/series.js";
 import { onServers } from "../../support/servers.js";
 import { temporaryStores } from "../../support/stores.js";
@@ -109,21 +115,67 @@ onServers(["influxdb"], "series in InfluxDB", () => {
     expect(columns.map((column) => [...column])).to.deep.equal(ids.map((_, i) => [i, -i]));
   });
 
-  it("contain points of other programs in their slot, unless the slot has a point of the service", async () => {
-    const line = (value: string, at: number, tags = "") =>
-      `stream,dimension_id=foreign,dimension_type=size${tags} value=${value} ${at}`;
+  for (const source of settingSources) {
+    it(`keep the value of the highest order, and of equal orders the last one, in the source ${source} alone`, async () => {
+      const write = (one: SettingSource, value: number, number: number) =>
+        store.write(one, [{ series: size(`ordered ${source}`), from, values: Float64Array.of(value, value) }], {
+          number,
+          abandon: async () => {},
+        });
+      const values = async (one: SettingSource) => {
+        const window = { series: size(`ordered ${source}`), from, to: from + 2 * HOUR };
+        return [...((await store.read([window], one))[0] ?? [])];
+      };
+      for (const one of settingSources) await write(one, 1, 0);
+      for (const [number, value, kept] of [
+        [7, 2, 2],
+        [6, 3, 2],
+        [7, 4, 4],
+        [567_993_600_000, 5, 5],
+        [567_993_599_999, 6, 5],
+      ] as const) {
+        await write(source, value, number);
+        for (const one of settingSources) {
+          const expected = one === source ? kept : 1;
+          expect(await values(one), `${value} of order ${number}`).to.deep.equal([expected, expected]);
+        }
+      }
+    });
+  }
+
+  it("have each added point once, with the value of its highest order", async () => {
+    const add = (number: number, ...points: (readonly [ms: number, source: number, value: number])[]) =>
+      store.add(
+        [
+          {
+            series: size("sum"),
+            points: points.map(([ms, source, value]) => ({ ms: from + ms, ns: 1, source, value })),
+          },
+        ],
+        { number, abandon: async () => {} },
+      );
+    await add(7, [0, 0, 1], [1, 0, 2], [HOUR, 0, 4]);
+    await add(0, [0, 0, 100], [2, 0, 8], [2 * HOUR, 0, 16]);
+    await add(9, [1, 0, 32], [0, 1, 64]);
+    expect(await read(size("sum"), 4)).to.deep.equal([1 + 32 + 8 + 64, 4, 16, null]);
+    await add(7, [1, 0, 5], [HOUR, 0, 3]);
+    expect(await read(size("sum"), 4)).to.deep.equal([1 + 32 + 8 + 64, 3, 16, null]);
+  });
+
+  it("contain the points of versions that wrote at the start of the slot", async () => {
+    const line = (field: string, at: number, tags = "") =>
+      `stream,dimension_id=earlier,dimension_type=size${tags} ${field} ${at}`;
     await writeLines(engine.bucket, [
-      line("1", from + 60_000),
-      line("2", from + 120_000),
-      line("3", from + HOUR),
-      line("4", from + HOUR + 1),
-      line("5", from + 2 * HOUR, ",host=h"),
-      `stream,dimension_id=foreign,dimension_type=size other=7 ${from + 3 * HOUR}`,
-      `stream,dimension_id=foreign value=8 ${from + 4 * HOUR}`,
-      `stream,dimension_id=foreign,dimension_type=size recorded=9 ${from}`,
-      `stream,dimension_id=foreign,dimension_type=size recorded=10 ${from + 5 * HOUR + 1}`,
+      line("value=1", from),
+      line("recorded=2", from + HOUR),
+      line("recorded=2", from + 2 * HOUR),
+      line("value=3", from + 2 * HOUR),
+      line("added=4", from + 3 * HOUR, ",added_by=0"),
+      line("added=5", from + 3 * HOUR + 1, ",added_by=0"),
+      line("other=7", from + 4 * HOUR),
+      line("added_x=7", from + 4 * HOUR),
     ]);
-    expect(await read(size("foreign"), 6)).to.deep.equal([1, 3, 5, null, null, 10]);
+    expect(await read(size("earlier"), 5)).to.deep.equal([1, 2, 3, 9, null]);
   });
 
   it("are expired by the retention of the bucket alone", async () => {

@@ -4,8 +4,10 @@ import { SharedInvalidation } from "../../../../src/metrics/cache/shared-invalid
 import { HOUR, stream } from "../../../../src/metrics/dimensions.js";
 import {
   generationCollections,
+  mongoRaiseOrder,
   mongoSharedGenerations,
 } from "../../../../src/stores/mongodb/series/shared-generations.js";
+import { raiseOrderContract } from "../../../contracts/raise-order.contract.js";
 import { type FaultProxy, openFaultProxy } from "../../../support/fault-proxy.js";
 import { onServers } from "../../../support/servers.js";
 import { until } from "../../../support/until.js";
@@ -14,6 +16,13 @@ import { openTestDatabase, type TestDatabase } from "../database.js";
 const CHUNK_SLOTS = 168;
 const DEADLINE_MS = 5_000;
 const windowOf = (id: string) => ({ series: { dimension: stream, id, type: "size" }, from: 0, to: HOUR });
+
+onServers(["mongodb"], "mongodb", () => {
+  raiseOrderContract("mongodb", async () => {
+    const { db, close } = await openTestDatabase(generationCollections);
+    return { raiseOrder: mongoRaiseOrder(db), close };
+  });
+});
 
 onServers(["mongodb"], "generations that processes share on MongoDB", () => {
   let database: TestDatabase;
@@ -52,6 +61,28 @@ onServers(["mongodb"], "generations that processes share on MongoDB", () => {
     const before = late.versionsIn(windowOf("a"));
     await (processes[0] as Generations).written([windowOf("a")]);
     await until("it is raised in the late one", () => !late.isCurrent(before));
+  });
+
+  it("are read with the order of the writes of clients, as every increment is, that any process has raised", async () => {
+    const generations = mongoSharedGenerations(database.db, DEADLINE_MS);
+    const raise = mongoRaiseOrder(database.db);
+    expect((await generations.increment(new Set([1]))).order).to.equal(0);
+    for (const _ of [1, 2]) {
+      const before = await generations.read(0);
+      const order = await raise("clients");
+      await raise("recorder");
+      expect(await generations.read(before?.version ?? 0)).to.have.property("order", order);
+      expect(await generations.increment(new Set([2]))).to.have.property("order", order);
+    }
+    const { version = 0, ...read } = (await generations.read(0)) ?? {};
+    expect(read).to.have.deep.property(
+      "counts",
+      new Map([
+        [1, 1],
+        [2, 2],
+      ]),
+    );
+    expect(await generations.read(version)).to.equal(undefined);
   });
 
   describe("while the server is unreachable", () => {
