@@ -121,7 +121,9 @@ const request = (near: number): fc.Arbitrary<OracleRequest> =>
         { requiredKeys: ["names", "rest", "window"] },
       ),
     )
-    .map((parts) => ({ ...parts.names, ...parts.rest, ...parts.window }));
+    .map((parts) => ({ ...parts.names, ...parts.rest, ...parts.window }))
+    // Intervals of minutes over weeks, months or years would be more buckets than a series may have.
+    .filter(({ interval = "", ...window }) => !/\dm$/.test(interval) || !/\d(w|mo|y)"/.test(JSON.stringify(window)));
 
 const point = (now: number): fc.Arbitrary<OraclePoint> =>
   fc
@@ -166,7 +168,7 @@ describe("metric responses and a second implementation", function () {
   /** Three rounds of writes, each followed by batches of requests as of another instant. */
   async function compareAround(anchor: number, cache: object, seed: number): Promise<void> {
     let now = anchor;
-    const limits = { buckets: 1_000_000, response_values: 10_000_000 };
+    const limits = { response_values: 10_000_000 };
     const service = await startService({ cache, limits }, { clock: () => now });
     const points: OraclePoint[] = [];
     try {
