@@ -77,6 +77,11 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     may: (to) => /^(deletions|entities)\//.test(to) || leaves.test(to),
     words: "deletions may import entities",
   },
+  {
+    who: /^entities\/profile\//,
+    may: (to) => /^entities\/(profile\/|ports$)/.test(to) || leaves.test(to),
+    words: "profiles import nothing of those who read and change them",
+  },
   ...["entities", "metrics", "catalogue", "keys"].map((domain) => ({
     who: new RegExp(`^${domain}/`),
     may: (to: string) => to.startsWith(`${domain}/`) || leaves.test(to),

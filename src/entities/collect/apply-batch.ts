@@ -6,9 +6,9 @@ import { newKeys, open, seal } from "../profile/encryption.js";
 import { type EntityId, idsOf, type StoredEntity, storedBytes } from "../profile/entity.js";
 import { DECODED_BYTES, decodeDocument, encodeDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
+import { type BatchMessage, encodeMessage, segmentsNamedIn } from "../profile/message.js";
 import type { OpenProfile } from "../profile/profile-draft.js";
 import { retryOnConflict } from "../requests/retry-on-conflict.js";
-import { type BatchMessage, encodeMessage, segmentsNamedIn } from "./message.js";
 import { type BatchPlan, type FoundProfiles, type Outcomes, type PlanDependencies, planBatch } from "./plan-batch.js";
 
 export interface BatchDependencies extends PlanDependencies {

@@ -1,8 +1,8 @@
 import { groupedCalls } from "../../async/grouped-calls.js";
 import { KeyedMutex } from "../../async/keyed-mutex.js";
 import { ServiceError, type ServiceErrorOf } from "../../errors.js";
+import type { BatchMessage, Message } from "../profile/message.js";
 import { applyBatch, type BatchDependencies, checkBatch, MAX_UPDATES } from "./apply-batch.js";
-import type { BatchMessage, Message } from "./message.js";
 import type { Outcomes } from "./plan-batch.js";
 
 export interface CollectDependencies extends BatchDependencies {

@@ -3,10 +3,10 @@ import { invalid, type ValidationIssue } from "../../errors.js";
 import { clusteredIds } from "../../ids.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity } from "../profile/identity.js";
+import type { BatchMessage } from "../profile/message.js";
 import { batchesOf, type RequestItem, type RequestItems } from "../requests/batches.js";
 import { type IdempotencyDependencies, RepeatableRun } from "../requests/repeatable-run.js";
 import { type CollectMessages, MAX_BATCH_WEIGHT, weightOf } from "./collect-messages.js";
-import type { BatchMessage } from "./message.js";
 import { aheadIssue, type ParsedMessage } from "./parse-message.js";
 
 /** Messages for one stream and table. */

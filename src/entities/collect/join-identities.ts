@@ -1,6 +1,6 @@
 import type { IdentityHash } from "../profile/identity.js";
+import type { BatchMessage } from "../profile/message.js";
 import type { ProfileDraft } from "../profile/profile-draft.js";
-import type { BatchMessage } from "./message.js";
 
 /** The identities of a message, divided. */
 export interface JoinedIdentities {

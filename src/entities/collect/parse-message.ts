@@ -4,7 +4,7 @@ import { hasAtMost } from "../../text.js";
 import type { Json } from "../profile/entity-document.js";
 import { type IdentityField, type Table, tooManyValues } from "../profile/entity-tables.js";
 import { type Identity, identityField, identityKey, identityOf } from "../profile/identity.js";
-import type { Message, SegmentUpdates } from "./message.js";
+import type { Message, SegmentUpdates } from "../profile/message.js";
 
 /** Rules for the messages of one request. */
 export interface MessageRules {

@@ -6,9 +6,9 @@ import { type EntityId, namedTime, type StoredEntity } from "../profile/entity.j
 import type { EntityDocument } from "../profile/entity-document.js";
 import { tooManyValues } from "../profile/entity-tables.js";
 import type { IdentityHash } from "../profile/identity.js";
+import { type BatchMessage, documentOf, type Message, segmentsNamedIn } from "../profile/message.js";
 import { type MergedDrafts, type OpenProfile, ProfileDraft } from "../profile/profile-draft.js";
 import { joinIdentities } from "./join-identities.js";
-import { type BatchMessage, documentOf, type Message, segmentsNamedIn } from "./message.js";
 
 /** Stored state that a batch is planned from. */
 export interface FoundProfiles {

@@ -1,4 +1,3 @@
-import type { SegmentUpdates } from "../collect/message.js";
 import { isBeforeDeletion, type SegmentDeletions } from "./deleted-segments.js";
 import {
   compareVersions,
@@ -7,6 +6,7 @@ import {
   type UpdateVersion,
   type Version,
 } from "./entity.js";
+import type { SegmentUpdates } from "./message.js";
 
 export const noMemberships: Memberships = { fullSince: undefined, updates: new Map() };
 

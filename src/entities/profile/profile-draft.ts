@@ -1,4 +1,3 @@
-import type { BatchMessage } from "../collect/message.js";
 import type { ProfileChange } from "../ports.js";
 import { AttributesDraft } from "./attributes.js";
 import type { SegmentDeletions } from "./deleted-segments.js";
@@ -6,6 +5,7 @@ import type { Binding, EntityId, Memberships, StoredEntity } from "./entity.js";
 import type { EntityDocument, OpenedDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
 import { MembershipDraft, movesTo, noMemberships } from "./memberships.js";
+import type { BatchMessage } from "./message.js";
 
 /** A stored profile with its decrypted document. */
 export interface OpenProfile {

@@ -1,5 +1,4 @@
 import type { Reservation } from "../../memory-budget.js";
-import { decodeMessage } from "../collect/message.js";
 import type { EntityKeys, EntityStore, History, HistoryMessage, SegmentNames } from "../ports.js";
 import { open } from "../profile/encryption.js";
 import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
@@ -7,6 +6,7 @@ import { decodeDocument, type Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
+import { decodeMessage } from "../profile/message.js";
 import { type OpeningDependencies, openProfile, openTurn } from "./open-profile.js";
 import { liveHolder } from "./read-entity.js";
 

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { MAX_BATCH_WEIGHT, weightOf } from "../../entities/collect/collect-messages.js";
 import { collectRequest } from "../../entities/collect/collect-request.js";
-import { encodeMessage } from "../../entities/collect/message.js";
 import { MESSAGE_MEMORY_BYTES, type ParsedMessage } from "../../entities/collect/parse-message.js";
 import type { Json } from "../../entities/profile/entity-document.js";
 import { type Table, tableNamed } from "../../entities/profile/entity-tables.js";
+import { encodeMessage } from "../../entities/profile/message.js";
 import type { KnownValues } from "../../entities/read/known-values.js";
 import type { RequestItem } from "../../entities/requests/batches.js";
 import { invalid, type ServiceError } from "../../errors.js";

@@ -1,8 +1,8 @@
 import type { LedgerPosition } from "../ports.js";
-import type { Version } from "../profile/entity.js";
-import type { EntityDocument, Json } from "../profile/entity-document.js";
-import type { Table } from "../profile/entity-tables.js";
-import type { Identity, IdentityHash } from "../profile/identity.js";
+import type { Version } from "./entity.js";
+import type { EntityDocument, Json } from "./entity-document.js";
+import type { Table } from "./entity-tables.js";
+import type { Identity, IdentityHash } from "./identity.js";
 
 /** Segments in a message: the full list (`full`, in `add`), or the segments entered and left. */
 export interface SegmentUpdates {
