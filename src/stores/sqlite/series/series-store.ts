@@ -5,7 +5,7 @@ import { ServiceError } from "../../../errors.js";
 import { dimensionNamed } from "../../../metrics/dimensions.js";
 import { type SeriesStore, type SeriesWindow, type SettingSource, slotsIn } from "../../../metrics/ports.js";
 import { type AddedPoints, addSlots, isSum, type SlotColumn } from "../../../metrics/series.js";
-import { type Database, inTransaction } from "../connection.js";
+import type { Database } from "../connection.js";
 import { type AddedChange, type AddedPointOptions, AddedPointTable } from "./added-points.js";
 import { addedSchema } from "./added-rows.js";
 import { ChunkLists } from "./chunk-lists.js";
