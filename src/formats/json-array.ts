@@ -34,41 +34,49 @@ export function splitArray<Bytes extends Uint8Array>(bytes: Bytes, limit: number
   return { ...elements, brokenAt: isBroken ? after : undefined };
 }
 
-/** A JSON array that is a member of a JSON object, and the object without the elements. */
-export interface ArrayMember {
-  readonly elements: JsonArray;
-  /** The object with an empty array: with it, all bytes are valid JSON if all elements are. */
+/** A JSON object whose long lists are split off. */
+export interface SplitObject {
+  readonly bytes: Buffer;
+  /** The lists that were split off, by name. */
+  readonly lists: ReadonlyMap<string, JsonArray>;
+  /** The object with empty arrays in their place: with it, all bytes are valid JSON if all elements are. */
   readonly rest: Buffer;
+  /** Offset in `bytes` of an offset in `rest`. */
+  offsetOf(restOffset: number): number;
 }
 
 /**
- * Splits the first member of a JSON object that is an array and has this name (ASCII, written without escapes), without
- * parsing; undefined if none begins within the first `restBytes` bytes. Stops after `limit` elements, as `splitArray`
- * does.
+ * Splits the members of a JSON object that are arrays and have one of these names (ASCII, written without escapes),
+ * without parsing: the first of each name. Stops a list after `limit` elements, as `splitArray` does. A text that is no
+ * object has no lists.
  */
-export function splitMember(
-  bytes: Buffer,
-  name: string,
-  { limit, restBytes }: { readonly limit: number; readonly restBytes: number },
-): ArrayMember | undefined {
+export function splitObject(bytes: Buffer, names: readonly string[], limit: number): SplitObject {
+  const lists = new Map<string, JsonArray>();
+  const cuts: { readonly from: number; readonly to: number }[] = [];
   let depth = 0;
-  for (let at = 0; at < Math.min(bytes.length, restBytes); at += 1) {
+  for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] as number;
     if (byte === QUOTE) {
       const start = at + 1;
       at = endOfString(bytes, start);
-      if (depth !== 1 || at - start !== name.length || bytes.toString("latin1", start, at) !== name) continue;
+      if (depth !== 1) continue;
+      const name = names.find((one) => one.length === at - start && bytes.toString("latin1", start, at) === one);
       const colon = firstNonBlank(bytes, at + 1);
-      if (bytes[colon] !== COLON) continue;
+      if (name === undefined || lists.has(name) || bytes[colon] !== COLON) continue;
       const found = elementsAt(bytes, firstNonBlank(bytes, colon + 1), limit);
       if (found === undefined) continue;
       const { end, ...elements } = found;
-      const rest = Buffer.concat([bytes.subarray(0, elements.start), bytes.subarray(end)]);
-      return { elements: { ...elements, brokenAt: undefined }, rest };
+      lists.set(name, { ...elements, brokenAt: undefined });
+      cuts.push({ from: elements.start, to: end });
+      at = end;
     } else if ((byte & 0xdf) === OPENING) depth += 1;
     else if ((byte & 0xdf) === CLOSING) depth -= 1;
   }
-  return undefined;
+  const starts = [0, ...cuts.map(({ to }) => to)];
+  const rest = Buffer.concat(starts.map((start, i) => bytes.subarray(start, cuts[i]?.from)));
+  const offsetOf = (restOffset: number) =>
+    cuts.reduce((offset, { from, to }) => (offset < from ? offset : offset + to - from), restOffset);
+  return { bytes, lists, rest, offsetOf };
 }
 
 /**

@@ -96,7 +96,8 @@ export function metricLine(
 /**
  * Fast path for a metric line of the usual form: one blank, `value=` and a number, one blank, a timestamp. `head` is
  * the text before the first blank. Undefined for any other line, valid or not: `parseLine` and `metricLine` read those,
- * with the same results for lines of this form.
+ * with the same results for lines of this form. Stays because without it a write of such lines takes 1.9 times the
+ * CPU time of the process.
  */
 export function parseUsualLine(
   text: string,

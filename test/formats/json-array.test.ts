@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { splitArray, splitMember, startOf } from "../../src/formats/json-array.js";
+import { splitArray, splitObject, startOf } from "../../src/formats/json-array.js";
 
 const split = (text: string, limit = 100) => splitArray(Buffer.from(text), limit);
 
@@ -49,41 +49,45 @@ describe("a JSON array in bytes", () => {
   });
 });
 
-describe("a member of a JSON object in bytes", () => {
-  const split = (text: string, { limit = 100, restBytes = 100 } = {}) => {
-    const member = splitMember(Buffer.from(text), "list", { limit, restBytes });
-    if (member === undefined) return undefined;
-    const { bytes, ends } = member.elements;
-    const found = ends.map((end, i) => bytes.toString("utf8", startOf(member.elements, i), end));
-    return { found, rest: member.rest.toString() };
+describe("the lists of a JSON object in bytes", () => {
+  const split = (text: string, limit = 100) => {
+    const { lists, rest, offsetOf } = splitObject(Buffer.from(text), ["list", "other"], limit);
+    const found = Array.from(lists, ([name, list]) => [
+      name,
+      list.ends.map((end, i) => list.bytes.toString("utf8", startOf(list, i), end)),
+    ]);
+    return { found: Object.fromEntries(found), rest: rest.toString(), end: offsetOf(rest.length) };
   };
 
-  const objects: [text: string, found: string[], rest: string][] = [
-    ['{"list":[1,{"a":[2]}],"b":"ü"}', ["1", '{"a":[2]}'], '{"list":[],"b":"ü"}'],
-    [' { "list" : [ ] } ', [], ' { "list" : [] } '],
+  const objects: [text: string, found: object, rest: string][] = [
+    ['{"list":[1,{"a":[2]}],"b":"ü"}', { list: ["1", '{"a":[2]}'] }, '{"list":[],"b":"ü"}'],
+    [
+      '{"other":[[1],[2]],"b":[3],"list":["ü"]}',
+      { other: ["[1]", "[2]"], list: ['"ü"'] },
+      '{"other":[],"b":[3],"list":[]}',
+    ],
+    [' { "list" : [ ] } ', { list: [] }, ' { "list" : [] } '],
     [
       '{"a":{"list":[1]},"b":["list",[2]],"c":"list","list":["]"]}',
-      ['"]"'],
+      { list: ['"]"'] },
       '{"a":{"list":[1]},"b":["list",[2]],"c":"list","list":[]}',
     ],
-    ['{"list":1,"list":[2],"list":[3]}', ["2"], '{"list":1,"list":[],"list":[3]}'],
-    ['{"list":[1,2', ["1", "2"], '{"list":['],
-    ['{"list":[1}', ["1"], '{"list":[}'],
+    ['{"list":1,"list":[2],"list":[3]}', { list: ["2"] }, '{"list":1,"list":[],"list":[3]}'],
+    ['{"list":[1,2', { list: ["1", "2"] }, '{"list":['],
+    ['{"list":[1}', { list: ["1"] }, '{"list":[}'],
   ];
   for (const [text, found, rest] of objects) {
-    it(`is split into its ${found.length} elements, and found nowhere but in the object itself: ${text}`, () => {
-      expect(split(text)).to.deep.equal({ found, rest });
+    it(`are split off, and found nowhere but in the object itself: ${text}`, () => {
+      expect(split(text)).to.deep.equal({ found, rest, end: Buffer.byteLength(text) });
     });
   }
 
-  it("is not found in another value", () => {
+  it("are not found in another value", () => {
     const others = ["", "[]", "7", '"list"', '"list":[1]', '{"lists":[1]}', '{"list":{"list":[1]}}', '{"\\"list":[1]}'];
-    for (const text of others) expect(split(text), text).to.equal(undefined);
+    for (const text of others) expect(split(text), text).to.deep.include({ found: {}, rest: text });
   });
 
-  it("is searched in the first bytes alone, and for one element more than its limit", () => {
-    expect(split('{"a":"123","list":[1]}', { restBytes: 11 })).to.equal(undefined);
-    expect(split('{"a":"123","list":[1]}', { restBytes: 12 })?.found).to.deep.equal(["1"]);
-    expect(split('{"list":[1,2,3,4]}', { limit: 2 })?.found).to.deep.equal(["1", "2", "3"]);
+  it("are searched for one element more than the limit", () => {
+    expect(split('{"list":[1,2,3,4]}', 2).found).to.deep.equal({ list: ["1", "2", "3"] });
   });
 });

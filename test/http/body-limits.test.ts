@@ -193,7 +193,7 @@ describe("a large JSON array", () => {
   it("of points is refused with the index of a point that is too long", async () => {
     const long = { ...point, dimension_id: "x".repeat(300_000) };
     const { errors } = await post("/api/metric/points", JSON.stringify([long, point]));
-    expect(errors).to.deep.equal([{ code: "too_long", path: "[0]", message: "The point is too long" }]);
+    expect(errors).to.deep.equal([{ code: "too_long", path: "[0]", message: "The element is too long" }]);
   });
 });
 

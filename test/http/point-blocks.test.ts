@@ -83,42 +83,57 @@ describe("a block of few values for many times", () => {
   });
 });
 
-describe("a block that begins with the same series as one before", () => {
-  const readers = pointReaders(limits);
-  const list = (...ids: readonly string[]) => JSON.stringify(["a", "b", "c", ...ids].map(seriesNamed));
-  const rows = (count: number, value: string) => `[${Array.from({ length: count }, () => `[${value}]`)}]`;
+describe("P33: a block of many series with long names", () => {
+  it("is read in parts, between which other work runs", async () => {
+    const series = Array.from({ length: 40_000 }, (_, i) => seriesNamed(`${i}`.padStart(250, "-")));
+    const request = requestOf({ series, ts: [FROM], values: series.map(() => [1]) });
+    let rounds = 0;
+    const count = () => {
+      rounds += 1;
+      timer = setImmediate(count);
+    };
+    let timer = setImmediate(count);
+    const points = await readJsonPoints(request, newReader(), limits).finally(() => clearImmediate(timer));
+    expect(points).to.equal(40_000);
+    expect(rounds).to.be.above(5);
+  });
+});
 
-  /** Returns the columns of a body, or its error. */
-  async function outcome(body: string, readerOf: typeof readers): Promise<unknown> {
-    const reader = readerOf(modeOf());
-    try {
-      await readJsonPoints(requestOf(body), reader, limits);
-      return reader.sink.columns().map(({ series: { id }, from, values }) => ({ id, from, values: [...values] }));
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      return { message: error.message, issues: error.issues };
-    }
-  }
-
-  const first = `{"series":${list("d")},"ts":[${FROM}],"values":${rows(4, "1")}}`;
-  const bodies = {
-    "other values": first.replaceAll("[1]", "[2]"),
-    "another series at the end": first.replace('"d"', '"e"'),
-    "a longer list": `{"series":${list("d", "e")},"ts":[${FROM}],"values":${rows(5, "1")}}`,
-    "a second list": first.replace(/}$/, `,"series":${list("e")}}`),
-    "a second list under an escaped name": first.replace(/}$/, `,"s\\u0065ries":${list("e")}}`),
-    "invalid values": first.replaceAll("[1]", '["1"]'),
-    "too few rows": first.replace("[1],", ""),
-    "no JSON after the list": first.replace('"ts":', '"ts";'),
-    "an unknown field": first.replace('"ts"', '"tss"'),
-    "nothing after the list": first.slice(0, first.indexOf(',"ts"')),
-  };
-  for (const [what, body] of Object.entries(bodies)) {
-    it(`is read as if it were the first one: ${what}`, async () => {
-      await outcome(first, readers);
-      expect(await outcome(body, readers)).to.deep.equal(await outcome(body, pointReaders(limits)));
+describe("a block that is no block", () => {
+  const first = JSON.stringify({ series: [seriesNamed("a")], ts: [FROM], values: [[1]] });
+  const broken: [what: string, body: string, message: string][] = [
+    ["no JSON after the series", first.replace('"ts":', '"ts";'), "The body is not JSON: line 1, column 83"],
+    ["no JSON after a line end", first.replace(',"ts":', ',\n"ts";'), "The body is not JSON: line 2, column 5"],
+    ["no JSON among the values", first.replace("[1]]", "[1x]]"), "The body is not JSON: line 1, column 112"],
+    ["two lists of series", first.replace(/}$/, `,"series":[1]}`), "The body must be an array of points"],
+    ["nothing after the series", first.slice(0, first.indexOf(',"ts"')), "The body is not JSON: line 1, column 78"],
+    [
+      "series under an escaped name",
+      first.replace("}]", '}],"s\\u0065ries":[1]'),
+      "The body must be an array of points",
+    ],
+    [
+      "64 KiB of another field",
+      first.replace("{", `{"a":"${"x".repeat(65_536)}",`),
+      "The body must be an array of points",
+    ],
+  ];
+  for (const [what, body, message] of broken) {
+    it(`is refused: ${what}`, async () => {
+      const error = await readJsonPoints(requestOf(body), newReader(), limits).catch((reason) => reason);
+      expect(error).to.be.instanceOf(ServiceError).with.property("message").that.contains(message);
     });
   }
+
+  it("may have its lists in any order", async () => {
+    const reader = newReader();
+    await readJsonPoints(
+      requestOf(`{"values":[[1]],"ts":[${FROM}],"series":[${JSON.stringify(seriesNamed("a"))}]}`),
+      reader,
+      limits,
+    );
+    expect(reader.sink.columns().map(({ values }) => [...values])).to.deep.equal([[1]]);
+  });
 });
 
 describe("a block with only invalid points", () => {

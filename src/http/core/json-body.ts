@@ -2,8 +2,9 @@ import type { IncomingMessage } from "node:http";
 import bodyParser from "koa-bodyparser";
 import type { Limits } from "../../config/settings.js";
 import { invalid, type ServiceError } from "../../errors.js";
+import { type JsonArray, type SplitObject, startOf } from "../../formats/json-array.js";
 import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
-import { type JsonSize, jsonSize, parsedBytes } from "../../formats/json-size.js";
+import { parsedBytes } from "../../formats/json-size.js";
 import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 import {
   bodyError,
@@ -82,20 +83,15 @@ function mostBytes({ headers }: IncomingMessage, limit: number, inflation: numbe
   return Math.min(limit, factor * Number(headers["content-length"] ?? limit));
 }
 
-/** Reserves the memory of the parsed body unless it is small. `check` may refuse it by its contents. */
-export function reserveParsed(bytes: Buffer, memory: Reservation, check?: (size: JsonSize) => void): void {
-  if (bytes.length <= UNCOUNTED_BYTES) return;
-  const text = bytes.toString();
-  const size = jsonSize(text);
-  check?.(size);
-  memory.reserve(parsedBytes(text, size));
+/** Reserves the memory of the parsed body unless it is small. */
+export function reserveParsed(bytes: Buffer, memory: Reservation): void {
+  if (bytes.length > UNCOUNTED_BYTES) memory.reserve(parsedBytes(bytes.toString()));
 }
 
-/** Parses the text of a body; with `nesting`, throws for a deeper value. */
-export function parseJson(text: string, nesting?: number): unknown {
+/** Parses the text of a body. Throws when it is nested more than `nesting` deep. */
+export function parseJson(text: string, nesting: number): unknown {
   const body = parsePart(text);
-  if (nesting !== undefined && depthOf(body, nesting) > nesting)
-    throw invalid("too_deep", "", `The body is nested more than ${nesting} deep`);
+  if (depthOf(body, nesting) > nesting) throw invalid("too_deep", "", `The body is nested more than ${nesting} deep`);
   return body;
 }
 
@@ -105,6 +101,32 @@ export function parsePart(text: string, before: () => string = () => ""): unknow
     return JSON.parse(text);
   } catch {
     throw notJson(before() + text.slice(0, jsonErrorAt(text)));
+  }
+}
+
+/** Parses the elements `from` to `to` of a list. */
+export function parseElements(list: JsonArray, from: number, to: number): readonly unknown[] {
+  const start = startOf(list, from);
+  const text = `[${list.bytes.toString("utf8", start, list.ends[to])}]`;
+  try {
+    const elements: unknown[] = JSON.parse(text);
+    // A blank element is detected only by its absence.
+    if (elements.length > to - from) return elements;
+  } catch {
+    // The position is determined below.
+  }
+  const before = text.slice(1, Math.min(jsonErrorAt(text), text.length - 1));
+  throw notJson(list.bytes.toString("utf8", 0, start) + before);
+}
+
+/** Parses an object without the lists that were split off. */
+export function parseRest({ bytes, rest, offsetOf }: SplitObject): unknown {
+  const text = rest.toString();
+  try {
+    return JSON.parse(text);
+  } catch {
+    const offset = Buffer.byteLength(text.slice(0, jsonErrorAt(text)));
+    throw notJson(bytes.toString("utf8", 0, offsetOf(offset)));
   }
 }
 

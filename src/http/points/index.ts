@@ -62,7 +62,6 @@ export function pointRoutes({
   clock,
 }: PointDependencies): readonly Route[] {
   const readerOf = pointReaders(limits);
-  const addingReaderOf = pointReaders(limits);
 
   /** Reads and writes points, unless one is outside the stream that the key is bound to. Resolves with their number. */
   async function writeAll(
@@ -73,7 +72,7 @@ export function pointRoutes({
     let count: number;
     if (adds) {
       const window = addWindow(now, retention());
-      const reader = addingReaderOf({ newSink: () => new AddedFold(), window, hasSources: true });
+      const reader = readerOf({ newSink: () => new AddedFold(), window, hasSources: true });
       count = await read(reader);
       await add(withinBound(reader.sink.points(), bounds));
     } else {

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import type { YieldBudget } from "../../async/yielding.js";
-import { type JsonArray, splitArray, startOf } from "../../formats/json-array.js";
-import { jsonErrorAt, lineNotJson } from "../../formats/json-error.js";
+import { type JsonArray, splitArray } from "../../formats/json-array.js";
+import { lineNotJson } from "../../formats/json-error.js";
 import { NO_SOURCE, sourceNumber } from "../../metrics/added-points.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
@@ -17,6 +16,7 @@ import {
   PARSE_MS,
   type PointReader,
   readEachLine,
+  readElements,
   readInstant,
   reservePoints,
   type WriteLimits,
@@ -74,11 +74,11 @@ const SOURCED_FIELDS = [...POINT_FIELDS, "source"];
  * invalid; then none is written.
  */
 export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limits: WriteLimits): Promise<number> {
-  const { memory, turns } = ctx.state;
   if (isJsonLines(ctx)) {
     await readEachLine(ctx, limits, reader, (text, number) => readJsonLine(text, number, reader));
     return reader.finish();
   }
+  const { memory, turns } = ctx.state;
   const bytes = await readBody(ctx, limits.write_body_bytes, limits);
   const usual = await readUsualPoints(bytes, reader, limits.batch_points, turns.pauses(PARSE_MS));
   if (usual !== undefined) {
@@ -87,58 +87,24 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
   }
   reader.restart();
   const array = splitArray(bytes, limits.batch_points);
-  if (array !== undefined) {
-    reader.count(array.ends.length);
-    reservePoints(array.ends.length, memory);
-    await readArray(array, reader, limits, turns);
-    return reader.finish();
-  }
-  return readBlock(bytes, memory, reader, limits);
+  if (array === undefined) await readBlock(bytes, ctx, reader, limits);
+  else await readArray(array, ctx, reader, limits);
+  return reader.finish();
 }
 
-/** Bytes parsed at once: a few ms of work. */
-const RUN_BYTES = 262_144;
-
-/** Reads the points of an array in runs, which bounds memory to one run and lets other requests run in between. */
 async function readArray(
   array: JsonArray,
+  ctx: ApiContext,
   reader: PointReader,
   { line_bytes }: WriteLimits,
-  turns: YieldBudget,
 ): Promise<void> {
-  const { ends, brokenAt } = array;
-  const pause = turns.pauses(PARSE_MS);
-  for (let from = 0; from < ends.length && !reader.issues.full; ) {
-    await pause();
-    let to = from;
-    const start = startOf(array, from);
-    while (to + 1 < ends.length && (ends[to + 1] as number) - start <= RUN_BYTES) to += 1;
-    if (to === from && (ends[to] as number) - start > line_bytes) {
-      reader.issues.add("too_long", `[${from}]`, "The point is too long");
-    } else {
-      const points = parseRun(array, from, to);
-      for (let i = 0; i < points.length && !reader.issues.full; i += 1) {
-        readPoint(points[i], () => `[${from + i}]`, reader);
-      }
-    }
-    from = to + 1;
-  }
-  if (brokenAt !== undefined && !reader.issues.full) throw notJson(array.bytes.toString("utf8", 0, brokenAt));
-}
-
-/** Parses the elements `from` to `to` of an array. */
-function parseRun(array: JsonArray, from: number, to: number): readonly unknown[] {
-  const start = startOf(array, from);
-  const text = `[${array.bytes.toString("utf8", start, array.ends[to])}]`;
-  try {
-    const points: unknown[] = JSON.parse(text);
-    // A blank element is detected only by its absence.
-    if (points.length > to - from) return points;
-  } catch {
-    // The position is determined below.
-  }
-  const before = text.slice(1, Math.min(jsonErrorAt(text), text.length - 1));
-  throw notJson(array.bytes.toString("utf8", 0, start) + before);
+  const { bytes, ends, brokenAt } = array;
+  reader.count(ends.length);
+  reservePoints(ends.length, ctx.state.memory);
+  await readElements(array, { path: "", most: line_bytes }, ctx, reader, (point, i) => {
+    readPoint(point, () => `[${i}]`, reader);
+  });
+  if (brokenAt !== undefined && !reader.issues.full) throw notJson(bytes.toString("utf8", 0, brokenAt));
 }
 
 function readJsonLine(text: string, number: number, reader: PointReader): void {

@@ -7,7 +7,7 @@ import {
   parseLine,
   parseUsualLine,
 } from "../../formats/line-protocol.js";
-import { NO_SOURCE, sourceNumber } from "../../metrics/added-points.js";
+import { sourceNumber } from "../../metrics/added-points.js";
 import { instantIssue, isInWindow, isSeries, type NamedSeries } from "../../metrics/writable-points.js";
 import { mediaType } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
@@ -92,7 +92,7 @@ function takeAnyLine(
   if (!isInWindow(ms, series.dimension.slotMs, reader.window)) {
     return { issue: { path: ".timestamp", ...instantIssue(ms, reader.window) } };
   }
-  const source = reader.hasSources ? sourceNumber(otherTags(parsed)) : NO_SOURCE;
+  const source = sourceNumber(otherTags(parsed));
   const ns = parsed.timestamp === undefined ? arrivalNs() : nsOf(parsed.timestamp, precision);
   reader.sink.add(series, ms, line.value, ns, source);
   return { named: { series, source } };

@@ -1,10 +1,12 @@
 import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
+import { type JsonArray, startOf } from "../../formats/json-array.js";
 import { type Line, LineSplitter, lineIssues } from "../../formats/line-splitter.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { Series } from "../../metrics/series.js";
 import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
 import { readBytes } from "../core/body.js";
+import { parseElements } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
 import { Issues } from "../core/validation.js";
 import { SeriesLists } from "./series-lists.js";
@@ -28,7 +30,7 @@ export interface WriteMode<S extends PointSink = PointSink> {
 }
 
 /** Series that earlier writes named. */
-export interface KnownSeries {
+export interface NamedSoFar {
   readonly series: WritableSeries;
   readonly lists: SeriesLists;
 }
@@ -45,14 +47,14 @@ export class PointReader<S extends PointSink = PointSink> {
   #sink: S;
   #count = 0;
 
-  constructor(known: KnownSeries, { newSink, window, hasSources }: WriteMode<S>, limits: WriteLimits) {
-    this.series = known.series;
-    this.lists = known.lists;
+  constructor({ series, lists }: NamedSoFar, { newSink, window, hasSources }: WriteMode<S>, most: number) {
+    this.series = series;
+    this.lists = lists;
     this.window = window;
     this.hasSources = hasSources;
     this.#newSink = newSink;
     this.#sink = newSink();
-    this.#most = limits.batch_points;
+    this.#most = most;
   }
 
   /** Receives the points. */
@@ -87,20 +89,16 @@ export class PointReader<S extends PointSink = PointSink> {
 /** Maximum number of series that are cached across requests, approximately. */
 const KNOWN_SERIES = 250_000;
 
-/**
- * Creates the factory of readers of writes in one mode. Within a request each series is one object, even if the cache
- * is replaced.
- */
-export function pointReaders(limits: WriteLimits): <S extends PointSink>(mode: WriteMode<S>) => PointReader<S> {
-  let known = newKnownSeries();
+/** Creates the factory of readers. Within a request each series is one object, even if the cache is replaced. */
+export function pointReaders({
+  batch_points,
+}: Pick<WriteLimits, "batch_points">): <S extends PointSink>(mode: WriteMode<S>) => PointReader<S> {
+  const empty = (): NamedSoFar => ({ series: new WritableSeries(), lists: new SeriesLists() });
+  let named = empty();
   return (mode) => {
-    if (known.series.size >= KNOWN_SERIES) known = newKnownSeries();
-    return new PointReader(known, mode, limits);
+    if (named.series.size >= KNOWN_SERIES) named = empty();
+    return new PointReader(named, mode, batch_points);
   };
-}
-
-function newKnownSeries(): KnownSeries {
-  return { series: new WritableSeries(), lists: new SeriesLists() };
 }
 
 export const NOTHING_WRITTEN = "Nothing was written: the points are not all valid";
@@ -119,8 +117,41 @@ export function reservePoints(points: number, memory: Reservation): void {
  */
 export const PARSE_MS = 10;
 
-/** Bytes split into lines at once: a few ms of work. */
-const STEP_BYTES = 65_536;
+/** Bytes parsed or split into lines at once: values of more outlive the young generation of the garbage collector. */
+const RUN_BYTES = 32_768;
+
+/** Rules for the elements of a list. */
+interface ElementRules {
+  /** Place of the list in the body; empty for the body itself. */
+  readonly path: string;
+  /** Maximum bytes of an element. */
+  readonly most: number;
+}
+
+/** Passes the parsed elements of a list to `take`, in runs, until the maximum of issues is reached. */
+export async function readElements(
+  list: JsonArray,
+  { path, most }: ElementRules,
+  { state: { turns } }: Pick<ApiContext, "state">,
+  { issues }: PointReader,
+  take: (element: unknown, index: number) => void,
+): Promise<void> {
+  const { ends } = list;
+  const pause = turns.pauses(PARSE_MS);
+  for (let from = 0; from < ends.length && !issues.full; ) {
+    await pause();
+    const start = startOf(list, from);
+    let to = from;
+    while (to + 1 < ends.length && (ends[to + 1] as number) - start <= RUN_BYTES) to += 1;
+    if ((ends[to] as number) - start > most) {
+      issues.add("too_long", `${path}[${from}]`, "The element is too long");
+    } else {
+      const elements = parseElements(list, from, to);
+      for (let i = 0; i < elements.length && !issues.full; i += 1) take(elements[i], from + i);
+    }
+    from = to + 1;
+  }
+}
 
 /** Passes each line of a body to `take` until the maximum of issues is reached. */
 export async function readEachLine(
@@ -147,7 +178,7 @@ export async function readEachLine(
 
 function* splitLines(bytes: Buffer, lineBytes: number): Generator<readonly Line[]> {
   const splitter = new LineSplitter(lineBytes);
-  for (let at = 0; at < bytes.length; at += STEP_BYTES) yield splitter.push(bytes.subarray(at, at + STEP_BYTES));
+  for (let at = 0; at < bytes.length; at += RUN_BYTES) yield splitter.push(bytes.subarray(at, at + RUN_BYTES));
   yield splitter.end();
 }
 

@@ -26,7 +26,8 @@ const BRACE = 125;
 /**
  * Reads an array of JSON points straight from its bytes, and resolves with their number. Resolves with undefined, after
  * some of them were read, unless every point is valid and of the usual form: its last two fields are `ts` and `value`,
- * in either order, as numbers of at most 15 digits without an exponent, and no name contains `}`.
+ * in either order, as numbers of at most 15 digits without an exponent, and no name contains `}`. Stays because with
+ * `JSON.parse`, in runs of 32 KiB, a write of such points takes 1.15 to 1.4 times the CPU time of the process.
  */
 export async function readUsualPoints(
   bytes: Buffer,

@@ -1,10 +1,9 @@
 import type { Limits } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
-import { type JsonArray, splitMember } from "../../formats/json-array.js";
-import { jsonErrorAt } from "../../formats/json-error.js";
+import { type JsonArray, splitObject } from "../../formats/json-array.js";
 import { UNCOUNTED_BYTES } from "../../memory-budget.js";
 import { readBody, tooLarge } from "../core/body.js";
-import { notJson, reserveParsed } from "../core/json-body.js";
+import { parseRest, reserveParsed } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
 import { sendContinue } from "../edge/connections.js";
 
@@ -33,24 +32,11 @@ export async function readCalls(
   const { memory, turns } = ctx.state;
   const bytes = await readBody(ctx, isBatch ? maxBytes : Math.min(maxBytes, CALL_BYTES), limits);
   const most = limits.batch_messages;
-  const member = isBatch ? splitMember(bytes, "batch", { limit: most, restBytes: CALL_BYTES }) : undefined;
-  const calls = member?.elements ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
+  const body = splitObject(bytes, isBatch ? ["batch"] : [], most);
+  const calls = body.lists.get("batch") ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
   if (calls.ends.length > most) throw new ServiceError("too-large", `More than ${most} calls in a batch`);
-  const rest = member?.rest ?? bytes;
-  if (rest.length > CALL_BYTES) throw tooLarge(CALL_BYTES);
+  if (body.rest.length > CALL_BYTES) throw tooLarge(CALL_BYTES);
   if (bytes.length > UNCOUNTED_BYTES) await turns.next();
-  reserveParsed(rest, memory);
-  const text = rest.toString();
-  try {
-    return { envelope: JSON.parse(text), calls };
-  } catch {
-    throw notJson(textBefore(jsonErrorAt(text), text, calls));
-  }
-}
-
-/** Returns the text of the body before an error, which is at `errorAt` in the text without the calls. */
-function textBefore(errorAt: number, text: string, { bytes, start, ends }: JsonArray): string {
-  const head = bytes.toString("utf8", 0, start);
-  if (start === 0 || errorAt < head.length) return text.slice(0, errorAt);
-  return bytes.toString("utf8", 0, ends.at(-1) ?? start) + text.slice(head.length, errorAt);
+  reserveParsed(body.rest, memory);
+  return { envelope: parseRest(body), calls };
 }
