@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
@@ -18,8 +18,8 @@ import {
   deferContinue,
   followConnections,
 } from "./edge/connections.js";
-import { RequestLimits, shedLoad } from "./edge/limits.js";
-import { closeSlowReaders, closeSlowSenders, headOptions } from "./edge/slow-clients.js";
+import { limitRequests, RequestLimits } from "./edge/limits.js";
+import { checkEvery, closeSlowReaders, closeSlowSenders } from "./edge/slow-clients.js";
 import { authenticator } from "./keys/authenticate.js";
 
 export interface ServerDependencies {
@@ -74,22 +74,21 @@ export function openServer({
   const { http, limits } = settings;
   const requestLimits = new RequestLimits(limits, budgets.turns);
   const authentication = authenticator({ verify, keys, clock, settings, wrongKeysPerMinute });
-  const codedPaths = routes.filter(({ protocolErrors }) => protocolErrors !== undefined).map(({ path }) => path);
   let stopping = false;
   const running = { requestLimits, ...authentication, budgets };
   const app = createApp({ routes, log, meters, settings, ...running, serviceErrorOf, stopping: () => stopping });
-  // The application adds CORS headers, `Connection: close` and protocol codes.
-  const mayShed = ({ method, url = "", headers }: IncomingMessage) =>
-    !stopping &&
-    method !== "OPTIONS" &&
-    headers.origin === undefined &&
-    !codedPaths.some((path) => url.startsWith(path));
-  const answer = shedLoad(requestLimits, { meters, mayShed }, app.callback());
+  const protocols = new Map(
+    routes.flatMap(({ path, protocolErrors }) => (protocolErrors === undefined ? [] : [[path, protocolErrors]])),
+  );
+  const answer = limitRequests(requestLimits, { meters, protocols, stopping: () => stopping }, app.callback());
   const server = createServer({
     maxHeaderSize: limits.header_bytes,
     requireHostHeader: false,
     keepAliveTimeout: IDLE_MS,
-    ...headOptions(http.slow_sender_ms),
+    headersTimeout: http.slow_sender_ms,
+    connectionsCheckingInterval: checkEvery(http.slow_sender_ms),
+    // Bodies are bounded by their progress, as NDJSON may have no end.
+    requestTimeout: 0,
   });
   // Keep all headers: a request with too many is refused.
   server.maxHeadersCount = 0;

@@ -83,7 +83,7 @@ describe("a block of few values for many times", () => {
   });
 });
 
-describe("P33: a block of many series with long names", () => {
+describe("P28: a block of many series with long names", () => {
   it("is read in parts, between which other work runs", async () => {
     const series = Array.from({ length: 40_000 }, (_, i) => seriesNamed(`${i}`.padStart(250, "-")));
     const request = requestOf({ series, ts: [FROM], values: series.map(() => [1]) });

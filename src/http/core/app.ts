@@ -7,7 +7,6 @@ import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
 import { DISCONNECT_CODES } from "../edge/connections.js";
 import { errorResponse } from "../edge/errors.js";
-import { isLimited } from "../edge/limits.js";
 import { canonicalPath, WHOLE_SERVER } from "../edge/request-target.js";
 import type { ApiContext, ApiState, Route } from "./route.js";
 import { routerOf } from "./router.js";
@@ -51,7 +50,6 @@ export function createApp(dependencies: AppDependencies): App {
       return;
     }
     ctx.path = path;
-    if (isLimited(ctx.path) && ctx.method !== "OPTIONS") dependencies.requestLimits.enter(ctx.res);
     return next();
   });
   app.use(routerOf(routes, (route) => runRoute(route, dependencies, settings.limits)));

@@ -58,12 +58,10 @@ export function runRoute(route: Route, { requestLimits, authenticate, budgets }:
       : { ...route, keyInBody: (ctx: ApiContext) => requestLimits.readKey(callerAddress(ctx), () => keyInBody(ctx)) };
 
   async function run(ctx: ApiContext): Promise<void> {
-    const { res } = ctx;
     const query = readQuery(ctx.querystring);
     if (route.scopes !== "keyless") await authenticate(ctx, guarded, query.key);
     if (!limited) return answer(ctx, query.values);
-    requestLimits.enterKey(ctx.state.keyId, res);
-    await requestLimits.run(res, async (runs) => {
+    await requestLimits.run(ctx.res, ctx.state.keyId, async (runs) => {
       ctx.state.deadline.onPause = (isPaused) => runs(!isPaused);
       await answer(ctx, query.values);
       const bytes = responseBytes(ctx);

@@ -75,7 +75,7 @@ const PROBE_MS = 100;
 /**
  * Responds to callers that close their side of the connection after a request. Until something is written, a fully
  * closed connection looks the same. So interim responses are sent while the caller waits: the first one resets a closed
- * connection.
+ * connection, and the next one fails. One is not enough, and without `httpAllowHalfOpen` these callers get no response.
  */
 export function answerHalfClosed(server: Server, connections: Connections): void {
   // Missing in Node's types and documentation.

@@ -59,12 +59,15 @@ function knownError(error: unknown, protocol: ProtocolErrors | undefined): Servi
 }
 
 /** Returns a complete error response for use outside the application: all headers and the body as text. */
-export function wholeErrorResponse(error: ServiceError): {
+export function wholeErrorResponse(
+  error: ServiceError,
+  protocol?: ProtocolErrors,
+): {
   status: number;
   headers: Record<string, string>;
   text: string;
 } {
-  const { status, headers, body } = errorResponse(error);
+  const { status, headers, body } = errorResponse(error, protocol);
   const text = JSON.stringify(body);
   const common = {
     "Content-Type": "application/json; charset=utf-8",

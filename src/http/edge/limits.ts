@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
 import type { YieldBudget } from "../../async/yielding.js";
 import type { Limits } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
 import type { Meters } from "../../meters.js";
 import { onResponseClosed } from "./connections.js";
-import { wholeErrorResponse } from "./errors.js";
+import { type ProtocolErrors, wholeErrorResponse } from "./errors.js";
 
 /**
  * Maximum concurrent requests; the others wait for their turn. Concurrent requests share commits, reads and round
@@ -24,6 +24,9 @@ const SHARES = 4;
 
 /** Paths with limits; `/health`, `/ready`, `/metrics` and pages respond under any load. */
 const LIMITED = /^\/(?:(?:api|collect|v1)\/|federate\b)/;
+
+/** Request targets that may mean such a path: with a host, or with an escape in the first segment. */
+const UNUSUAL = /^(?!\/)|^\/[^/?]*%/;
 
 /** Returns whether requests of a path, or of a route's pattern, are limited. */
 export function isLimited(path: string): boolean {
@@ -75,21 +78,12 @@ export class RequestLimits {
     return isBehind || Math.max(this.#inFlight, this.#running) >= this.#limits.requests;
   }
 
-  /** Counts a request in flight. Throws `unavailable` when the service is full. */
+  /** Counts a request in flight. */
   enter(res: ServerResponse): void {
-    if (this.isFull) throw tooManyRequests();
     this.#inFlight += 1;
     onResponseClosed(res, () => {
       this.#inFlight -= 1;
     });
-  }
-
-  /** Counts a request of a key. Throws `too-many-requests` when the key has too many in flight. */
-  enterKey(keyId: string, res: ServerResponse): void {
-    if ((this.#ofKey.get(keyId) ?? 0) >= this.#limits.requests_per_key) {
-      throw new ServiceError("too-many-requests", "Too many concurrent requests with this key", { retryAfter: 1 });
-    }
-    onResponseClosed(res, counted(this.#ofKey, keyId));
   }
 
   /**
@@ -112,10 +106,19 @@ export class RequestLimits {
   }
 
   /**
-   * Runs requests in order of arrival. `work` calls `runs(false)` while it waits for its caller, so that a slow sender
-   * occupies no turn. Rejects with `timed-out` when the caller disconnects first.
+   * Runs a request of a key, in order of arrival. `work` calls `runs(false)` while it waits for its caller: bodies
+   * without an end (NDJSON) of two keys would otherwise occupy every turn. Rejects with `too-many-requests` when the
+   * key has too many in flight, and with `timed-out` when the caller disconnects before its turn.
    */
-  async run(res: ServerResponse, work: (runs: (isRunning: boolean) => void) => Promise<void>): Promise<void> {
+  async run(
+    res: ServerResponse,
+    keyId: string,
+    work: (runs: (isRunning: boolean) => void) => Promise<void>,
+  ): Promise<void> {
+    if ((this.#ofKey.get(keyId) ?? 0) >= this.#limits.requests_per_key) {
+      throw new ServiceError("too-many-requests", "Too many concurrent requests with this key", { retryAfter: 1 });
+    }
+    onResponseClosed(res, counted(this.#ofKey, keyId));
     if (this.#running < CONCURRENT && this.#queue.length === 0) this.#running += 1;
     else await this.#turn(res);
     let counts = true;
@@ -170,30 +173,46 @@ function counted(counts: Map<string, number>, name: string): () => void {
   };
 }
 
-function tooManyRequests(): ServiceError {
-  return new ServiceError("unavailable", "Too many requests in flight; try again", { retryAfter: 1 });
+/** Properties of a server that change its refusals. */
+interface Refusing {
+  readonly meters: Pick<Meters, "request">;
+  /** Errors of the protocol that a path speaks. */
+  readonly protocols: ReadonlyMap<string, ProtocolErrors>;
+  /** Whether the service is stopping; then each response closes its connection. */
+  stopping(): boolean;
 }
 
 /**
- * Refuses limited requests before the application while the service is full. This costs a third of a refusal by the
- * application. `mayShed` returns whether the application would refuse the request with the same response.
+ * Counts limited requests, and refuses them while the service is full. It comes before the application: a refusal by
+ * the application costs three times as much, and halved the number of requests that are served under overload. Pages
+ * of every origin may read a refusal, as it contains nothing.
  */
-export function shedLoad(
-  limits: Pick<RequestLimits, "isFull">,
-  {
-    meters,
-    mayShed,
-  }: { readonly meters: Pick<Meters, "request">; readonly mayShed: (req: IncomingMessage) => boolean },
+export function limitRequests(
+  limits: Pick<RequestLimits, "isFull" | "enter">,
+  { meters, protocols, stopping }: Refusing,
   answer: RequestListener,
 ): RequestListener {
-  const { status, headers, text } = wholeErrorResponse(tooManyRequests());
+  const error = new ServiceError("unavailable", "Too many requests in flight; try again", { retryAfter: 1 });
+  const refusal = wholeErrorResponse(error);
+  const refusals = new Map(Array.from(protocols, ([path, protocol]) => [path, wholeErrorResponse(error, protocol)]));
   return (req, res) => {
-    if (!limits.isFull || !isLimited(req.url ?? "") || !mayShed(req)) {
-      answer(req, res);
+    const { url = "" } = req;
+    const limited = req.method !== "OPTIONS" && (isLimited(url) || UNUSUAL.test(url));
+    if (limited && limits.isFull) {
+      const { status, headers, text } = refusals.get(url.split("?", 1)[0] as string) ?? refusal;
+      if (stopping()) res.setHeader("Connection", "close");
+      res.writeHead(status, { ...headers, ...READABLE, "X-Request-Id": randomUUID() });
+      res.end(text);
+      meters.request("other", "none", status, 0);
       return;
     }
-    res.writeHead(status, { ...headers, "X-Request-Id": randomUUID() });
-    res.end(text);
-    meters.request("other", "none", status, 0);
+    if (limited) limits.enter(res);
+    answer(req, res);
   };
 }
+
+/** Headers with which a page of any origin may read a response. */
+const READABLE = {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Expose-Headers": "Retry-After, X-Request-Id",
+};

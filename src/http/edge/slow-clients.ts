@@ -4,8 +4,13 @@ import { ServiceError } from "../../errors.js";
 import { respondWithError } from "./client-errors.js";
 import type { Connection, Connections } from "./connections.js";
 
-/** Checks per connection within the time of its setting. */
+/** Checks per connection within the time of a sender. */
 const CHECKS = 30;
+
+/** Returns the time between two checks of senders, ms. */
+export function checkEvery(ms: number): number {
+  return Math.ceil(ms / CHECKS);
+}
 
 /**
  * Fewer bytes than this in the whole time do not count as progress, so a byte per second does not keep a connection
@@ -14,23 +19,14 @@ const CHECKS = 30;
 const PROGRESS_BYTES = 256;
 
 /**
- * Returns server options that require complete request heads within `ms`. `closeSlowSenders` bounds bodies by their
- * progress.
- */
-export function headOptions(ms: number) {
-  const every = Math.ceil(ms / CHECKS);
-  return { headersTimeout: Math.floor(ms - 2 * every), requestTimeout: 0, connectionsCheckingInterval: every };
-}
-
-/**
  * Closes connections whose sender makes no progress for `ms`. Counts only time in which the service waits for bytes,
- * not time in which received bytes wait for the service.
+ * not time in which received bytes wait for the service. Node itself bounds the heads of requests (`headersTimeout`).
  */
 export function closeSlowSenders(server: Server, connections: Connections, ms: number): void {
   const timer = setInterval(() => {
     const now = performance.now();
-    for (const [socket, connection] of connections) checkSender(socket, connection, now, ms - (2 * ms) / CHECKS);
-  }, ms / CHECKS);
+    for (const [socket, connection] of connections) checkSender(socket, connection, now, ms);
+  }, checkEvery(ms));
   timer.unref();
   server.once("close", () => clearInterval(timer));
 }
