@@ -17,6 +17,7 @@ import { markRoutes } from "./http/catalogue/marks.js";
 import { segmentRoutes } from "./http/catalogue/segments.js";
 import type { Route } from "./http/core/route.js";
 import { deletionWebhook } from "./http/deletions/webhook.js";
+import type { SlowTimes } from "./http/edge/slow-clients.js";
 import { alertWebhook } from "./http/metrics/alerts.js";
 import { keyRoutes, operationRoutes } from "./http/operations/index.js";
 import { pageRoutes } from "./http/pages/index.js";
@@ -58,6 +59,7 @@ interface ComposeOptions {
   readonly recorderTickMs?: number;
   /** Requests with an invalid key per address and minute; one more is 429. */
   readonly wrongKeysPerMinute?: number;
+  readonly slowTimes?: SlowTimes;
 }
 
 /** Connects all parts: with `compose/` the only code that imports every part. Each part gets only what it names. */
@@ -65,7 +67,12 @@ export async function compose(
   settings: Settings,
   serviceClock: ServiceClock,
   log: Log,
-  { failpoint = noFailpoint, recorderTickMs = 1_000, wrongKeysPerMinute = 20 }: ComposeOptions = {},
+  {
+    failpoint = noFailpoint,
+    recorderTickMs = 1_000,
+    wrongKeysPerMinute = 20,
+    slowTimes = { senderMs: 15_000, readerMs: 30_000 },
+  }: ComposeOptions = {},
 ): Promise<Service> {
   const { roles, limits } = settings;
   const { now: clock } = serviceClock;
@@ -127,6 +134,7 @@ export async function compose(
     meters,
     serviceErrorOf,
     wrongKeysPerMinute,
+    slowTimes,
   });
   const background: { stop(): Promise<void> }[] = [];
   const isUnavailable = (error: unknown) => serviceErrorOf(error)?.kind === "unavailable";

@@ -85,9 +85,9 @@ describe("settings", () => {
   });
 
   it("in the file that CONFIG names replace the shipped values", () => {
-    const settings = readSettings({ CONFIG: fileWith({ http: { port: 9000 }, limits: { nesting: 8 } }) });
+    const settings = readSettings({ CONFIG: fileWith({ http: { port: 9000 }, limits: { batch_series: 8 } }) });
     expect(settings.http).to.include({ host: "127.0.0.1", port: 9000 });
-    expect(settings.limits).to.include({ nesting: 8, batch_series: 100 });
+    expect(settings.limits).to.include({ batch_series: 8, batch_messages: 10_000 });
   });
 
   it("in the environment replace the values of the file", () => {

@@ -49,10 +49,18 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings of earlier versions, which are constants now: they are ignored. */
 const RETIRED = [
+  "http.slow_reader_ms",
+  "http.slow_sender_ms",
   "limits.buckets",
   "limits.entity_segments",
+  "limits.header_bytes",
   "limits.identity_bytes",
+  "limits.inflation",
+  "limits.line_bytes",
+  "limits.nesting",
+  "limits.query_parameters",
   "limits.response_slots",
+  "limits.url_bytes",
   "limits.wrong_keys_per_minute",
   "recorder.tick_ms",
 ];

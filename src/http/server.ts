@@ -19,7 +19,7 @@ import {
   followConnections,
 } from "./edge/connections.js";
 import { limitRequests, RequestLimits } from "./edge/limits.js";
-import { checkEvery, closeSlowReaders, closeSlowSenders } from "./edge/slow-clients.js";
+import { checkEvery, closeSlowReaders, closeSlowSenders, type SlowTimes } from "./edge/slow-clients.js";
 import { authenticator } from "./keys/authenticate.js";
 
 export interface ServerDependencies {
@@ -35,6 +35,7 @@ export interface ServerDependencies {
   readonly serviceErrorOf: ServiceErrorOf;
   /** Requests with an invalid key per address and minute; one more is 429. */
   readonly wrongKeysPerMinute: number;
+  readonly slowTimes: SlowTimes;
 }
 
 /** The HTTP server of the service. */
@@ -45,6 +46,9 @@ export interface ApiServer {
   /** Closes the port. Resolves when the last response is sent, at most `http.drain_ms` later. */
   stop(): Promise<void>;
 }
+
+/** Maximum bytes of a request's head, with its URL. */
+const HEADER_BYTES = 16_384;
 
 /**
  * Idle time of a connection, ms: longer than the idle time of clients and proxies (nginx 60 s, Caddy 2 minutes), so
@@ -70,6 +74,7 @@ export function openServer({
   meters,
   serviceErrorOf,
   wrongKeysPerMinute,
+  slowTimes,
 }: ServerDependencies): ApiServer {
   const { http, limits } = settings;
   const requestLimits = new RequestLimits(limits, budgets.turns);
@@ -82,11 +87,11 @@ export function openServer({
   );
   const answer = limitRequests(requestLimits, { meters, protocols, stopping: () => stopping }, app.callback());
   const server = createServer({
-    maxHeaderSize: limits.header_bytes,
+    maxHeaderSize: HEADER_BYTES,
     requireHostHeader: false,
     keepAliveTimeout: IDLE_MS,
-    headersTimeout: http.slow_sender_ms,
-    connectionsCheckingInterval: checkEvery(http.slow_sender_ms),
+    headersTimeout: slowTimes.senderMs,
+    connectionsCheckingInterval: checkEvery(slowTimes.senderMs),
     // Bodies are bounded by their progress, as NDJSON may have no end.
     requestTimeout: 0,
   });
@@ -98,9 +103,9 @@ export function openServer({
   deferContinue(server, answer);
   closeAfterRequest(server, connections);
   answerHalfClosed(server, connections);
-  answerClientErrors(server, connections, limits);
-  closeSlowSenders(server, connections, http.slow_sender_ms);
-  closeSlowReaders(server, connections, http.slow_reader_ms);
+  answerClientErrors(server, connections);
+  closeSlowSenders(server, connections, slowTimes.senderMs);
+  closeSlowReaders(server, connections, slowTimes.readerMs);
   meters.gauge("http_requests_under_way", "Requests in flight.", () => requestLimits.inFlight);
   meters.gauge("http_requests_waiting", "Requests in flight that have not begun.", () => requestLimits.waiting);
   meters.gauge("http_connections", "Open connections.", () => connections.size);

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { expect } from "chai";
 import { openSocket, type RawAnswer, rawRequest, readAnswer } from "../support/raw-request.js";
 import { pointOf, valuesOf } from "../support/requests.js";
-import { type Overrides, startService, type TestService } from "../support/service.js";
+import { type Overrides, type StartOptions, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const START = Date.UTC(2024, 0, 1);
@@ -19,8 +19,8 @@ describe("a service at its limit of requests in flight", () => {
   });
 
   /** Starts a service that may have one request in flight, and holds one. */
-  async function startFull(overrides: Overrides = {}): Promise<void> {
-    service = await startService({ limits: { requests: 1 }, ...overrides });
+  async function startFull(overrides: Overrides = {}, options?: StartOptions): Promise<void> {
+    service = await startService({ limits: { requests: 1 }, ...overrides }, options);
     holder = await connected();
     holder.write(post("/api/metric/points", ["Expect: 100-continue", "Content-Length: 100"]));
     await new Promise((resolve) => holder.once("data", resolve));
@@ -141,7 +141,7 @@ describe("a service at its limit of requests in flight", () => {
   });
 
   it("closes the connection of a refused request whose body does not arrive", async () => {
-    await startFull({ http: { slow_sender_ms: 1000 } });
+    await startFull({}, { slowTimes: { senderMs: 1000, readerMs: 30_000 } });
     const socket = await connected();
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.write(post("/api/metric", ["Content-Length: 100"], "x"));

@@ -17,7 +17,7 @@ interface Conversation {
 
 describe("of pipelined requests,", () => {
   let slot = 0;
-  const service = serviceOfSuite({ http: { slow_sender_ms: 1000 } });
+  const service = serviceOfSuite({}, { slowTimes: { senderMs: 1000, readerMs: 30_000 } });
 
   const post = (headers: string[], body: string) => `${head("POST", "/api/metric/points", service, headers)}${body}`;
   const json = "Content-Type: application/json";

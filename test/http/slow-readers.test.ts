@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { expect } from "chai";
 import { openSocket } from "../support/raw-request.js";
 import { writePoints } from "../support/requests.js";
-import { type Overrides, startService, type TestService } from "../support/service.js";
+import { type Overrides, type StartOptions, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
@@ -27,8 +27,8 @@ describe("callers who do not read their responses", () => {
     await service.stop();
   });
 
-  async function start(overrides: Overrides): Promise<void> {
-    service = await startService(overrides);
+  async function start(overrides: Overrides, options?: StartOptions): Promise<void> {
+    service = await startService(overrides, options);
     const ts = Array.from({ length: SLOTS }, (_, i) => START + i * HOUR);
     const json = { series: [stream], ts, values: [ts.map((_, i) => i + 0.123456789)] };
     await writePoints(service, json);
@@ -82,8 +82,8 @@ describe("callers who do not read their responses", () => {
     for (const socket of both) socket.destroy();
   });
 
-  it("are disconnected after they have read nothing for slow_reader_ms", async () => {
-    await start({ http: { slow_reader_ms: 1000 } });
+  it("are disconnected after they have read nothing for the time of a slow reader", async () => {
+    await start({}, { slowTimes: { senderMs: 15_000, readerMs: 1000 } });
     await Promise.all(Array.from({ length: 4 }, () => askAndWait()));
     const began = performance.now();
     expect(await connections()).to.be.at.least(4);
@@ -93,7 +93,7 @@ describe("callers who do not read their responses", () => {
 
   it("are not disconnected while they read, however slowly", async () => {
     const ms = 1000;
-    await start({ http: { slow_reader_ms: ms }, limits: { response_values: 1_000_000 } });
+    await start({ limits: { response_values: 1_000_000 } }, { slowTimes: { senderMs: 15_000, readerMs: ms } });
     const body = questionOf(40);
     const answer = await service.fetch("/api/metric", { method: "POST", json: JSON.parse(body) });
     const whole = (await answer.arrayBuffer()).byteLength;

@@ -8,10 +8,12 @@ const SLOW_MS = 1500;
 const STORED_BLOCK = "\x1f\x8b\x08\0\0\0\0\0\0\x03\0\xff\xff\0\0";
 
 describe("slow senders", () => {
-  const service = serviceOfSuite({
-    http: { slow_sender_ms: SLOW_MS },
-    limits: { requests_per_key: 1000, requests: 2000, store_deadline_ms: SLOW_MS },
-  });
+  const service = serviceOfSuite(
+    {
+      limits: { requests_per_key: 1000, requests: 2000, store_deadline_ms: SLOW_MS },
+    },
+    { slowTimes: { senderMs: SLOW_MS, readerMs: 30_000 } },
+  );
 
   /** Sends `first` at once and then single bytes at intervals, until the connection closes. */
   async function trickle(first: string, byte: string): Promise<RawAnswer & { lasted: number }> {

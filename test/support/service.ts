@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "../../src/clock.js";
 import { compose, type Service } from "../../src/compose.js";
 import { defaultSettings } from "../../src/config/schema.js";
 import type { Settings } from "../../src/config/settings.js";
+import type { SlowTimes } from "../../src/http/edge/slow-clients.js";
 import type { KeyBounds, Scope } from "../../src/keys/api-key.js";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { type Log, openLog } from "../../src/log.js";
@@ -52,6 +53,7 @@ export interface StartOptions {
   /** See `compose`. */
   readonly recorderTickMs?: number;
   readonly wrongKeysPerMinute?: number;
+  readonly slowTimes?: SlowTimes;
   /** Opens the data of an earlier service, in the folder or on the servers. */
   readonly dir?: string;
   readonly log?: Log;

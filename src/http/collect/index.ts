@@ -14,6 +14,7 @@ import { instantForms } from "../../formats/instant.js";
 import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
 import { RESERVED_SEGMENT_IDS, reservedSegmentIds } from "../../reserved-names.js";
+import { MAX_NESTING } from "../core/json-body.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -22,7 +23,7 @@ import { type ItemLimits, type ItemRules, readItems } from "../items/read-items.
 
 export interface CollectRouteDependencies extends CollectRequestDependencies {
   readonly tables: Tables;
-  readonly limits: ItemLimits & Pick<Limits, "batch_messages" | "nesting">;
+  readonly limits: ItemLimits & Pick<Limits, "batch_messages">;
 }
 
 const streamName = Type.String({
@@ -147,7 +148,7 @@ export function collectRoutes(dependencies: CollectRouteDependencies): readonly 
       responses: { 200: success("CollectAnswer", CollectTally), 422: errorEnvelope },
       async handler({ ctx, params: { stream }, query: { table: name, timestamp_field, dryrun: dryRun } }) {
         const table = tableNamed(tables, name);
-        const rules = rulesOf(table, ctx.state.bounds.by, timestamp_field, limits);
+        const rules = rulesOf(table, ctx.state.bounds.by, timestamp_field);
         const repeatName = repeatNameOf(ctx);
         const { single, ...messages } = await readItems(ctx, itemRules(rules, limits.batch_messages), limits);
         const { signal: late } = ctx.state.deadline;
@@ -164,12 +165,7 @@ export function collectRoutes(dependencies: CollectRouteDependencies): readonly 
 }
 
 /** Returns the rules for messages of this table. */
-export function rulesOf(
-  table: Table,
-  onlyField: string | undefined,
-  timestampField: string | undefined,
-  limits: CollectRouteDependencies["limits"],
-): MessageRules {
+export function rulesOf(table: Table, onlyField: string | undefined, timestampField: string | undefined): MessageRules {
   if (timestampField === "" || timestampField === "segments") {
     throw invalid("invalid_timestamp_field", "timestamp_field", "Must be the name of an attribute");
   }
@@ -177,7 +173,7 @@ export function rulesOf(
     table,
     onlyField,
     timestampField,
-    nesting: limits.nesting,
+    nesting: MAX_NESTING,
     segmentId: {
       allows: (id) => isDimensionId(id) && !RESERVED_SEGMENT_IDS.includes(id),
       inWords: `${dimensionIdRule}, not ${reservedSegmentIds}`,

@@ -43,7 +43,7 @@ export function createApp(dependencies: AppDependencies): App {
   app.use(answerAll(dependencies));
   app.use(corsHeaders(settings.http.cors.origins, dependencies.allowsOrigin));
   app.use((ctx, next) => {
-    const path = canonicalPath(ctx.req, settings.limits.url_bytes);
+    const path = canonicalPath(ctx.req);
     if (path === WHOLE_SERVER) {
       ctx.set("Allow", [...METHODS, "OPTIONS"].join(", "));
       ctx.status = 204;

@@ -2,7 +2,6 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type Line, LineSplitter } from "../../formats/line-splitter.js";
 import { UNCOUNTED_BYTES } from "../../memory-budget.js";
@@ -51,25 +50,28 @@ export function refuseUnlessJson(ctx: ApiContext): void {
 }
 
 /** Maximum bytes that one byte of a gzip body may inflate to. */
-export type Inflation = Pick<Limits, "inflation">;
+export const MAX_INFLATION = 100;
+
+/** Maximum bytes of a line of NDJSON or line protocol. */
+export const MAX_LINE_BYTES = 65_536;
 
 /** Reads a complete UTF-8 body as `readBytes` does, without its byte order mark. */
-export async function readBody(ctx: ApiContext, limit: number, limits: Inflation): Promise<Buffer> {
-  return utf8Of(await readBytes(ctx, limit, limits));
+export async function readBody(ctx: ApiContext, limit: number): Promise<Buffer> {
+  return utf8Of(await readBytes(ctx, limit));
 }
 
 /**
  * Reads a complete body, plain or gzip, of at most `limit` bytes after inflation. Throws `unavailable` when memory is
  * short. A large body resolves when it may be parsed: one per round of the event loop.
  */
-export async function readBytes(ctx: ApiContext, limit: number, { inflation }: Inflation): Promise<Buffer> {
+export async function readBytes(ctx: ApiContext, limit: number): Promise<Buffer> {
   const arrived = arrivedBytes(ctx, limit);
   if (arrived !== undefined) return arrived;
   const { memory, turns } = ctx.state;
   const chunks: Buffer[] = [];
   let bytes = 0;
   let reserved = 0;
-  for await (const chunk of bodyChunks(ctx, inflation)) {
+  for await (const chunk of bodyChunks(ctx)) {
     bytes += chunk.length;
     if (bytes > limit) throw tooLarge(limit);
     if (bytes > UNCOUNTED_BYTES) {
@@ -107,15 +109,12 @@ export function utf8Of(bytes: Buffer): Buffer {
 
 /**
  * Yields the lines of a body (plain or gzip) in batches as they arrive, without blank lines, in constant memory.
- * Batches are parsed one per round of the event loop. A line that exceeds `line_bytes` or is not UTF-8 has an `issue`.
+ * Batches are parsed one per round of the event loop. A line that is too long or not UTF-8 has an `issue`.
  * Throws `too-large` when the body inflates too much.
  */
-export async function* readLines(
-  ctx: ApiContext,
-  { line_bytes, inflation }: Inflation & Pick<Limits, "line_bytes">,
-): AsyncGenerator<Line[]> {
-  const splitter = new LineSplitter(line_bytes);
-  for await (const chunk of bodyChunks(ctx, inflation)) {
+export async function* readLines(ctx: ApiContext): AsyncGenerator<Line[]> {
+  const splitter = new LineSplitter(MAX_LINE_BYTES);
+  for await (const chunk of bodyChunks(ctx)) {
     await ctx.state.turns.next();
     const lines = splitter.push(chunk);
     if (lines.length > 0) yield lines;
@@ -144,18 +143,18 @@ export function countReceived(req: IncomingMessage): () => number {
   return () => received;
 }
 
-/** Throws when `received` bytes have inflated by more than the factor `inflation`. */
-export function refuseInflated(bytes: number, received: number, inflation: number): void {
-  if (bytes <= Math.max(ANY_INFLATION_BYTES, inflation * received)) return;
-  throw new ServiceError("too-large", `The body inflates to more than ${inflation} times what was sent`);
+/** Throws when `received` bytes have inflated to too many. */
+export function refuseInflated(bytes: number, received: number): void {
+  if (bytes <= Math.max(ANY_INFLATION_BYTES, MAX_INFLATION * received)) return;
+  throw new ServiceError("too-large", `The body inflates to more than ${MAX_INFLATION} times what was sent`);
 }
 
 /**
  * Yields the bytes of a body, plain or gzip (inflated here), as they arrive. Reads nothing more while the caller
  * processes a chunk. The caller may stop early and still respond. Throws `too-large` when the body inflates by more
- * than the factor `inflation` of the bytes received so far.
+ * than the factor `MAX_INFLATION` of the bytes received so far.
  */
-async function* bodyChunks(ctx: ApiContext, inflation: number): AsyncGenerator<Buffer> {
+async function* bodyChunks(ctx: ApiContext): AsyncGenerator<Buffer> {
   const { req } = ctx;
   const { deadline } = ctx.state;
   const isGzip = encodingOf(ctx) === "gzip";
@@ -166,7 +165,7 @@ async function* bodyChunks(ctx: ApiContext, inflation: number): AsyncGenerator<B
     deadline.pause();
     for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (received !== undefined) refuseInflated(bytes, received(), inflation);
+      if (received !== undefined) refuseInflated(bytes, received());
       deadline.resume();
       yield chunk;
       deadline.pause();

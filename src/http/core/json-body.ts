@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import bodyParser from "koa-bodyparser";
-import type { Limits } from "../../config/settings.js";
 import { invalid, type ServiceError } from "../../errors.js";
 import { type JsonArray, type SplitObject, startOf } from "../../formats/json-array.js";
 import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
@@ -13,6 +12,7 @@ import {
   encodingOf,
   hasBody,
   JSON_TYPE,
+  MAX_INFLATION,
   refuseInflated,
   refuseUnlessJson,
   tooLarge,
@@ -22,23 +22,23 @@ import type { ApiContext, Body } from "./route.js";
 import { bodyCheck } from "./validation.js";
 
 /**
- * Creates the reader of a route's small JSON body: UTF-8, plain or gzip, of at most `body_bytes` after inflation,
- * nested at most `nesting` deep. The time in which it waits for the caller does not count for the deadline.
+ * Creates the reader of a route's small JSON body: UTF-8, plain or gzip, of at most `bodyBytes` after inflation,
+ * nested at most 16 deep. The time in which it waits for the caller does not count for the deadline.
  */
 export function jsonReader(
   { schema, optional = false }: Body,
-  { body_bytes, inflation, nesting }: Pick<Limits, "body_bytes" | "inflation" | "nesting">,
+  bodyBytes: number,
 ): (ctx: ApiContext) => Promise<unknown> {
   const check = bodyCheck(schema);
   const types = { enableTypes: ["text"], extendTypes: { text: [JSON_TYPE] } };
   // Latin-1 keeps every byte: as UTF-8 the parser would replace invalid ones.
-  const options = { ...types, textLimit: String(body_bytes), encoding: "latin1" };
+  const options = { ...types, textLimit: String(bodyBytes), encoding: "latin1" };
   const parser = bodyParser(options);
 
   async function readAll(ctx: ApiContext): Promise<Buffer> {
     const { req, request } = ctx;
     writeHeadersPlainly(ctx);
-    ctx.state.memory.reserveUnlessSmall(mostBytes(req, body_bytes, inflation));
+    ctx.state.memory.reserveUnlessSmall(mostBytes(req, bodyBytes));
     const received = countReceived(req);
     // When its sender disconnects, the parser would wait for the rest of a gzip body.
     const broken = new Promise<never>((_, reject) => req.once("error", reject));
@@ -48,10 +48,10 @@ export function jsonReader(
       req.unpipe();
       discard(req);
       const isTooLarge = error instanceof Error && "type" in error && error.type === "entity.too.large";
-      throw isTooLarge ? tooLarge(body_bytes) : bodyError(error);
+      throw isTooLarge ? tooLarge(bodyBytes) : bodyError(error);
     }
     const bytes = Buffer.from(String(request.rawBody ?? ""), "latin1");
-    refuseInflated(bytes.length, received(), inflation);
+    refuseInflated(bytes.length, received());
     return utf8Of(bytes);
   }
 
@@ -63,7 +63,7 @@ export function jsonReader(
     deadline.resume();
     if (bytes.length > UNCOUNTED_BYTES) await turns.next();
     reserveParsed(bytes, memory);
-    return check(parseJson(bytes.toString(), nesting));
+    return check(parseJson(bytes.toString()));
   };
 }
 
@@ -78,8 +78,8 @@ function writeHeadersPlainly(ctx: ApiContext): void {
 }
 
 /** Returns the maximum bytes of a body after inflation, at most `limit`; `limit` for an unknown length. */
-function mostBytes({ headers }: IncomingMessage, limit: number, inflation: number): number {
-  const factor = headers["content-encoding"] === "gzip" ? inflation : 1;
+function mostBytes({ headers }: IncomingMessage, limit: number): number {
+  const factor = headers["content-encoding"] === "gzip" ? MAX_INFLATION : 1;
   return Math.min(limit, factor * Number(headers["content-length"] ?? limit));
 }
 
@@ -88,10 +88,14 @@ export function reserveParsed(bytes: Buffer, memory: Reservation): void {
   if (bytes.length > UNCOUNTED_BYTES) memory.reserve(parsedBytes(bytes.toString()));
 }
 
-/** Parses the text of a body. Throws when it is nested more than `nesting` deep. */
-export function parseJson(text: string, nesting: number): unknown {
+/** Maximum levels of objects and arrays in JSON. */
+export const MAX_NESTING = 16;
+
+/** Parses the text of a body. Throws when it is nested too deep. */
+export function parseJson(text: string): unknown {
   const body = parsePart(text);
-  if (depthOf(body, nesting) > nesting) throw invalid("too_deep", "", `The body is nested more than ${nesting} deep`);
+  if (depthOf(body, MAX_NESTING) > MAX_NESTING)
+    throw invalid("too_deep", "", `The body is nested more than ${MAX_NESTING} deep`);
   return body;
 }
 

@@ -12,16 +12,20 @@ export interface Query {
   readonly key: string | undefined;
 }
 
+/** Maximum parameters of a query. */
+const MAX_PARAMETERS = 32;
+
 /**
- * Creates the parser of a route's query. It throws for more than `most` parameters, repeated parameters, values that
+ * Creates the parser of a route's query. It throws for more than 32 parameters, repeated parameters, values that
  * violate their schema or are not percent-encoded UTF-8, and, unless the route ignores them, unknown parameters: a
  * typing error would otherwise get the default. As in forms, `+` is a blank. A GET without query parameters ignores
  * unknown ones. A parameter with the schema of an array may be repeated, and has the list of its values.
  */
-export function queryReader(
-  { method, query = {}, unknownQuery }: Pick<Route, "method" | "query" | "unknownQuery">,
-  most: number,
-): (querystring: string) => Query {
+export function queryReader({
+  method,
+  query = {},
+  unknownQuery,
+}: Pick<Route, "method" | "query" | "unknownQuery">): (querystring: string) => Query {
   const named = Object.entries(query);
   const names = named.map(([name]) => name);
   const readers = new Map(named.map(([name, schema]) => [name, valueReader(name, schema)]));
@@ -35,7 +39,8 @@ export function queryReader(
     const values: Record<string, unknown> = { ...defaults };
     if (querystring === "" || unknownQuery === "unchecked") return { values, key: undefined };
     const pairs = querystring.split("&").filter((pair) => pair !== "");
-    if (pairs.length > most) throw invalid("too_many_parameters", "", `A query has at most ${most} parameters`);
+    if (pairs.length > MAX_PARAMETERS)
+      throw invalid("too_many_parameters", "", `A query has at most ${MAX_PARAMETERS} parameters`);
     const seen = new Set<string>();
     let key: string | undefined;
     for (const pair of pairs) {

@@ -44,13 +44,13 @@ type Run = (ctx: ApiContext) => Promise<void>;
  * any load.
  */
 export function runRoute(route: Route, { requestLimits, authenticate, budgets }: RunDependencies, limits: Limits): Run {
-  const readQuery = queryReader(route, limits.query_parameters);
+  const readQuery = queryReader(route);
   const params = Object.entries(route.params ?? {}).map(([name, schema]) => ({
     name,
     check: parameterCheck(name, schema),
   }));
   const limited = isLimited(route.path);
-  const readBody = route.body && jsonReader(route.body, limits);
+  const readBody = route.body && jsonReader(route.body, limits.body_bytes);
   const { keyInBody } = route;
   const guarded =
     keyInBody === undefined

@@ -4,7 +4,7 @@ import { checkedIdentity, DEFAULT_TABLE } from "../../entities/profile/checked-i
 import type { Tables } from "../../entities/profile/entity-tables.js";
 import type { Identity } from "../../entities/profile/identity.js";
 import { type ValidationIssue as Issue, invalid, ServiceError } from "../../errors.js";
-import { isJsonLines } from "../core/body.js";
+import { isJsonLines, MAX_LINE_BYTES } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { streamJsonLines } from "../core/response-body.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
@@ -107,7 +107,7 @@ export function manyDeletionsRoute(dependencies: ManyDeletionsDependencies): Rou
     // The issue of an identity names its field.
     wirePath: (path) => (["", "table", "field"].includes(path) ? path : "value"),
     most: MAX_ITEMS,
-    itemBytes: limits.line_bytes,
+    itemBytes: MAX_LINE_BYTES,
     tooLarge: { code: "too_long", message: "The item is too long" },
   };
 

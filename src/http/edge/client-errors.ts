@@ -2,16 +2,16 @@ import { randomUUID } from "node:crypto";
 import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type Connections, onResponseClosed } from "./connections.js";
 import { wholeErrorResponse } from "./errors.js";
+import { MAX_URL_BYTES, urlTooLong } from "./request-target.js";
 
 /** Time for a caller to read the last response of its connection, ms. */
 const LINGER_MS = 1000;
 
 /** Responds with the error envelope to requests that Node's parser rejects. */
-export function answerClientErrors(server: Server, connections: Connections, limits: Pick<Limits, "url_bytes">): void {
+export function answerClientErrors(server: Server, connections: Connections): void {
   const refused = new WeakSet<Duplex>();
   server.on("clientError", (error: ParserError, socket) => {
     if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) {
@@ -21,7 +21,7 @@ export function answerClientErrors(server: Server, connections: Connections, lim
     // The parser fails again on further bytes of the connection.
     if (refused.has(socket)) return;
     refused.add(socket);
-    const answer = describe(error, limits);
+    const answer = describe(error);
     const { exchange } = connections.get(socket as Socket) ?? {};
     if (exchange === undefined || exchange.req.complete) answerNext(socket, connections, answer);
     else if (exchange.res.writableEnded) onResponseClosed(exchange.res, () => socket.destroy());
@@ -41,21 +41,19 @@ interface ParserError extends Error {
   readonly rawPacket?: Buffer;
 }
 
-function describe({ code, rawPacket }: ParserError, limits: Pick<Limits, "url_bytes">): ServiceError {
+function describe({ code, rawPacket }: ParserError): ServiceError {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
     return new ServiceError("timed-out", "The request timed out before it was complete");
   if (code !== "HPE_HEADER_OVERFLOW") return invalid("malformed_request", "", "The request is not valid HTTP");
-  if (longTarget(rawPacket, limits.url_bytes)) {
-    return new ServiceError("address-too-long", `The URL is longer than ${limits.url_bytes} bytes`);
-  }
+  if (hasLongTarget(rawPacket)) return urlTooLong();
   return new ServiceError("headers-too-large", "The head of the request is too large");
 }
 
-/** Returns whether these bytes begin with a request line whose target exceeds `urlBytes`. */
-function longTarget(packet: Buffer | undefined, urlBytes: number): boolean {
-  const start = packet?.subarray(0, urlBytes + 20).toString("latin1") ?? "";
+/** Returns whether these bytes begin with a request line whose target is too long. */
+function hasLongTarget(packet: Buffer | undefined): boolean {
+  const start = packet?.subarray(0, MAX_URL_BYTES + 20).toString("latin1") ?? "";
   const target = /^[A-Z-]{1,20} ([^ \r\n]*)/.exec(start)?.[1] ?? "";
-  return target.length >= Math.min(urlBytes, start.length - 20);
+  return target.length >= Math.min(MAX_URL_BYTES, start.length - 20);
 }
 
 /** Responds to bytes that never became a request, after the responses to earlier requests. */

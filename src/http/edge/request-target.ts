@@ -5,9 +5,17 @@ import { invalid, notFound, ServiceError } from "../../errors.js";
 /** The path of `OPTIONS *`, a request to the whole server (RFC 9110, 9.3.7). */
 export const WHOLE_SERVER = "*";
 
+/** Maximum bytes of a URL. */
+export const MAX_URL_BYTES = 8_192;
+
+/** Returns the error of a URL that is too long. */
+export function urlTooLong(): ServiceError {
+  return new ServiceError("address-too-long", `The URL is longer than ${MAX_URL_BYTES} bytes`);
+}
+
 /** Checks the head of a request and returns its normalized path. Throws when the head is refused. */
-export function canonicalPath(req: IncomingMessage, urlBytes: number): string {
-  return spelledOnce(checkedHead(req, urlBytes));
+export function canonicalPath(req: IncomingMessage): string {
+  return spelledOnce(checkedHead(req));
 }
 
 /** Headers that must not be repeated: a proxy could have used another one. */
@@ -17,9 +25,9 @@ const ONCE = ["Host", "Authorization", "Content-Type", "Idempotency-Key"];
 const MAX_HEADERS = 1_000;
 
 /** Refuses heads that the parser accepts and the service does not. Returns the raw path. */
-function checkedHead(req: IncomingMessage, urlBytes: number): string {
+function checkedHead(req: IncomingMessage): string {
   const url = req.url ?? "/";
-  if (url.length > urlBytes) throw new ServiceError("address-too-long", `The URL is longer than ${urlBytes} bytes`);
+  if (url.length > MAX_URL_BYTES) throw urlTooLong();
   if (req.rawHeaders.length > 2 * MAX_HEADERS) {
     throw new ServiceError("headers-too-large", `The request has more than ${MAX_HEADERS} headers`);
   }

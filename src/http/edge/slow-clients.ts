@@ -4,6 +4,14 @@ import { ServiceError } from "../../errors.js";
 import { respondWithError } from "./client-errors.js";
 import type { Connection, Connections } from "./connections.js";
 
+/** Times after which a connection without progress is closed, ms. */
+export interface SlowTimes {
+  /** For the head of a request, and for each further 256 bytes of its body. */
+  readonly senderMs: number;
+  /** For a reader that takes nothing of its response. */
+  readonly readerMs: number;
+}
+
 /** Checks per connection within the time of a sender. */
 const CHECKS = 30;
 

@@ -17,7 +17,7 @@ export interface ItemBody<T> extends RequestItems<T> {
   readonly single: boolean;
 }
 
-export type ItemLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "inflation">;
+export type ItemLimits = Pick<Limits, "write_body_bytes">;
 
 /** Rules for the items of a body. */
 export interface ItemRules<T> {
@@ -37,9 +37,9 @@ export async function readItems<T>(ctx: ApiContext, rules: ItemRules<T>, limits:
   const { memory, turns } = ctx.state;
   const pause = turns.pauses(PAUSE_MS);
   if (isJsonLines(ctx)) {
-    return { single: false, items: linesOf(ctx, rules, limits), memory, pause };
+    return { single: false, items: linesOf(ctx, rules), memory, pause };
   }
-  const bytes = await readBody(ctx, limits.write_body_bytes, limits);
+  const bytes = await readBody(ctx, limits.write_body_bytes);
   const array = splitArray(bytes, rules.most);
   if (array !== undefined && array.ends.length > rules.most) {
     const limit = `More than ${rules.most} items in an array`;
@@ -106,12 +106,8 @@ async function* elementsOf<T>(
   );
 }
 
-async function* linesOf<T>(
-  ctx: ApiContext,
-  rules: ItemRules<T>,
-  limits: ItemLimits,
-): AsyncGenerator<readonly RequestItem<T>[]> {
-  for await (const lines of readLines(ctx, limits)) yield lines.map((line) => itemOf(line, rules));
+async function* linesOf<T>(ctx: ApiContext, rules: ItemRules<T>): AsyncGenerator<readonly RequestItem<T>[]> {
+  for await (const lines of readLines(ctx)) yield lines.map((line) => itemOf(line, rules));
 }
 
 function itemOf<T>({ number, text, issue }: Line, { parse, wirePath }: ItemRules<T>): RequestItem<T> {

@@ -102,7 +102,7 @@ export function metricRoutes({
         ctx.vary("Accept");
         refuseUnlessJson(ctx);
         const { memory } = ctx.state;
-        const bytes = await readBody(ctx, limits.body_bytes, limits);
+        const bytes = await readBody(ctx, limits.body_bytes);
         reserveParsed(bytes, memory);
         const items = () => readMetricBody(bytes.toString(), limits);
         if (wantsCsv(ctx, format)) {

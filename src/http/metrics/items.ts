@@ -8,7 +8,7 @@ import { parseJson } from "../core/json-body.js";
 import { compile } from "../core/validation.js";
 import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";
 
-export type MetricReadLimits = Pick<Limits, "body_bytes" | "inflation" | "nesting" | "batch_series">;
+export type MetricReadLimits = Pick<Limits, "body_bytes" | "batch_series">;
 
 type Fields = Partial<Record<SeriesField, unknown>>;
 
@@ -21,7 +21,7 @@ export function readMetricQuery(query: Fields): RequestedItem {
 
 /** Returns the series that a body requests: one object or an array of them. */
 export function readMetricBody(text: string, limits: MetricReadLimits): RequestedItem[] {
-  const body = parseJson(text, limits.nesting);
+  const body = parseJson(text);
   if (!Array.isArray(body)) return [readItem(body, "")];
   if (body.length === 0) throw invalid("empty", "", "The request has no series");
   if (body.length > limits.batch_series) {

@@ -2,6 +2,7 @@ import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, splitObject } from "../../formats/json-array.js";
 import type { Series } from "../../metrics/series.js";
 import { isSeries } from "../../metrics/writable-points.js";
+import { MAX_LINE_BYTES } from "../core/body.js";
 import { parseRest } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
 import { unknownFields } from "../core/validation.js";
@@ -32,38 +33,37 @@ export async function readBlock(
   limits: WriteLimits,
 ): Promise<void> {
   const { memory } = ctx.state;
-  const { line_bytes } = limits;
   const { series: list, ts, values } = listsOf(bytes, reader, limits);
   reservePoints(list.ends.length, memory);
-  const series = reader.lists.find(list) ?? (await readSeries(list, ctx, reader, line_bytes));
+  const series = reader.lists.find(list) ?? (await readSeries(list, ctx, reader));
   const slotMs = Math.max(1, ...new Set(series.map((one) => one?.dimension.slotMs ?? 1)));
   const times: number[] = [];
-  await readElements(ts, { path: "ts", most: line_bytes }, ctx, reader, (item, i) => {
+  await readElements(ts, "ts", ctx, reader, (item, i) => {
     times.push(readInstant(item, { window: reader.window, slotMs }, `ts[${i}]`, reader.issues));
   });
   if (values.ends.length !== list.ends.length) {
     if (!reader.issues.full) reader.issues.add("invalid_length", "values", "values must have one list for each series");
     return;
   }
-  const most = line_bytes + VALUE_BYTES * times.length;
-  await readElements(values, { path: "values", most }, ctx, reader, (row, i) => {
+  const takeRow = (row: unknown, i: number) => {
     const before = reader.counted;
     readRow(row, i, { series: series[i], times }, reader);
     memory.reserveUnlessSmall(VALUE_BYTES * (reader.counted - before));
-  });
+  };
+  await readElements(values, "values", ctx, reader, takeRow, MAX_LINE_BYTES + VALUE_BYTES * times.length);
 }
 
 /** Returns the lists of a block. Throws unless the body is a block; the elements of its lists may still be invalid. */
 function listsOf(
   bytes: Buffer,
   { issues }: PointReader,
-  { batch_points, line_bytes }: WriteLimits,
+  { batch_points }: WriteLimits,
 ): { readonly series: JsonArray; readonly ts: JsonArray; readonly values: JsonArray } {
   const block = splitObject(bytes, BLOCK_FIELDS, batch_points);
   const [series, ts, values] = BLOCK_FIELDS.map((name) => block.lists.get(name));
   const tooMany = [series, ts, values].some((list) => (list?.ends.length ?? 0) > batch_points);
   if (tooMany) throw new ServiceError("too-large", `More than ${batch_points} series or times in one write`);
-  if (block.rest.length > line_bytes) throw notPoints();
+  if (block.rest.length > MAX_LINE_BYTES) throw notPoints();
   const rest = parseRest(block);
   if (typeof rest !== "object" || rest === null) throw notPoints();
   // A point also has a ts.
@@ -85,10 +85,9 @@ async function readSeries(
   list: JsonArray,
   ctx: ApiContext,
   reader: PointReader,
-  lineBytes: number,
 ): Promise<readonly (Series | undefined)[]> {
   const series: (Series | undefined)[] = [];
-  await readElements(list, { path: "series", most: lineBytes }, ctx, reader, (item, i) => {
+  await readElements(list, "series", ctx, reader, (item, i) => {
     series.push(readOne(item, `series[${i}]`, reader));
   });
   if (reader.issues.count === 0) reader.lists.remember(list, series as readonly Series[]);

@@ -79,7 +79,7 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
     return reader.finish();
   }
   const { memory, turns } = ctx.state;
-  const bytes = await readBody(ctx, limits.write_body_bytes, limits);
+  const bytes = await readBody(ctx, limits.write_body_bytes);
   const usual = await readUsualPoints(bytes, reader, limits.batch_points, turns.pauses(PARSE_MS));
   if (usual !== undefined) {
     reservePoints(usual, memory);
@@ -88,20 +88,15 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
   reader.restart();
   const array = splitArray(bytes, limits.batch_points);
   if (array === undefined) await readBlock(bytes, ctx, reader, limits);
-  else await readArray(array, ctx, reader, limits);
+  else await readArray(array, ctx, reader);
   return reader.finish();
 }
 
-async function readArray(
-  array: JsonArray,
-  ctx: ApiContext,
-  reader: PointReader,
-  { line_bytes }: WriteLimits,
-): Promise<void> {
+async function readArray(array: JsonArray, ctx: ApiContext, reader: PointReader): Promise<void> {
   const { bytes, ends, brokenAt } = array;
   reader.count(ends.length);
   reservePoints(ends.length, ctx.state.memory);
-  await readElements(array, { path: "", most: line_bytes }, ctx, reader, (point, i) => {
+  await readElements(array, "", ctx, reader, (point, i) => {
     readPoint(point, () => `[${i}]`, reader);
   });
   if (brokenAt !== undefined && !reader.issues.full) throw notJson(bytes.toString("utf8", 0, brokenAt));

@@ -5,13 +5,13 @@ import { type Line, LineSplitter, lineIssues } from "../../formats/line-splitter
 import type { Reservation } from "../../memory-budget.js";
 import type { Series } from "../../metrics/series.js";
 import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
-import { readBytes } from "../core/body.js";
+import { MAX_LINE_BYTES, readBytes } from "../core/body.js";
 import { parseElements } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
 import { Issues } from "../core/validation.js";
 import { SeriesLists } from "./series-lists.js";
 
-export type WriteLimits = Pick<Limits, "write_body_bytes" | "line_bytes" | "batch_points" | "inflation">;
+export type WriteLimits = Pick<Limits, "write_body_bytes" | "batch_points">;
 
 /** Collects valid points. */
 export interface PointSink {
@@ -120,21 +120,17 @@ export const PARSE_MS = 10;
 /** Bytes parsed or split into lines at once: values of more outlive the young generation of the garbage collector. */
 const RUN_BYTES = 32_768;
 
-/** Rules for the elements of a list. */
-interface ElementRules {
-  /** Place of the list in the body; empty for the body itself. */
-  readonly path: string;
-  /** Maximum bytes of an element. */
-  readonly most: number;
-}
-
-/** Passes the parsed elements of a list to `take`, in runs, until the maximum of issues is reached. */
+/**
+ * Passes the parsed elements of a list to `take`, in runs, until the maximum of issues is reached. `path` is the place
+ * of the list in the body; an element has at most `maxBytes`.
+ */
 export async function readElements(
   list: JsonArray,
-  { path, most }: ElementRules,
+  path: string,
   { state: { turns } }: Pick<ApiContext, "state">,
   { issues }: PointReader,
   take: (element: unknown, index: number) => void,
+  maxBytes = MAX_LINE_BYTES,
 ): Promise<void> {
   const { ends } = list;
   const pause = turns.pauses(PARSE_MS);
@@ -143,7 +139,7 @@ export async function readElements(
     const start = startOf(list, from);
     let to = from;
     while (to + 1 < ends.length && (ends[to + 1] as number) - start <= RUN_BYTES) to += 1;
-    if ((ends[to] as number) - start > most) {
+    if ((ends[to] as number) - start > maxBytes) {
       issues.add("too_long", `${path}[${from}]`, "The element is too long");
     } else {
       const elements = parseElements(list, from, to);
@@ -162,9 +158,9 @@ export async function readEachLine(
 ): Promise<void> {
   const { issues } = reader;
   const { memory, turns } = ctx.state;
-  const bytes = await readBytes(ctx, limits.write_body_bytes, limits);
+  const bytes = await readBytes(ctx, limits.write_body_bytes);
   const pause = turns.pauses(PARSE_MS);
-  for (const lines of splitLines(bytes, limits.line_bytes)) {
+  for (const lines of splitLines(bytes)) {
     const before = reader.counted;
     for (const { number, text, issue } of lines) {
       if (issues.full) return;
@@ -176,8 +172,8 @@ export async function readEachLine(
   }
 }
 
-function* splitLines(bytes: Buffer, lineBytes: number): Generator<readonly Line[]> {
-  const splitter = new LineSplitter(lineBytes);
+function* splitLines(bytes: Buffer): Generator<readonly Line[]> {
+  const splitter = new LineSplitter(MAX_LINE_BYTES);
   for (let at = 0; at < bytes.length; at += RUN_BYTES) yield splitter.push(bytes.subarray(at, at + RUN_BYTES));
   yield splitter.end();
 }

@@ -12,6 +12,7 @@ import { parseExactly } from "../../formats/exact-json.js";
 import type { Log } from "../../log.js";
 import type { CollectRouteDependencies } from "../collect/index.js";
 import { tooLarge } from "../core/body.js";
+import { MAX_NESTING } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
 import { checkedSizes, textAt } from "../items/read-items.js";
 import {
@@ -62,7 +63,7 @@ export async function collectCalls(
   type: CallType | undefined,
   { calls, envelope }: CallBody,
 ): Promise<void> {
-  const { limits, tables, clock, hashRequest, knownValues, countLeftOut, countRejected, log } = dependencies;
+  const { tables, clock, hashRequest, knownValues, countLeftOut, countRejected, log } = dependencies;
   const { keyId, bounds, memory, turns, deadline, requestId } = ctx.state;
   const [user, account] = [tableNamed(tables, "user"), tables.get("account")];
   const pause = turns.pauses(PAUSE_MS);
@@ -102,7 +103,7 @@ export async function collectCalls(
       const bytes = sizes[index] as number;
       try {
         if (bytes === 0) throw callTooLarge();
-        parsed.push({ call: callOf(parseExactly(textAt(calls, index)), type, limits.nesting, leaveOut), bytes });
+        parsed.push({ call: callOf(parseExactly(textAt(calls, index)), type, MAX_NESTING, leaveOut), bytes });
       } catch (error) {
         reject(error);
       }

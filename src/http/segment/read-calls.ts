@@ -26,11 +26,11 @@ export async function readCalls(
   ctx: ApiContext,
   isBatch: boolean,
   maxBytes: number,
-  limits: Pick<Limits, "inflation" | "batch_messages">,
+  limits: Pick<Limits, "batch_messages">,
 ): Promise<CallBody> {
   sendContinue(ctx.req, ctx.res);
   const { memory, turns } = ctx.state;
-  const bytes = await readBody(ctx, isBatch ? maxBytes : Math.min(maxBytes, CALL_BYTES), limits);
+  const bytes = await readBody(ctx, isBatch ? maxBytes : Math.min(maxBytes, CALL_BYTES));
   const most = limits.batch_messages;
   const body = splitObject(bytes, isBatch ? ["batch"] : [], most);
   const calls = body.lists.get("batch") ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
