@@ -35,7 +35,7 @@ type Ask = (service: TestService) => Promise<unknown>;
 /** For each setting, the test that changes it and observes the effect. */
 const shownElsewhere: Readonly<Record<string, string>> = {
   alerts: "http/alerts",
-  "http.trust_proxy": "http/limits",
+  "http.trust_proxy": "http/rates",
   "http.key_in_query": "http/keys",
   "http.cors.origins": "http/cors",
   "http.drain_ms": "http/graceful-stop",
@@ -51,7 +51,7 @@ const shownElsewhere: Readonly<Record<string, string>> = {
   "limits.read_bytes": "http/large-reads",
   "limits.requests_per_key": "http/load-refusals",
   "limits.requests": "http/load-refusals",
-  "limits.rate_per_key": "http/limits",
+  "limits.rate_per_key": "http/rates",
 };
 
 describe("a change of the setting", function () {

@@ -123,19 +123,6 @@ describe("an invalid path", () => {
     });
   }
 
-  it("has a value of 1,025 bytes or more, while a value of 1,024 bytes is looked up", async () => {
-    for (const unit of ["a", "%C3%BC"]) {
-      const bytes = unit === "a" ? 1 : 2;
-      const value = unit.repeat(1024 / bytes);
-      for (const method of ["GET", "DELETE"]) {
-        const known = method === "GET" ? 404 : 200;
-        const answer = await rawRequest(service.port, head(method, `/api/entity/user/user_id/${value}`, service));
-        expect(answer.status).to.equal(known);
-        await refusedRaw(service, head(method, `/api/entity/user/user_id/${value}a`, service), 400, 414);
-      }
-    }
-  });
-
   it("of a thousand segments is answered 404", async () => {
     await refusedRaw(service, head("GET", "/a".repeat(1000), service), 404);
   });

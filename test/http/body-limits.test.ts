@@ -1,8 +1,7 @@
-import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { openSocket, readAnswer } from "../support/raw-request.js";
-import { gaugeOf, statusOf } from "../support/requests.js";
-import { type FetchOptions, serviceOfEachTest, serviceOfSuite, type TestService } from "../support/service.js";
+import { gaugeOf } from "../support/requests.js";
+import { serviceOfEachTest, serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const json = "application/json";
@@ -26,48 +25,6 @@ const routes: [name: string, method: string, path: string, type: string, body: s
   ["lines of messages", "POST", "/collect/json/web", ndjson, '{"_uid":"ann"}'],
   ["a segment", "PUT", "/api/segment/a", json, '{"name":"a"}'],
 ];
-
-describe("a gzip body", () => {
-  const service = serviceOfSuite();
-
-  const send = async ([, method, path, type]: (typeof routes)[number], body: Uint8Array) => {
-    const headers = { "content-type": type, "content-encoding": "gzip" };
-    const answer = await service.fetch(path, { method, body, headers });
-    return [answer.status, ((await answer.json().catch(() => ({}))) as { message?: string }).message];
-  };
-
-  for (const route of routes) {
-    const [name, , , , body] = route;
-    it(`of ${name} may inflate to 100 times its size, or to 64 KiB if that is more; one byte more is refused with 413`, async () => {
-      const received = 1_000;
-      for (const [bytes, compressed] of [
-        [100 * received, received],
-        [65_536, undefined],
-      ] as const) {
-        const statuses: unknown[] = [];
-        for (const inflated of [bytes - 1, bytes, bytes + 1]) {
-          const sent = gzipOf(body + "\n".repeat(inflated - body.length), compressed);
-          const [status, message] = await send(route, sent);
-          statuses.push(status);
-          if (status === 413) expect(message).to.equal("The body inflates to more than 100 times what was sent");
-        }
-        const good = name === "line protocol" ? 204 : 200;
-        expect(statuses, `${bytes} bytes`).to.deep.equal([good, good, 413]);
-      }
-    });
-  }
-});
-
-/** A text in gzip, made `bytes` long by a file name in its head. */
-function gzipOf(text: string, bytes?: number): Buffer {
-  const small = gzipSync(text, { level: 9 });
-  if (bytes === undefined) return small;
-  const head = Buffer.from(small.subarray(0, 10));
-  head[3] = 8;
-  const name = Buffer.alloc(bytes - small.length, "n");
-  name[name.length - 1] = 0;
-  return Buffer.concat([head, name, small.subarray(10)]);
-}
 
 describe("a body that is sent as a whole before its response is read", () => {
   const service = serviceOfSuite({}, { wrongKeysPerMinute: 1_000 });
@@ -109,27 +66,6 @@ describe("a body that is sent as a whole before its response is read", () => {
       }
     });
   }
-});
-
-describe("a JSON array of messages", () => {
-  const service = serviceOfSuite({ limits: { batch_messages: 3 } });
-
-  const collect = async (body: string, type = json, query = "") => {
-    const headers = { "content-type": type };
-    const answer = await service.fetch(`/collect/json/web${query}`, { method: "POST", body, headers });
-    return { status: answer.status, text: await answer.text() };
-  };
-  const array = (count: number) => JSON.stringify(Array.from({ length: count }, (_, i) => ({ _uid: `u${i}` })));
-
-  it("is refused with 413 above the limit of messages, also in a dry run; NDJSON has no such limit", async () => {
-    for (const query of ["", "?dryrun=true"]) {
-      const answers = await Promise.all([2, 3, 4, 10_000].map((count) => collect(array(count), json, query)));
-      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 413, 413]);
-      expect(answers[2]?.text).to.contain("More than 3 items in an array; send them as NDJSON");
-    }
-    const lines = JSON.parse(array(4)).map((one: object) => JSON.stringify(one));
-    expect((await collect(lines.join("\n"), ndjson)).status).to.equal(200);
-  });
 });
 
 describe("a large JSON array", () => {
@@ -195,75 +131,6 @@ describe("a large JSON array", () => {
     const { errors } = await post("/api/metric/points", JSON.stringify([long, point]));
     expect(errors).to.deep.equal([{ code: "too_long", path: "[0]", message: "The element is too long" }]);
   });
-});
-
-/** The responses to 24 concurrent requests, during which `/health` responds. */
-async function answersTo24(service: TestService, path: string, init: FetchOptions): Promise<Response[]> {
-  let isDone = false;
-  const send = async () => {
-    const answer = await service.fetch(path, init);
-    await answer.arrayBuffer();
-    return answer;
-  };
-  const answers = Promise.all(Array.from({ length: 24 }, send)).finally(() => {
-    isDone = true;
-  });
-  while (!isDone) expect(await statusOf(service, "/health")).to.equal(200);
-  return answers;
-}
-
-describe("24 concurrent bodies that are small as gzip or contain millions of values", () => {
-  const service = serviceOfSuite();
-
-  const empty = (bytes: number) =>
-    `[${Array(Math.floor(bytes / 3))
-      .fill("{}")
-      .join()}]`;
-  const bodies: [name: string, path: string, body: string | Uint8Array, encoding: string, method?: string][] = [
-    ["messages in gzip", "/collect/json/web", gzipSync(empty(2 ** 24)), "gzip"],
-    ["messages", "/collect/json/web?dryrun=true", empty(2 ** 21), "identity"],
-    ["points in gzip", "/api/metric/points", gzipSync(empty(2 ** 24)), "gzip"],
-    ["points", "/api/metric/points", empty(2 ** 21), "identity"],
-    ["a block of points", "/api/metric/points", `{"series":${empty(2 ** 21)},"ts":[1],"values":[[1]]}`, "identity"],
-    ["series to fetch", "/api/metric", empty(2 ** 19), "identity"],
-    ["a segment in gzip", "/api/segment/a", gzipSync(`{"name":${empty(2 ** 19)}}`), "gzip", "PUT"],
-  ];
-  for (const [name, path, body, encoding, method = "POST"] of bodies) {
-    it(`are refused while /health responds: ${name}`, async () => {
-      const headers = { "content-type": json, "content-encoding": encoding };
-      for (const { status, headers: answered } of await answersTo24(service, path, { method, body, headers })) {
-        expect(status).to.be.oneOf([413, 503]);
-        if (status === 503) expect(Number(answered.get("retry-after"))).to.be.at.least(1);
-      }
-    });
-  }
-});
-
-describe("24 concurrent large writes", () => {
-  const service = serviceOfSuite();
-
-  const many = Array.from({ length: 4_000 }, (_, i) => ({ ...point, dimension_id: `${i}${"x".repeat(200)}` }));
-  const bodies: [name: string, path: string, type: string, body: string][] = [
-    ["points", "/api/metric/points", json, JSON.stringify(many)],
-    ["lines of points", "/api/metric/points", ndjson, many.map((one) => JSON.stringify(one)).join("\n")],
-    [
-      "line protocol",
-      "/api/v2/write",
-      "text/plain",
-      many.map(({ dimension_id }) => `segment,dimension_id=${dimension_id} value=1`).join("\n"),
-    ],
-    ["lines of empty messages", "/collect/json/web", ndjson, "{}\n".repeat(8_000)],
-  ];
-  for (const [name, path, type, body] of bodies) {
-    it(`are stored or refused with 503 while /health responds: ${name}`, async () => {
-      const headers = { "content-type": type };
-      const statuses = (await answersTo24(service, path, { method: "POST", body, headers })).map(
-        ({ status }) => status,
-      );
-      for (const status of statuses) expect(status).to.be.oneOf([200, 204, 503]);
-      expect(statuses.some((status) => status < 300)).to.equal(true);
-    });
-  }
 });
 
 describe("a body for which no memory is free", () => {

@@ -1,64 +1,215 @@
+import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { type Overrides, startService, type TestService } from "../support/service.js";
+import { type FetchOptions, serviceOfSuite } from "../support/service.js";
 
-describe("limits per minute", () => {
-  let service: TestService;
-  afterEach(() => service.stop());
+const now = Date.parse("2024-02-29T10:00:00Z");
+const HOUR = 3_600_000;
+const MIB = 1_048_576;
 
-  /** Starts a service that takes one wrong key a minute of each address, behind a proxy. */
-  const start = async (limits: Overrides["limits"] = {}, wrongKeysPerMinute = 1) => {
-    service = await startService({ http: { trust_proxy: true }, limits }, { wrongKeysPerMinute });
-  };
-  /** The status of a request with a wrong key that a proxy forwards for these addresses. */
-  const guess = async (from?: string) => {
-    const headers = from === undefined ? {} : { "x-forwarded-for": from };
-    const response = await service.fetch("/metrics", { key: "em_x_1", headers });
-    await response.arrayBuffer();
-    return response.status;
-  };
+type Request = readonly [path: string, options?: FetchOptions];
 
-  it("refuse more wrong keys of one address with 429, while a valid key still works", async () => {
-    await start({}, 20);
-    const statuses: number[] = [];
-    for (let i = 0; i < 30; i += 1) {
-      const response = await service.fetch("/metrics", { key: `em_x_${String(i).padStart(32, "0")}` });
-      const text = await response.text();
-      statuses.push(response.status);
-      if (response.status !== 429) continue;
-      const seconds = Number(response.headers.get("retry-after"));
-      expect(seconds).to.be.within(1, 60);
-      expect(text).to.contain(`"Too many wrong keys from this address; try again in ${seconds} s"`);
-    }
-    expect(statuses).to.deep.equal([...Array(20).fill(401), ...Array(10).fill(429)]);
-    expect((await service.fetch("/metrics")).status).to.equal(200);
-    expect((await service.fetch("/metrics", { key: null })).status).to.equal(401);
-  });
+/** A limit: its subject, its value, a request of a size, and the status and code of a request above it. */
+type Limit = readonly [of: string, value: number, request: (size: number) => Request, status: number, code: string];
 
-  it("count wrong keys by the address that a trusted proxy names last, whatever its port", async () => {
-    await start();
-    for (const [first, second] of [
-      ["9.9.9.9, 1.1.1.1", "8.8.8.8, 1.1.1.1"],
-      ["1.1.1.2:4000", "1.1.1.2:4001"],
-      ["2001:db8::1", "[2001:db8::1]:4000"],
-      ["[::1]:1", "[::1]:4000"],
-    ] as const) {
-      expect([first, await guess(first), await guess(second)]).to.deep.equal([first, 401, 429]);
-    }
-    expect(await guess("1.1.1.1, 2.2.2.2")).to.equal(401);
-  });
+const json = { "content-type": "application/json" };
+const ndjson = { "content-type": "application/x-ndjson" };
+const post = (path: string, body: string | Uint8Array, headers: Record<string, string> = json): Request => [
+  path,
+  { method: "POST", body, headers },
+];
 
-  it("count wrong keys without a forwarded address by the address of the connection", async () => {
-    await start();
-    expect(await guess()).to.equal(401);
-    for (const from of ["", "2.2.2.2,"]) expect(await guess(from), from).to.equal(429);
-    expect(await guess("1.1.1.1")).to.equal(401);
-  });
+const names = { dimension: "stream", dimension_id: "web", dimension_type: "size" };
+const point = JSON.stringify({ ...names, ts: now, value: 1 });
+const line = `stream,dimension_id=web value=1 ${now}`;
 
-  it("refuse a key with more requests than rate_per_key with 429, but not to read /metrics", async () => {
-    await start({ rate_per_key: 3 });
-    const statuses: number[] = [];
-    for (const path of ["/metrics", ...Array<string>(4).fill("/api/key"), "/metrics"])
-      statuses.push((await service.fetch(path)).status);
-    expect(statuses).to.deep.equal([200, 200, 200, 200, 429, 200]);
-  });
+/** Each route that takes a body, with a small good one; blanks after it change nothing. */
+const bodies: readonly [
+  of: string,
+  bytes: number,
+  request: (body: (good: string) => string | Uint8Array) => Request,
+][] = [
+  ["series to fetch", MIB, (body) => post("/api/metric", body(JSON.stringify(names)))],
+  ["a segment", MIB, (body) => ["/api/segment/a", { method: "PUT", body: body('{"name":"a"}'), headers: json }]],
+  ["points", 16 * MIB, (body) => post("/api/metric/points", body(`[${point}]`))],
+  ["lines of points", 16 * MIB, (body) => post("/api/metric/points", body(point), ndjson)],
+  [
+    "line protocol",
+    16 * MIB,
+    (body) => post("/api/v2/write?precision=ms", body(line), { "content-type": "text/plain" }),
+  ],
+  ["messages", 16 * MIB, (body) => post("/collect/json/web", body('[{"_uid":"ann"}]'))],
+  ["lines of messages", Number.POSITIVE_INFINITY, (body) => post("/collect/json/web", body('{"_uid":"ann"}'), ndjson)],
+];
+
+const padded = (bytes: number) => (good: string) => good + "\n".repeat(bytes - good.length);
+
+/** A body in gzip of a number of bytes, made `compressed` bytes long by a file name in its head. */
+const inflating = (bytes: number, compressed?: number) => (good: string) => {
+  const small = gzipSync(padded(bytes)(good), { level: 9 });
+  if (compressed === undefined) return small;
+  const head = Buffer.from(small.subarray(0, 10));
+  head[3] = 8;
+  const name = Buffer.alloc(compressed - small.length, "n");
+  name[name.length - 1] = 0;
+  return Buffer.concat([head, name, small.subarray(10)]);
+};
+const inGzip = ([path, options]: Request): Request => [
+  path,
+  { ...options, headers: { ...options?.headers, "content-encoding": "gzip" } },
+];
+
+/** A series over whole hours that end now. */
+const item = (hours: number, rest: object = {}) => ({
+  ...names,
+  interval: "1h",
+  startdate: now - hours * HOUR,
+  include_empty_rows: true,
+  ...rest,
+});
+const fetchAll = (items: readonly object[]) => post("/api/metric", JSON.stringify(items));
+const wide = (hours: number, i: number) =>
+  item(hours, { dimension_id: `s${i}`, interval: "1000h", include_empty_rows: false });
+const times = <T>(count: number, make: (i: number) => T) => Array.from({ length: count }, (_, i) => make(i));
+const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+
+const limits: readonly Limit[] = [
+  ["bytes of a URL", 8_192, (size) => ["/health?a=".padEnd(size, "a")], 414, "address_too_long"],
+  [
+    "query parameters",
+    32,
+    (size) => [`/health?${times(size, (i) => `p${i}=1`).join("&")}`],
+    400,
+    "too_many_parameters",
+  ],
+  ["bytes of an identity", 1_024, (size) => [`/api/entity/user/user_id/${"a".repeat(size)}`], 400, "identity_too_long"],
+  [
+    "bytes of an identity in UTF-8",
+    1_024,
+    (size) => [`/api/entity/user/user_id/${"a".repeat(size % 2)}${"ü".repeat(Math.floor(size / 2))}`],
+    400,
+    "identity_too_long",
+  ],
+  [
+    "levels of a body",
+    16,
+    (size) => post("/api/metric", `[${JSON.stringify(names)},${nested(size - 1)}]`),
+    400,
+    "too_deep",
+  ],
+  [
+    "levels of a message",
+    16,
+    (size) => post("/collect/json/web", `{"_uid":"a","x":${nested(size - 1)}}`),
+    400,
+    "too_deep",
+  ],
+  [
+    "bytes of a line",
+    65_536,
+    (size) => post("/collect/json/web", `{"_uid":"a"}`.padEnd(size), ndjson),
+    200,
+    "too_long",
+  ],
+  ["series of a request", 100, (size) => fetchAll(times(size, () => item(1))), 413, "too_large"],
+  ["buckets of a series", 11_000, (size) => post("/api/metric", JSON.stringify(item(size))), 400, "too_many_buckets"],
+  [
+    "values of a response",
+    200_000,
+    (size) => fetchAll([...times(99, () => item(2_000)), item(size - 99 * 2_000)]),
+    400,
+    "too_many_values",
+  ],
+  [
+    "saved slots of a response",
+    5_000_000,
+    (size) => fetchAll(times(100, (i) => wide(i === 0 ? size - 99 * 50_000 : 50_000, i))),
+    400,
+    "too_many_slots",
+  ],
+  [
+    "messages of an array",
+    10_000,
+    (size) => post("/collect/json/web?dryrun=true", `[${times(size, (i) => `{"_uid":"u${i}"}`)}]`),
+    413,
+    "too_large",
+  ],
+  [
+    "points of a write",
+    50_000,
+    (size) => post("/api/metric/points", `[${times(size, () => point)}]`),
+    413,
+    "too_large",
+  ],
+  [
+    "points of a write in lines",
+    50_000,
+    (size) => post("/api/metric/points", times(size, () => point).join("\n"), ndjson),
+    413,
+    "too_large",
+  ],
+  [
+    "points of a block",
+    50_000,
+    (size) =>
+      post(
+        "/api/metric/points",
+        JSON.stringify({ series: times(size, () => names), ts: [now], values: times(size, () => [1]) }),
+      ),
+    413,
+    "too_large",
+  ],
+  [
+    "times of a block",
+    50_000,
+    (size) =>
+      post(
+        "/api/metric/points",
+        JSON.stringify({ series: [names], ts: times(size, () => now), values: [[1, ...times(size - 1, () => null)]] }),
+      ),
+    413,
+    "too_large",
+  ],
+  [
+    "points of a write in line protocol",
+    50_000,
+    (size) => post("/api/v2/write?precision=ms", times(size, () => line).join("\n"), { "content-type": "text/plain" }),
+    413,
+    "too_large",
+  ],
+  ...bodies.flatMap(([of, value, request]): Limit[] => [
+    ...(value < Number.POSITIVE_INFINITY
+      ? [[`bytes of a body of ${of}`, value, (size: number) => request(padded(size)), 413, "too_large"] as const]
+      : []),
+    [
+      `bytes of 1,000 bytes of ${of} in gzip`,
+      100_000,
+      (size) => inGzip(request(inflating(size, 1_000))),
+      413,
+      "too_large",
+    ],
+    [`bytes of few bytes of ${of} in gzip`, 65_536, (size) => inGzip(request(inflating(size))), 413, "too_large"],
+  ]),
+];
+
+describe("P15: the limit of", () => {
+  const service = serviceOfSuite({}, { clock: () => now });
+
+  /** The status of the response, and the code of its first error. */
+  async function answerTo([path, options]: Request): Promise<readonly [status: number, code: string | undefined]> {
+    const answer = await service.fetch(path, options);
+    const text = await answer.text();
+    const { data, errors = data?.errors ?? data?.[0]?.errors } = text === "" ? { data: null } : JSON.parse(text);
+    return [answer.status, errors?.[0]?.code];
+  }
+
+  for (const [of, value, request, status, code] of limits) {
+    it(`${of} is ${value.toLocaleString("en")}: one more is ${status} ${code}`, async () => {
+      for (const size of [value - 1, value]) {
+        const answer = await answerTo(request(size));
+        expect(answer[1], `${size}`).to.not.equal(code);
+        expect(answer[0], `${size}`).to.be.oneOf([200, 204, 404]);
+      }
+      expect(await answerTo(request(value + 1))).to.deep.equal([status, code]);
+    });
+  }
 });

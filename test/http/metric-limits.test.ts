@@ -31,62 +31,6 @@ describe("a metric request", () => {
     ...rest,
   });
 
-  for (const [count, status] of [
-    [99, 200],
-    [100, 200],
-    [101, 413],
-  ] as const) {
-    it(`for ${count} series is ${status}`, async () => {
-      expect((await post(Array.from({ length: count }, () => item(1)))).status).to.equal(status);
-    });
-  }
-
-  for (const [buckets, status] of [
-    [10_999, 200],
-    [11_000, 200],
-    [11_001, 400],
-  ] as const) {
-    it(`for ${buckets} buckets of a series is ${status}`, async () => {
-      const answer = await post(item(buckets));
-      expect(answer).to.deep.equal(
-        status === 200 ? { status, code: undefined, values: buckets } : { status, code: "too_many_buckets", values: 0 },
-      );
-    });
-  }
-
-  it("with a series above its limit is answered, with an error in the place of the series", async () => {
-    expect(await post([item(2), item(11_001)])).to.deep.equal({ status: 200, code: "too_many_buckets", values: 2 });
-  });
-
-  for (const [last, status] of [
-    [1_999, 200],
-    [2_000, 200],
-    [2_001, 400],
-  ] as const) {
-    it(`for ${99 * 2_000 + last} values is ${status}`, async () => {
-      const batch = [...Array.from({ length: 99 }, () => item(2_000)), item(last)];
-      const { code, ...answer } = await post(batch);
-      expect(answer).to.deep.equal({ status, values: status === 200 ? 99 * 2_000 + last : 0 });
-      expect(code).to.equal(status === 200 ? undefined : "too_many_values");
-    });
-  }
-
-  for (const [last, status] of [
-    [49_999, 200],
-    [50_000, 200],
-    [50_001, 400],
-  ] as const) {
-    it(`for ${99 * 50_000 + last} saved slots is ${status}`, async () => {
-      const wide = { interval: "1000h", include_empty_rows: false };
-      const batch = Array.from({ length: 100 }, (_, i) =>
-        item(i === 0 ? last : 50_000, { ...wide, dimension_id: `s${i}` }),
-      );
-      const { code, ...answer } = await post(batch);
-      expect(answer).to.deep.equal({ status, values: 0 });
-      expect(code).to.equal(status === 200 ? undefined : "too_many_slots");
-    });
-  }
-
   it("is limited by both parts of a rate and by the slots before the window that smoothing reads", async () => {
     const rate = { dimension: "experience", dimension_type: "conversionrate", interval: "1000h" };
     const half = Array.from({ length: 100 }, (_, i) => item(25_000, { ...rate, dimension_id: `e${i}` }));

@@ -1,6 +1,8 @@
 import { Agent, request } from "node:http";
+import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { openLog } from "../../src/log.js";
+import { statusOf } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
 const CALLERS = 200;
@@ -70,5 +72,60 @@ describe("P14: overload", () => {
     expect(errors.slice(0, 3)).to.deep.equal([]);
     const after = await service.fetch("/api/metric", { method: "POST", json: JSON.parse(body) });
     expect(after.status).to.equal(200);
+  });
+});
+
+const json = "application/json";
+const ndjson = "application/x-ndjson";
+const TIMES = 6;
+
+describe("a flood of large bodies, and of bodies that are small as gzip or contain millions of values", () => {
+  const service = serviceOfSuite();
+
+  const empty = (bytes: number) =>
+    `[${Array(Math.floor(bytes / 3))
+      .fill("{}")
+      .join()}]`;
+  const point = { dimension: "segment", dimension_id: "a", dimension_type: "size", value: 1, ts: Date.now() };
+  const many = Array.from({ length: 4_000 }, (_, i) => ({ ...point, dimension_id: `${i}${"x".repeat(200)}` }));
+  const lines = many.map(({ dimension_id }) => `segment,dimension_id=${dimension_id} value=1`).join("\n");
+  const [served, refused] = [
+    [200, 204, 503],
+    [413, 503],
+  ];
+  const floods: [statuses: number[], path: string, type: string, body: string | Uint8Array, method?: string][] = [
+    [refused, "/collect/json/web", json, gzipSync(empty(2 ** 24))],
+    [refused, "/collect/json/web?dryrun=true", json, empty(2 ** 21)],
+    [refused, "/api/metric/points", json, gzipSync(empty(2 ** 24))],
+    [refused, "/api/metric/points", json, empty(2 ** 21)],
+    [refused, "/api/metric/points", json, `{"series":${empty(2 ** 21)},"ts":[1],"values":[[1]]}`],
+    [refused, "/api/metric", json, empty(2 ** 19)],
+    [refused, "/api/segment/a", json, gzipSync(`{"name":${empty(2 ** 19)}}`), "PUT"],
+    [served, "/api/metric/points", json, JSON.stringify(many)],
+    [served, "/api/metric/points", ndjson, many.map((one) => JSON.stringify(one)).join("\n")],
+    [served, "/api/v2/write", "text/plain", lines],
+    [served, "/collect/json/web", ndjson, "{}\n".repeat(8_000)],
+  ];
+
+  it("is refused or stored, while /health responds", async () => {
+    let isDone = false;
+    const send = async ([statuses, path, type, body, method = "POST"]: (typeof floods)[number]) => {
+      const encoding = typeof body === "string" ? "identity" : "gzip";
+      const headers = { "content-type": type, "content-encoding": encoding };
+      const answer = await service.fetch(path, { method, body, headers });
+      await answer.arrayBuffer();
+      expect(answer.status, `${path} ${type}`).to.be.oneOf(statuses);
+      if (answer.status === 503) expect(Number(answer.headers.get("retry-after"))).to.be.at.least(1);
+      return answer.status;
+    };
+    const answers = Promise.all(floods.flatMap((flood) => Array.from({ length: TIMES }, () => send(flood)))).finally(
+      () => {
+        isDone = true;
+      },
+    );
+    while (!isDone) expect(await statusOf(service, "/health")).to.equal(200);
+    const statuses = await answers;
+    expect(statuses.filter((status) => status < 300)).to.have.length.above(TIMES);
+    expect(statuses).to.include(413);
   });
 });
