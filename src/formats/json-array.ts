@@ -18,6 +18,7 @@ const COLON = 58;
 const BACKSLASH = 92;
 const OPENING = 91;
 const CLOSING = 93;
+const BRACE = 123;
 
 /**
  * Splits a JSON array into its elements without parsing them; undefined if the bytes are not an array. Stops after
@@ -47,14 +48,20 @@ export interface SplitObject {
 
 /**
  * Splits the members of a JSON object that are arrays and have one of these names (ASCII, written without escapes),
- * without parsing: the first of each name. Stops a list after `limit` elements, as `splitArray` does. A text that is no
- * object has no lists.
+ * without parsing: the first of each name. Stops a list after `limit` elements, as `splitArray` does, and the search
+ * when the rest has more than `restBytes`. A text that is no object has no lists.
  */
-export function splitObject(bytes: Buffer, names: readonly string[], limit: number): SplitObject {
+export function splitObject(
+  bytes: Buffer,
+  names: readonly string[],
+  { limit, restBytes }: { readonly limit: number; readonly restBytes: number },
+): SplitObject {
   const lists = new Map<string, JsonArray>();
   const cuts: { readonly from: number; readonly to: number }[] = [];
+  const first = firstNonBlank(bytes, 0);
+  let end = bytes[first] === BRACE ? Math.min(bytes.length, restBytes) : 0;
   let depth = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
+  for (let at = first; at < end; at += 1) {
     const byte = bytes[at] as number;
     if (byte === QUOTE) {
       const start = at + 1;
@@ -65,10 +72,11 @@ export function splitObject(bytes: Buffer, names: readonly string[], limit: numb
       if (name === undefined || lists.has(name) || bytes[colon] !== COLON) continue;
       const found = elementsAt(bytes, firstNonBlank(bytes, colon + 1), limit);
       if (found === undefined) continue;
-      const { end, ...elements } = found;
+      const { end: listEnd, ...elements } = found;
       lists.set(name, { ...elements, brokenAt: undefined });
-      cuts.push({ from: elements.start, to: end });
-      at = end;
+      cuts.push({ from: elements.start, to: listEnd });
+      at = listEnd;
+      end = Math.min(bytes.length, end + listEnd - elements.start);
     } else if ((byte & 0xdf) === OPENING) depth += 1;
     else if ((byte & 0xdf) === CLOSING) depth -= 1;
   }

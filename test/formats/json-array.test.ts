@@ -50,8 +50,8 @@ describe("a JSON array in bytes", () => {
 });
 
 describe("the lists of a JSON object in bytes", () => {
-  const split = (text: string, limit = 100) => {
-    const { lists, rest, offsetOf } = splitObject(Buffer.from(text), ["list", "other"], limit);
+  const split = (text: string, { limit = 100, restBytes = 100 } = {}) => {
+    const { lists, rest, offsetOf } = splitObject(Buffer.from(text), ["list", "other"], { limit, restBytes });
     const found = Array.from(lists, ([name, list]) => [
       name,
       list.ends.map((end, i) => list.bytes.toString("utf8", startOf(list, i), end)),
@@ -88,6 +88,12 @@ describe("the lists of a JSON object in bytes", () => {
   });
 
   it("are searched for one element more than the limit", () => {
-    expect(split('{"list":[1,2,3,4]}', 2).found).to.deep.equal({ list: ["1", "2", "3"] });
+    expect(split('{"list":[1,2,3,4]}', { limit: 2 }).found).to.deep.equal({ list: ["1", "2", "3"] });
+  });
+
+  it("are searched in the first bytes, which do not include other lists", () => {
+    const text = '{"list":[1,2,3,4],"other":[5]}';
+    expect(split(text, { restBytes: 11 }).found).to.deep.equal({ list: ["1", "2", "3", "4"] });
+    expect(split(text, { restBytes: 12 }).found).to.deep.equal({ list: ["1", "2", "3", "4"], other: ["5"] });
   });
 });

@@ -59,7 +59,7 @@ function listsOf(
   { issues }: PointReader,
   { batch_points }: WriteLimits,
 ): { readonly series: JsonArray; readonly ts: JsonArray; readonly values: JsonArray } {
-  const block = splitObject(bytes, BLOCK_FIELDS, batch_points);
+  const block = splitObject(bytes, BLOCK_FIELDS, { limit: batch_points, restBytes: MAX_LINE_BYTES });
   const [series, ts, values] = BLOCK_FIELDS.map((name) => block.lists.get(name));
   const tooMany = [series, ts, values].some((list) => (list?.ends.length ?? 0) > batch_points);
   if (tooMany) throw new ServiceError("too-large", `More than ${batch_points} series or times in one write`);

@@ -1,8 +1,9 @@
 import type { JsonArray } from "../../formats/json-array.js";
 import type { Series } from "../../metrics/series.js";
 
-/** Maximum characters of all lists. */
-const MOST_LENGTH = 8 * 1024 * 1024;
+/** Maximum bytes of all lists, and of one. */
+const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_LIST_BYTES = 1024 * 1024;
 
 /**
  * Series of the lists of blocks, by their text: a writer that repeats a list pays neither for parsing it nor for
@@ -10,23 +11,28 @@ const MOST_LENGTH = 8 * 1024 * 1024;
  */
 export class SeriesLists {
   readonly #lists = new Map<string, readonly Series[]>();
-  #length = 0;
+  #bytes = 0;
 
   /** Returns the series of a list; undefined if it was not remembered. */
   find(list: JsonArray): readonly Series[] | undefined {
-    return this.#lists.get(textOf(list));
+    return isShort(list) ? this.#lists.get(textOf(list)) : undefined;
   }
 
-  /** Remembers the series of a valid list. */
+  /** Remembers the series of a valid list that is not yet known. */
   remember(list: JsonArray, series: readonly Series[]): void {
+    if (!isShort(list)) return;
     const text = textOf(list);
-    this.#length += text.length;
-    if (this.#length > MOST_LENGTH) {
+    this.#bytes += text.length;
+    if (this.#bytes > MAX_BYTES) {
       this.#lists.clear();
-      this.#length = text.length;
+      this.#bytes = text.length;
     }
     this.#lists.set(text, series);
   }
+}
+
+function isShort({ start, ends }: JsonArray): boolean {
+  return (ends.at(-1) ?? start) - start <= MAX_LIST_BYTES;
 }
 
 /** In Latin-1, each byte is a character. */

@@ -32,7 +32,7 @@ export async function readCalls(
   const { memory, turns } = ctx.state;
   const bytes = await readBody(ctx, isBatch ? maxBytes : Math.min(maxBytes, CALL_BYTES));
   const most = limits.batch_messages;
-  const body = splitObject(bytes, isBatch ? ["batch"] : [], most);
+  const body = splitObject(bytes, isBatch ? ["batch"] : [], { limit: most, restBytes: CALL_BYTES });
   const calls = body.lists.get("batch") ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
   if (calls.ends.length > most) throw new ServiceError("too-large", `More than ${most} calls in a batch`);
   if (body.rest.length > CALL_BYTES) throw tooLarge(CALL_BYTES);
