@@ -42,40 +42,6 @@ export function isCompleted(deletion: Deletion): deletion is CompletedDeletion {
   return deletion.completedAt !== undefined;
 }
 
-/** A request that waits for an earlier one over the same identities. */
-export type WaitingDeletion = Pick<Deletion, "requestId" | "acceptedAt" | "entities" | "hashes" | "targets">;
-
-/** Requests that end or begin together with the completion of an earlier one over the same identities. */
-export interface Followers {
-  /** They are completed with it: they leave nothing to erase. */
-  readonly completed: readonly WaitingDeletion[];
-  /** They have only remote targets to call, each with its own id and cut-off, and wait for no other request. */
-  readonly freed: readonly WaitingDeletion[];
-}
-
-export const noFollowers: Followers = { completed: [], freed: [] };
-
-/**
- * Returns the followers among the requests that wait for `first` (`waiting`, in order of acceptance): the requests
- * whose profiles it erases completely. A request over other profiles or identities runs by itself, and later requests
- * over its identities wait for it.
- */
-export function followersOf(
-  first: Pick<Deletion, "entities" | "hashes">,
-  waiting: readonly WaitingDeletion[],
-  ownTargets: ReadonlySet<string>,
-): Followers {
-  const [entities, hashes] = [new Set(first.entities), new Set(first.hashes)];
-  const completed: WaitingDeletion[] = [];
-  const freed: WaitingDeletion[] = [];
-  for (const next of waiting) {
-    if (next.entities.every((id) => entities.has(id)) && next.hashes.every((hash) => hashes.has(hash))) {
-      (next.targets.every((name) => ownTargets.has(name)) ? completed : freed).push(next);
-    } else for (const hash of next.hashes) hashes.delete(hash);
-  }
-  return { completed, freed };
-}
-
 /** A lease ends this long after its last renewal. Clocks of processes differ by less. */
 export const LEASE_MS = 8_000;
 
@@ -91,6 +57,20 @@ const LONGEST_OWN_DELAY_MS = 30_000;
  */
 export function retryDelay(attempts: number, isRemote: boolean): number {
   return backoff(attempts + 1, FIRST_DELAY_MS, isRemote ? LONGEST_WAIT_MS : LONGEST_OWN_DELAY_MS);
+}
+
+/** The `problem` of a request that waits for an earlier one over the same identities. */
+export const EARLIER_OPEN = "an earlier request is open";
+
+const FIRST_TURN_MS = 1_000;
+
+/**
+ * Returns the ms until a request looks again for an earlier one: 1 s at first, then as many as have passed since its
+ * acceptance, at most 30 s.
+ */
+export function turnDelay({ acceptedAt, problem }: Pick<Deletion, "acceptedAt" | "problem">, now: number): number {
+  const waitedMs = problem === EARLIER_OPEN ? now - acceptedAt : 0;
+  return Math.min(Math.max(waitedMs, FIRST_TURN_MS), LONGEST_OWN_DELAY_MS);
 }
 
 /** Identities as written, encrypted under a random key used only here. */
@@ -113,9 +93,6 @@ export const PROFILE = "profile";
 export const VERIFIED = "verified";
 export const KEY = "key";
 const COMPLETE = "complete";
-
-/** The `problem` of a request that waits for an earlier one over the same identities. */
-export const EARLIER_OPEN = "an earlier request is open";
 
 /** The `nextTarget` of a completed request whose notification is pending. */
 export const NOTIFICATION = "notification";

@@ -1,6 +1,6 @@
 import type { EntityId } from "../entities/profile/entity.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
-import type { CompletedDeletion, Deletion, Followers, WaitingDeletion } from "./deletion.js";
+import type { CompletedDeletion, Deletion } from "./deletion.js";
 
 /** Progress of a request that a run stores when it does not complete the request. */
 export interface DeletionProgress extends Pick<Deletion, "done" | "times" | "attempts" | "problem" | "notBefore"> {
@@ -30,15 +30,16 @@ export interface Ledger {
    * Resolves with false, and stores nothing, when a profile of the scope or the owner of an identity has changed. From
    * acceptance on, `Suppression` returns the request, `EntityStore.load` returns none of its profiles, and the store
    * refuses every commit that was planned before and concerns one of its identities. The entity data notes the request,
-   * so the next start refuses a ledger that lacks it. A request over an identity of an open one waits: it has the
-   * problem `EARLIER_OPEN` and is not due until each earlier one is completed or freed. Once `late` has aborted,
-   * nothing is sent and the call rejects.
+   * so the next start refuses a ledger that lacks it. Once `late` has aborted, nothing is sent and the call rejects.
    */
   accept(deletion: Deletion, scope: ScopeSnapshot, late?: AbortSignal): Promise<boolean>;
   /** Returns the request, or undefined. */
   find(requestId: string): Promise<Deletion | undefined>;
-  /** Returns at most `limit` waiting requests over any of these identities, in order of acceptance. */
-  waitingOver(identities: readonly IdentityHash[], limit: number): Promise<WaitingDeletion[]>;
+  /**
+   * Returns the id of the first accepted of the open requests over any of these identities; undefined without one.
+   * Skips requests without profiles and encrypted identities: they have nothing to erase that another must wait for.
+   */
+  firstOpen(identities: readonly IdentityHash[]): Promise<string | undefined>;
   /**
    * Returns the ids of at most `limit` requests that are due at `now` and whose next run calls this remote target, or
    * none if undefined; with `NOTIFICATION`, completed requests whose notification is pending. The longest due comes
@@ -72,17 +73,11 @@ export interface Ledger {
    */
   destroyKey(requestId: string, progress: Pick<Deletion, "done" | "times">): Promise<void>;
   /**
-   * Completes an open request with the followers that it completes, stores the times of its stages and removes its
-   * encrypted identities, in one step. Cannot be undone. A request with `notify` is due at `at`, for its notification.
-   * Resolves, for the one call that completed it, with the ids of the requests that wait for no other any more; they
-   * are due. Resolves with undefined for other calls.
+   * Completes an open request, stores the times of its stages and removes its encrypted identities, in one step. Cannot
+   * be undone. A request with `notify` is due at `at`, for its notification. Resolves with true for the one call that
+   * completed it.
    */
-  complete(
-    requestId: string,
-    at: number,
-    times: Deletion["times"],
-    followers?: Followers,
-  ): Promise<readonly string[] | undefined>;
+  complete(requestId: string, at: number, times: Deletion["times"]): Promise<boolean>;
   /** Ends the pending notification of a completed request. Safe to repeat. */
   notified(requestId: string): Promise<void>;
   /**

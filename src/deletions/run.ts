@@ -4,17 +4,16 @@ import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import {
   type Deletion,
-  type Followers,
-  followersOf,
+  EARLIER_OPEN,
   isStuck,
   KEY,
   NOTIFICATION,
   nextRemoteTarget,
-  noFollowers,
   PROFILE,
   remoteNames,
   retryDelay,
   stageOf,
+  turnDelay,
   VERIFIED,
 } from "./deletion.js";
 import { eraseFrom, erasureTargets, inStage, StageError, verifyAll } from "./erase.js";
@@ -49,40 +48,30 @@ export interface RunResult {
   readonly failed?: boolean;
 }
 
-/** Maximum requests that are completed with an earlier one; the next of them leads the others. */
-const MAX_FOLLOWERS = 1_000;
-
 /**
  * Runs a leased request stage by stage: the live profile, each target, verification of all targets, the keys,
- * completion. A run calls at most one remote target: it leaves others, to erase or to verify, to runs of their lanes.
- * Every stage can be repeated, so a run may crash at any point and two runs may overlap. A failed stage is stored with
- * its retry time.
+ * completion. While an earlier request over one of its identities is open, a run returns the request to the ledger
+ * before it erases or calls anything. So the requests for one person take one place of a remote target. A run calls at
+ * most one remote target: it leaves others, to erase or to verify, to runs of their lanes. Every stage can be repeated,
+ * so a run may crash at any point and two runs may overlap. A failed stage is stored with its retry time.
  */
 export async function runDeletion(dependencies: RunDependencies, leased: LeasedDeletion): Promise<RunResult> {
   const { ledger, clock, failpoint } = dependencies;
   const { requestId, hashes } = leased.deletion;
   const targets = erasureTargets(dependencies.entities, dependencies.targets, leased.deletion.targets);
   const remoteTargets = new Set(remoteNames(dependencies.targets));
-  const ownTargets = new Set(dependencies.targets.filter(({ remote }) => !remote).map(({ name }) => name));
   let deletion = leased.deletion;
-  let followers = noFollowers;
 
   const release = (progress: Deletion, nextTarget: string | undefined, waitMs: number) =>
     ledger.release(requestId, leased.runner, { ...progress, nextTarget, notBefore: clock() + waitMs });
 
-  /** Returns the followers accepted until now, and erases the data that the store keeps under their ids. */
-  async function gatherFollowers(): Promise<Followers> {
-    const waiting = await inStage(VERIFIED, () => ledger.waitingOver(hashes, MAX_FOLLOWERS));
-    const found = followersOf(deletion, waiting, ownTargets);
-    if (found.completed.length > 0) {
-      const entities = [...deletion.entities, ...found.completed.map(({ requestId }) => requestId)];
-      await eraseFrom(targets[0], { ...deletion, entities });
-    }
-    return found;
-  }
-
   try {
     failpoint("deletion-begun");
+    const first = await ledger.firstOpen(hashes);
+    if (first !== undefined && first !== requestId) {
+      await release({ ...deletion, problem: EARLIER_OPEN }, undefined, turnDelay(deletion, clock()));
+      return {};
+    }
     for (let stage = stageOf(deletion); stage !== KEY; stage = stageOf(deletion)) {
       const nextTarget = nextRemoteTarget(deletion, remoteTargets);
       if (nextTarget !== undefined && nextTarget !== leased.target) {
@@ -91,8 +80,6 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
       }
       if (stage === VERIFIED) {
         failpoint("all-targets-erased");
-        // Before the verification, which must hold for each follower.
-        followers = await gatherFollowers();
         const callable = targets.filter(({ name, remote }) => !remote || name === leased.target);
         await verifyAll(callable, deletion);
         deletion = { ...deletion, times: verifiedNow(deletion, callable, clock()) };
@@ -110,7 +97,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
       deletion = { ...deletion, done: [...deletion.done, stage] };
       failpoint("target-clean");
     }
-    await complete(dependencies, deletion, followers);
+    await complete(dependencies, deletion);
     return deletion.notify ? { next: NOTIFICATION } : {};
   } catch (error) {
     if (!(error instanceof StageError)) throw error;
@@ -136,13 +123,11 @@ function verifiedNow({ times }: Deletion, targets: readonly DownstreamTarget[], 
   return { ...times, ...Object.fromEntries(targets.map(({ name }) => [name, { ...times[name], verifiedAt: now }])) };
 }
 
-/** Destroys the keys of a fully verified request and completes it with its followers. */
+/** Destroys the keys of a fully verified request, completes it, and lets the next one over its identities begin. */
 async function complete(
   { ledger, entityKeys, dueNotifications, clock, observer, log, failpoint }: RunDependencies,
-  deletion: Deletion,
-  followers: Followers,
+  { requestId, acceptedAt, entities, hashes, done, times }: Deletion,
 ): Promise<void> {
-  const { requestId, entities, done, times } = deletion;
   failpoint("keys-untouched");
   await inStage(KEY, async () => {
     await ledger.destroyKey(requestId, { done, times });
@@ -150,11 +135,12 @@ async function complete(
   });
   failpoint("keys-checkpointed");
   const at = clock();
-  const released = await ledger.complete(requestId, at, times, followers);
-  if (released === undefined) return;
-  for (const ended of [deletion, ...followers.completed]) {
-    observer.completed(at - ended.acceptedAt);
-    log.info({ request: ended.requestId }, "a deletion is complete");
-  }
-  for (const next of released) dueNotifications.send(next);
+  if (!(await ledger.complete(requestId, at, times))) return;
+  observer.completed(at - acceptedAt);
+  log.info({ request: requestId }, "a deletion is complete");
+  // Without this, as after a crash, the next one begins at the end of its pause.
+  const next = await ledger.firstOpen(hashes);
+  if (next === undefined) return;
+  await ledger.wake([next]);
+  dueNotifications.send(next);
 }

@@ -1,12 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import {
-  type Deletion,
-  EARLIER_OPEN,
-  LONGEST_WAIT_MS,
-  NOTIFICATION,
-  type WaitingDeletion,
-} from "../../src/deletions/deletion.js";
+import { type Deletion, LONGEST_WAIT_MS, NOTIFICATION } from "../../src/deletions/deletion.js";
 import type { DeletionProgress, Ledger, ListedState, ScopeSnapshot } from "../../src/deletions/ports.js";
 import type { EntityStore, Suppression } from "../../src/entities/ports.js";
 import { freshEntity, keep, newHash } from "../support/commits.js";
@@ -60,8 +54,8 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
     /** First letters of the requests that are due. */
     const due = async (now: number, target?: string, limit = 10) =>
       (await ledger.due(now, target, limit)).map((requestId) => requestId[0]).join("");
-    const waitingOver = async (hashes: readonly string[], limit = 10) =>
-      (await ledger.waitingOver(hashes, limit)).map(({ requestId }) => requestId[0]).join("");
+    /** First letter of the first open request over these identities. */
+    const firstOpen = async (...hashes: string[]) => (await ledger.firstOpen(hashes))?.[0];
 
     it("rejects a request whose deadline has passed", async () => {
       const late = AbortSignal.abort(new Error("late"));
@@ -90,7 +84,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       for (const id of [requestId, requestId, "b-1700000000", "unknown-1"]) await ledger.destroyKey(id, progress);
       expect(await ledger.find(requestId)).to.deep.equal(someDeletion("a", progress));
       expect(await ledger.find("b-1700000000")).to.deep.equal(someDeletion("b"));
-      expect(await ledger.complete(requestId, 2000, progress.times)).to.deep.equal([]);
+      expect(await ledger.complete(requestId, 2000, progress.times)).to.equal(true);
       expect(await ledger.find(requestId)).to.deep.equal(
         someDeletion("a", { ...progress, completedAt: 2000, notBefore: 2000 }),
       );
@@ -105,7 +99,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       accepted.push(await ledger.accept(other, noScope));
       expect(accepted).to.deep.equal([true, true, true]);
       expect((await ledger.since(0, 10)).map(({ deletion }) => deletion)).to.deep.equal([deletion]);
-      expect(await waitingOver(["hash-a", "hash-b"])).to.equal("");
+      expect([await firstOpen("hash-a"), await firstOpen("hash-b")]).to.deep.equal(["a", undefined]);
     });
 
     it("assigns a unique number to each of several concurrent requests", async () => {
@@ -127,48 +121,40 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(accepted.filter(Boolean)).to.have.lengthOf(1);
     });
 
-    it("makes a request wait, in order of acceptance, until all open ones over its identities are completed or freed", async () => {
-      const hashesOf = { a: "12", b: "5", c: "1", d: "25", e: "5", f: "4" };
-      const accepted = Object.entries(hashesOf).map(([name, hashes]) =>
-        ledger.accept(someDeletion(name, { hashes: hashes.split("") }), noScope),
-      );
-      await Promise.all(accepted);
-      expect([await due(0), await waitingOver(["1", "2", "5"]), await waitingOver(["2"], 1)]).to.deep.equal([
-        "abf",
-        "cde",
-        "d",
-      ]);
-      expect(await waitingOver(["unknown"])).to.equal("");
-      const id = (name: string) => `${name}-1700000000`;
-      const waiting = await ledger.find(id("c"));
-      expect(waiting).to.deep.equal(someDeletion("c", { hashes: ["1"], problem: EARLIER_OPEN }));
-      await ledger.wake([id("c")]);
-      expect(await ledger.lease(id("c"), "one", 0, 10)).to.equal(undefined);
-      expect(await ledger.complete(id("b"), 2000, {})).to.deep.equal([]);
-      expect(await due(0)).to.equal("af");
-      const [first, ...rest] = await ledger.waitingOver(["1"], 9);
-      expect(rest).to.deep.equal([]);
-      const followers = { completed: [], freed: first === undefined ? [] : [first] };
-      expect(await ledger.complete(id("a"), 2000, {}, followers)).to.have.members([id("c"), id("d")]);
-      expect([await due(0), await waitingOver(["1", "2", "5"])]).to.deep.equal(["cdf", "e"]);
-      expect(await ledger.find(id("c"))).to.deep.include({ problem: undefined });
-      // A freed request is open, and no other waits for it.
-      await ledger.accept(someDeletion("g", { hashes: ["1"] }), noScope);
-      expect(await due(0)).to.equal("cdfg");
+    it("returns the first accepted of the open requests over any of some identities", async () => {
+      for (const [name, hashes] of Object.entries({ a: "12", b: "5", c: "1", d: "25" }))
+        await ledger.accept(someDeletion(name, { hashes: hashes.split("") }), noScope);
+      const found = async () => [
+        await firstOpen("1"),
+        await firstOpen("2", "5"),
+        await firstOpen("5"),
+        await firstOpen(),
+      ];
+      expect(await found()).to.deep.equal(["a", "a", "b", undefined]);
+      await run("a-1700000000", failed());
+      expect(await firstOpen("1")).to.equal("a");
+      await ledger.complete("a-1700000000", 2000, {});
+      expect(await found()).to.deep.equal(["c", "b", "b", undefined]);
+      await ledger.complete("b-1700000000", 2000, {});
+      expect(await found()).to.deep.equal(["c", "d", "d", undefined]);
     });
 
-    it("completes a request with its followers in one step, and releases the next one", async () => {
-      for (const letter of ["a", "b", "c", "d"])
-        await ledger.accept(someDeletion(letter, { hashes: ["1"], notify: letter === "c" }), noScope);
-      const [b, c] = (await ledger.waitingOver(["1"], 2)) as [WaitingDeletion, WaitingDeletion];
-      const times = { "membership-index": { erasedAt: 1500, verifiedAt: 1700 } };
-      expect(await ledger.complete("a-1700000000", 2000, times, { completed: [b, c], freed: [] })).to.deep.equal([
-        "d-1700000000",
-      ]);
-      for (const { requestId } of [b, c])
-        expect(await ledger.find(requestId)).to.deep.include({ completedAt: 2000, times, problem: undefined });
-      expect([await due(2000), await due(2000, NOTIFICATION)]).to.deep.equal(["d", "c"]);
-      expect(await ledger.complete("a-1700000000", 3000, {}, { completed: [b], freed: [] })).to.equal(undefined);
+    it("returns no request that has neither a profile nor encrypted identities as the first", async () => {
+      const encryptedIdentities = { key: new Uint8Array(32).fill(7), bytes: Uint8Array.of(1) };
+      for (const [name, over] of Object.entries({ a: {}, b: { encryptedIdentities }, c: {} }))
+        await ledger.accept(someDeletion(name, { entities: [], hashes: ["1"], ...over }), noScope);
+      expect(await firstOpen("1")).to.equal("b");
+      await ledger.complete("b-1700000000", 2000, {});
+      expect(await firstOpen("1")).to.equal(undefined);
+    });
+
+    it("returns the first of several concurrent requests over one identity, in the order of their numbers", async () => {
+      const names = ["a", "b", "c", "d", "e"];
+      await Promise.all(names.map((name) => ledger.accept(someDeletion(name, { hashes: ["1"] }), noScope)));
+      for (const { deletion } of await ledger.since(0, 10)) {
+        expect(await ledger.firstOpen(["1"])).to.equal(deletion.requestId);
+        await ledger.complete(deletion.requestId, 2000, {});
+      }
     });
 
     /** The progress that a run stores when it has failed at `now`. */
@@ -305,8 +291,8 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.lease("a-1700000000", "one", 0, 100);
       const completions = await Promise.all([1, 2, 3].map(() => ledger.complete("a-1700000000", 6000, {})));
       expect(completions.filter(Boolean)).to.have.length(1);
-      expect(await ledger.complete("a-1700000000", 7000, {})).to.equal(undefined);
-      expect(await ledger.complete("unknown-1", 7000, {})).to.equal(undefined);
+      expect(await ledger.complete("a-1700000000", 7000, {})).to.equal(false);
+      expect(await ledger.complete("unknown-1", 7000, {})).to.equal(false);
       const done = await ledger.find("a-1700000000");
       expect(done?.completedAt).to.equal(6000);
       await ledger.release("a-1700000000", "one", failed());
@@ -355,8 +341,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         someDeletion(name, name === "remote" ? { ...over, targets: ["membership-index", "crm"] } : over),
       ) as [Deletion, Deletion, Deletion];
       for (const deletion of [first, remote]) await ledger.accept(deletion, noScope);
-      const waiting = await ledger.waitingOver(["shared"], 10);
-      await ledger.complete(first.requestId, 2000, {}, { completed: [], freed: waiting });
+      await ledger.complete(first.requestId, 2000, {});
       await ledger.accept(later, noScope);
       await ledger.complete(later.requestId, 2000, {});
       await ledger.expire(2001, false);
@@ -452,7 +437,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
           ledger.complete(id("a"), 2000, {}),
           ...Array.from({ length: 5 }, (_, n) => ledger.lease(id("a"), `${n}`, 2000 + n * 10, 2009 + n * 10)),
         ]);
-        expect(completed).to.deep.equal([]);
+        expect(completed).to.equal(true);
       });
 
       it("expires a request only after its notification, unless there is no webhook", async () => {

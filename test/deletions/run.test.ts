@@ -276,91 +276,71 @@ describe("the run of a deletion", () => {
     expect(await at.stores.ledger.count("open")).to.equal(0);
   });
 
-  it("completes requests over the same identities in order of acceptance, each with its own cut-off for remote targets", async () => {
+  it("calls a remote target for one request of a person at a time, in order of acceptance, each with its own cut-off", async () => {
     const crm = place("crm");
     const at = await open({ more: [crm.target] });
     await at.profile([ann, annsId]);
     const first = await at.deletions.accept("user", ann);
     time += 1000;
     const second = await at.deletions.accept("user", annsId);
-    await at.run(second);
-    expect(await kept(at, second)).to.deep.include({
-      completedAt: undefined,
-      attempts: 0,
-      problem: "an earlier request is open",
-    });
-    const { ledger } = at.stores;
-    expect(await ledger.due(time, undefined, 10)).to.deep.equal([first]);
+    const third = await at.deletions.accept("user", annsId);
     crm.isClean = false;
-    await at.run(first);
-    await at.run(second);
-    // It calls no target while it waits, so the target that fails is no failure of this request.
-    expect(await kept(at, second)).to.deep.include({
-      completedAt: undefined,
-      attempts: 0,
-      problem: "an earlier request is open",
-    });
+    for (const id of [third, second, first]) await at.run(id);
+    // They call no target while they wait, so the target that fails is no failure of theirs.
+    const waits = { completedAt: undefined, attempts: 0, done: [], problem: "an earlier request is open" };
+    for (const id of [second, third]) expect(await kept(at, id)).to.deep.include(waits);
+    expect(crm.erased.map(({ requestId }) => requestId)).to.deep.equal([first]);
     crm.isClean = true;
-    for (const id of [first, second]) await at.run(id);
-    for (const id of [first, second]) expect((await kept(at, id)).completedAt).to.equal(time);
+    await at.run(third);
+    await at.run(first);
+    expect(await at.stores.ledger.due(time, undefined, 10), "the next one is due at once").to.deep.equal([second]);
+    for (const id of [second, third]) await at.run(id);
+    for (const id of [first, second, third]) expect((await kept(at, id)).completedAt).to.equal(time);
     const sent = crm.erased.filter(({ requestId }) => requestId === second);
     expect(sent[0]).to.deep.include({ identities: [annsId], cutOff: (await kept(at, second)).acceptedAt });
   });
 
-  it("completes repeated requests with the first in one run; one over a profile that came back runs by itself", async () => {
+  it("looks again for an earlier request after growing pauses, of at most 1 s at first and 30 s later", async () => {
     const at = await open();
     await at.profile([ann]);
-    const accept = (count: number) =>
-      Promise.all(Array.from({ length: count }, () => at.deletions.accept("user", ann)));
-    const first = await at.deletions.accept("user", ann);
-    const repeated = await accept(20);
-    time += 1000;
-    const back = await at.profile([ann]);
-    const [again = ""] = await accept(1);
-    const behind = await accept(20);
-    expect(await at.stores.ledger.due(time, undefined, 99)).to.deep.equal([first]);
-    await at.run(first);
-    for (const id of [first, ...repeated]) {
-      const { completedAt, times } = await kept(at, id);
-      expect([completedAt, times["history-archive"]?.verifiedAt]).to.deep.equal([time, time]);
+    await at.deletions.accept("user", ann);
+    const id = await at.deletions.accept("user", ann);
+    const pauses: number[] = [];
+    for (let look = 0; look < 12; look += 1) {
+      await at.deletions.run(id);
+      const { notBefore, attempts } = await kept(at, id);
+      expect(attempts).to.equal(0);
+      pauses.push(notBefore - time);
+      time = notBefore;
     }
-    expect(await at.stores.ledger.due(time, undefined, 99)).to.deep.equal([again]);
-    expect((await kept(at, again)).entities).to.deep.equal([back]);
-    await at.run(again);
-    for (const id of [again, ...behind]) expect((await kept(at, id)).completedAt).to.equal(time);
-    await expectGone(at, [back]);
+    expect(pauses[0]).to.be.within(1, 1_000);
+    expect(pauses).to.deep.equal([...pauses].sort((a, b) => a - b));
+    expect(pauses.at(-1)).to.equal(30_000);
   });
 
-  it("does not include a DELETE that is accepted between its last verification and its completion", async () => {
-    let again: (() => Promise<void>) | undefined;
-    const crm = place("crm");
-    const at = await open({
-      more: [crm.target],
-      wrap: ({ entityKeys }) => ({
-        entityKeys: {
-          ...entityKeys,
-          async destroy(ids) {
-            await entityKeys.destroy(ids);
-            const once = again;
-            again = undefined;
-            await once?.();
-          },
-        },
-      }),
-    });
-    const entity = await at.profile([ann]);
-    const first = await at.deletions.accept("user", ann);
-    let second = "";
-    again = async () => {
-      time += 1000;
-      second = await at.deletions.accept("user", ann);
-    };
+  it("is not completed before an earlier request has erased its profile; repeats do not wait for each other", async () => {
+    const at = await open();
+    const accept = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => at.deletions.accept("user", ann)));
+    const isComplete = async (id: string) => (await kept(at, id)).completedAt !== undefined;
+    const was = await at.profile([ann]);
+    const [first = "", ...repeats] = await accept(3);
+    const back = await at.profile([ann]);
+    const [again = "", last = ""] = await accept(2);
+    for (const id of [last, again, ...repeats]) {
+      await at.run(id);
+      expect(await isComplete(id)).to.equal(false);
+    }
     await at.run(first);
-    expect(await kept(at, first)).to.deep.include({ completedAt: time, entities: [entity] });
-    await at.run(second);
-    const { acceptedAt: cutOff, completedAt } = await kept(at, second);
-    expect(completedAt).to.equal(time);
-    expect(crm.erased.at(-1)).to.deep.include({ requestId: second, identities: [ann], cutOff });
+    await expectGone(at, [was]);
+    await at.run(last);
+    expect(await isComplete(last), "the profile that came back is left").to.equal(false);
+    await at.run(again);
+    await expectGone(at, [back]);
+    for (const id of [last, ...repeats.reverse()]) {
+      await at.run(id);
+      expect(await isComplete(id)).to.equal(true);
+    }
   });
 
   const doubles = 200;

@@ -108,15 +108,28 @@ describe("the scheduler of deletions", function () {
     expect((await stage.stores.ledger.find(requestId))?.attempts).to.equal(12);
   });
 
-  it("runs requests over the same identity one soon after another, in the order of acceptance", async () => {
-    stage = await erasureStage({ pollMs: 1_000 });
+  it("runs requests of one person that call a remote target one after another, each without a poll", async () => {
+    stage = await erasureStage({ more: [remotePlace("crm").target], pollMs: NEVER_MS });
     const ids: string[] = [];
     for (let index = 0; index < 20; index += 1) ids.push(await accept(1));
-    // Requests of one poll wait for each other: 10 s, unless a completion wakes them.
     stage.deletions.start();
     for (const id of ids) await completed(id);
     const times = await Promise.all(ids.map(async (id) => (await stage.stores.ledger.find(id))?.completedAt ?? 0));
     expect(times).to.deep.equal([...times].sort((a, b) => a - b));
+  });
+
+  it("completes 1,000 requests of one person within 20 s, and one of another person soon", async () => {
+    stage = await erasureStage();
+    stage.deletions.start();
+    await stage.profile([person(1)]);
+    const began = performance.now();
+    const ids = await Promise.all(Array.from({ length: 1_000 }, () => accept(1)));
+    for (const id of ids) stage.stores.dueNotifications.send(id);
+    const other = await accept(2);
+    await completed(other);
+    expect(performance.now() - began).to.be.below(10_000);
+    await until("all are complete", async () => (await stage.stores.ledger.count("open")) === 0, 30_000);
+    expect(performance.now() - began).to.be.below(20_000);
   });
 
   describe("while a remote target accepts calls and never answers them", () => {
@@ -160,6 +173,17 @@ describe("the scheduler of deletions", function () {
       expect(erp.calls.length).to.equal(8);
       erp.answer();
       await until("all are complete", async () => (await stage.stores.ledger.count("open")) === 0, 30_000);
+    });
+
+    it("calls it for one request of a person at a time, so that their number delays no other person", async () => {
+      erp.hang();
+      const [first] = await Promise.all(Array.from({ length: MANY }, () => accept(1)));
+      stage.deletions.start();
+      await until("the hanging one is called", () => erp.calls.length === 1);
+      const other = await accept(2);
+      await until("it is called for the other person", () => erp.calls.length === 2);
+      expect(erp.calls).to.deep.equal([first, other]);
+      expect(crm.calls).to.have.members([first, other]);
     });
 
     it("erases at another remote target the requests that the hanging one has erased before", async () => {

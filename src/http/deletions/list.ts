@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import type { MonthCount } from "../../deletions/completed-by-month.js";
-import { type Deletion, EARLIER_OPEN, isStuck, remoteNames, stageOf } from "../../deletions/deletion.js";
+import { type Deletion, isStuck, remoteNames, stageOf } from "../../deletions/deletion.js";
 import type { DownstreamTarget, DueNotifications, Ledger } from "../../deletions/ports.js";
 import { found, ServiceError } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
@@ -46,7 +46,9 @@ const properties = {
     description:
       "Cause of the last failure, such as `crm answered 500`; null without one. Once completed, that of its notification.",
   }),
-  next_try_at: TimeOrNull("Time of the next retry, once completed that of its notification; null without a failure."),
+  next_try_at: TimeOrNull(
+    "Time of the next retry, or of the next look for an earlier request; once completed, that of its notification; otherwise null.",
+  ),
 };
 
 /** An item of the list of requests, without personal data. */
@@ -225,7 +227,7 @@ export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: str
 
 function listed(deletion: Deletion, now: number, dueMs: number) {
   const { requestId, acceptedAt, completedAt, attempts, problem = null, notBefore } = deletion;
-  const waits = attempts > 0 || (problem !== null && problem !== EARLIER_OPEN);
+  const waits = attempts > 0 || problem !== null;
   return {
     request_id: requestId,
     accepted_at: timeText(acceptedAt),

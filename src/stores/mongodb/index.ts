@@ -10,6 +10,7 @@ import { markCollections, mongoMarkStore } from "./catalogue/mark-store.js";
 import { makeCollections } from "./collection.js";
 import { commandLimitMs, connect } from "./connection.js";
 import { factsOf, marks, marksOf } from "./database-facts.js";
+import { ledgerSteps } from "./deletions/layout-steps.js";
 import { ledgerCollections, mongoLedger } from "./deletions/ledger.js";
 import { notes } from "./deletions/number-deletions.js";
 import { mongoSuppression } from "./deletions/suppression.js";
@@ -43,6 +44,7 @@ export const plans: Plans = {
     marks,
   ],
   ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections, ...idempotencyCollections],
+  steps: ledgerSteps,
 };
 
 /** Opens the profiles in MongoDB, and the ledger in a separate database. */

@@ -2,6 +2,7 @@ import { catalogueSchema } from "./catalogue/catalogue-store.js";
 import { keySchema } from "./catalogue/key-store.js";
 import { markSchema } from "./catalogue/mark-store.js";
 import { factSchema } from "./database-facts.js";
+import { ledgerSteps } from "./deletions/layout-steps.js";
 import { ledgerSchema } from "./deletions/ledger.js";
 import { suppressionSchema } from "./deletions/suppression.js";
 import type { FileLayout } from "./open-database.js";
@@ -19,6 +20,7 @@ import { slotCountSchema } from "./series/slot-counts.js";
 export const ledgerFile: FileLayout = {
   name: "ledger.db",
   schema: [factSchema, ledgerSchema, suppressionSchema, entityKeysSchema, keySchema, idempotencySchema],
+  steps: ledgerSteps,
 };
 
 /** Profiles, and all that changes with them in one transaction. */

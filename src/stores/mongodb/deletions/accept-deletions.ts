@@ -13,7 +13,6 @@ import { addedCountsOf } from "../series/slot-counts.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
 import { notesOf } from "./number-deletions.js";
 import { addErasedIdentities } from "./suppression.js";
-import { queue } from "./waiting-deletions.js";
 
 interface Request {
   readonly deletion: Deletion;
@@ -85,9 +84,8 @@ async function acceptAll(
   );
   if (holds.length > 0) await identities.bulkWrite(holds, { session });
   const deletions = accepted.map(({ deletion }) => deletion);
-  const placeOf = await queue(ledger, deletions, session);
   await addErasedIdentities(ledger, deletions, session);
-  const documents = deletions.map((deletion) => deletionDocument(deletion, undefined, wrapping, placeOf(deletion)));
+  const documents = deletions.map((deletion) => deletionDocument(deletion, undefined, wrapping));
   await deletionsOf(ledger).insertMany(documents, { session });
   await notesOf(data).insertMany(
     deletions.map(({ requestId }) => ({ _id: requestId })),

@@ -1,5 +1,5 @@
 import { Binary, type Collection, type Db, Timestamp } from "mongodb";
-import { type Deletion, EARLIER_OPEN, NOTIFICATION } from "../../../deletions/deletion.js";
+import { type Deletion, NOTIFICATION } from "../../../deletions/deletion.js";
 import type { EntityId } from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
 import type { CollectionPlan } from "../collection.js";
@@ -12,11 +12,11 @@ export const deletions: CollectionPlan = {
     { key: { sequence: 1 }, unique: true },
     { key: { number: 1, sequence: 1 } },
     { key: { open: 1, sequence: 1 } },
-    { key: { nextTarget: 1, notBefore: 1, sequence: 1 } },
+    { key: { open: 1, nextTarget: 1, notBefore: 1, sequence: 1 } },
     { key: { open: 1, nextTarget: 1, completedAt: 1 } },
     { key: { open: 1, completedAt: 1 } },
     { key: { open: 1, attempts: 1 }, partialFilterExpression: { open: true } },
-    { key: { hashes: 1, sequence: 1 }, partialFilterExpression: { open: true } },
+    { key: { hashes: 1, isEmpty: 1, sequence: 1 }, partialFilterExpression: { open: true } },
     { key: { entities: 1 } },
   ],
 };
@@ -48,22 +48,15 @@ export interface DeletionDocument {
   readonly times: Deletion["times"];
   readonly attempts: number;
   readonly problem: string | null;
-  /**
-   * Empty if the next run calls no remote target; null if there is no next run: the request is completed, and no
-   * notification is pending, or it waits for an earlier one.
-   */
+  /** The remote target, or the notification, that the next run calls; null without one. */
   readonly nextTarget: string | null;
   /** Unix ms: the time of the next retry, or the end of the lease of `runner`. */
   readonly notBefore: number;
   /** The run that leases the request. */
   readonly runner: string | null;
   readonly open: boolean;
-  /** Open requests over the same identities that it waits for: the newest before it of each identity. */
-  readonly behind: readonly string[];
-  /** Greater than 0 if a request may wait for it; the acceptance of one writes it, so that a completion conflicts. */
-  readonly followed: number;
-  /** Whether no request waits for it, although it is open. */
-  readonly freed?: true;
+  /** Whether it has neither profiles nor encrypted identities, so that no other waits for it. Absent in layout 3. */
+  readonly isEmpty?: boolean | null;
   readonly completedAt: number | null;
   /** The call that completed the request. */
   readonly completedBy: string | null;
@@ -75,10 +68,8 @@ export function deletionDocument(
   deletion: Deletion,
   number: number | undefined,
   wrapping: KeyWrapping,
-  { behind, followed }: Pick<DeletionDocument, "behind" | "followed">,
 ): DeletionDocument {
   const { requestId, encryptedIdentities, problem, completedAt, ...rest } = deletion;
-  const waits = behind.length > 0;
   return {
     _id: requestId,
     sequence: sequenceOf(number),
@@ -88,20 +79,14 @@ export function deletionDocument(
       encryptedIdentities === undefined
         ? null
         : { key: new Binary(wrapping.wrap(encryptedIdentities.key)), bytes: new Binary(encryptedIdentities.bytes) },
-    problem: waits ? EARLIER_OPEN : (problem ?? null),
-    nextTarget: nextTargetOf(deletion, waits),
+    problem: problem ?? null,
+    nextTarget: completedAt !== undefined && deletion.notify ? NOTIFICATION : null,
     runner: null,
     open: completedAt === undefined,
-    behind,
-    followed,
+    isEmpty: deletion.entities.length === 0 && encryptedIdentities === undefined,
     completedAt: completedAt ?? null,
     completedBy: null,
   };
-}
-
-function nextTargetOf({ completedAt, notify }: Deletion, waits: boolean): string | null {
-  if (completedAt === undefined) return waits ? null : "";
-  return notify ? NOTIFICATION : null;
 }
 
 /** Returns the place of a numbered request, before every other; without a number one that the server replaces. */

@@ -1,6 +1,6 @@
 import type { Document, Filter, UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../../async/grouped-calls.js";
-import { LONGEST_WAIT_MS, NOTIFICATION, noFollowers, STUCK_ATTEMPTS } from "../../../deletions/deletion.js";
+import { LONGEST_WAIT_MS, NOTIFICATION, STUCK_ATTEMPTS } from "../../../deletions/deletion.js";
 import type { Ledger, ListedState } from "../../../deletions/ports.js";
 import { randomId } from "../../../ids.js";
 import { FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
@@ -12,7 +12,6 @@ import { acceptDeletions } from "./accept-deletions.js";
 import { type DeletionDocument, deletionOf as deletionFrom, deletions, deletionsOf } from "./ledger-document.js";
 import { newestNumber, numberDeletions } from "./number-deletions.js";
 import { erasedIdentities, erasedIdentitiesOf } from "./suppression.js";
-import { free, releaseWaiting, waitingOver } from "./waiting-deletions.js";
 
 export const ledgerCollections: readonly CollectionPlan[] = [deletions, erasedIdentities, marks];
 
@@ -21,7 +20,7 @@ const REQUESTS_PER_STEP = 100;
 
 /**
  * Deletion requests in the database of the ledger. Every change is one conditional write to one document, except an
- * acceptance, and a completion for which other requests wait.
+ * acceptance.
  */
 export function mongoLedger(dependencies: StoreDependencies): Ledger {
   const { ledger: db, wrapping } = dependencies;
@@ -60,22 +59,26 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       return found === undefined ? undefined : deletionOf(found);
     },
 
-    async waitingOver(identities, limit) {
-      const projection = { acceptedAt: 1, entities: 1, hashes: 1, targets: 1 } as const;
-      const options = { sort: { sequence: 1 }, limit, projection } as const;
-      const found = requests.find<WaitingDocument>(waitingOver(identities), options);
-      return (await found.toArray()).map(({ _id: requestId, ...waiting }) => ({ requestId, ...waiting }));
+    /**
+     * A run of a request never misses an earlier one: of two concurrent acceptances over one identity, the later waits
+     * for the commit of the earlier (`addErasedIdentities`), and only then gets its `sequence` and can be leased.
+     */
+    async firstOpen(identities) {
+      const filter = { open: true, hashes: { $in: [...identities] }, isEmpty: { $in: [false, null] } };
+      const first = { sort: { sequence: 1 }, limit: 1, projection: { _id: 1 } } as const;
+      return (await committed((options) => requests.find(filter, { ...first, ...options }).toArray()))[0]?._id;
     },
 
-    async due(now, nextTarget = "", limit) {
-      const filter = { $or: whenDue(now).map((notBefore) => ({ nextTarget, notBefore })) };
+    async due(now, nextTarget, limit) {
+      const next = calls(nextTarget);
+      const filter = { $or: whenDue(now).map((notBefore) => ({ ...next, notBefore })) };
       const options = { sort: { notBefore: 1, sequence: 1 }, limit, projection: { _id: 1 } } as const;
       return (await requests.find(filter, options).toArray()).map(({ _id }) => _id);
     },
 
     async lease(requestId, runner, now, until) {
       const isDue = { $or: whenDue(now).map((notBefore) => ({ notBefore })) };
-      const filter = { _id: requestId, nextTarget: { $ne: null }, ...isDue };
+      const filter = { _id: requestId, $and: [awaitsRun, isDue] };
       const update = { $set: { runner, notBefore: until } };
       const kept = (await updated([{ updateOne: { filter, update } }])).get(requestId);
       return kept?.runner === runner && kept.notBefore === until ? deletionOf(kept) : undefined;
@@ -85,53 +88,40 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       await requests.updateOne({ _id: requestId, runner }, { $set: { notBefore: until } });
     },
 
-    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = "", notBefore }) {
+    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = null, notBefore }) {
       const $set = { done, times, attempts, problem, nextTarget, notBefore, runner: null };
       await requests.updateOne({ _id: requestId, runner }, { $set });
     },
 
     async wake(requestIds) {
-      const filter = { ...byIds<DeletionDocument>(requestIds), nextTarget: { $ne: null }, runner: null };
+      const filter = { ...byIds<DeletionDocument>(requestIds), ...awaitsRun, runner: null };
       await requests.updateMany(filter, { $set: { notBefore: 0 } });
     },
 
     async wakeWaitingFor(target) {
-      const filter = { nextTarget: target, notBefore: { $gt: 0 }, runner: null };
+      const filter = { ...calls(target), notBefore: { $gt: 0 }, runner: null };
       return (await requests.updateMany(filter, { $set: { notBefore: 0 } })).modifiedCount;
     },
 
     async clearOtherTargets(configured) {
-      const filter = { nextTarget: { $nin: [null, "", ...configured] } };
-      await requests.updateMany(filter, { $set: { nextTarget: "" } });
+      // A process of version 1.0.0 that is still running stores an empty name for none.
+      const filter = { open: true, nextTarget: { $nin: [null, ...configured] } };
+      await requests.updateMany(filter, { $set: { nextTarget: null } });
     },
 
     async destroyKey(requestId, { done, times }) {
       const filter = { _id: requestId, open: true, identities: { $ne: null } };
-      await requests.updateOne(filter, { $set: { identities: null, done, times, nextTarget: "" } });
+      await requests.updateOne(filter, { $set: { identities: null, done, times, nextTarget: null } });
     },
 
-    async complete(requestId, at, times, followers = noFollowers) {
+    async complete(requestId, at, times) {
       // If two calls complete it concurrently, only one call's mark is stored.
       const mark = randomId();
       const ended = { open: false, completedAt: at, completedBy: mark, times: { $literal: times }, identities: null };
       const nextTarget = { $cond: ["$notify", NOTIFICATION, null] };
       const update = [{ $set: { ...ended, nextTarget, notBefore: at, runner: null, attempts: 0, problem: null } }];
-      const filter = { _id: requestId, open: true };
-      const kept = (
-        await updated([{ updateOne: { filter: { ...filter, followed: { $not: { $gt: 0 } } }, update } }])
-      ).get(requestId);
-      if (kept?.completedBy === mark) return [];
-      if (!kept?.open) return undefined;
-      const freed = followers.freed.map((follower) => follower.requestId);
-      const completed = followers.completed.map((follower) => follower.requestId);
-      return dependencies.transact(async (session) => {
-        const { modifiedCount } = await requests.updateOne(filter, update, { session });
-        if (modifiedCount === 0) return undefined;
-        if (completed.length > 0)
-          await requests.updateMany({ ...byIds<DeletionDocument>(completed), open: true }, update, { session });
-        await free(db, freed, session);
-        return [...freed, ...(await releaseWaiting(db, [requestId, ...completed, ...freed], kept.hashes, session))];
-      });
+      const kept = (await updated([{ updateOne: { filter: { _id: requestId, open: true }, update } }])).get(requestId);
+      return kept?.completedBy === mark;
     },
 
     async notified(requestId) {
@@ -207,8 +197,6 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
   };
 }
 
-type WaitingDocument = Pick<DeletionDocument, "_id" | "acceptedAt" | "entities" | "hashes" | "targets">;
-
 interface Update {
   readonly updateOne: {
     readonly filter: Filter<DeletionDocument> & { readonly _id: string };
@@ -226,6 +214,14 @@ const inState: Readonly<Record<ListedState, Filter<DeletionDocument>>> = {
 /** Returns the filter for requests in a state and, if a target is given, whose next run calls it. */
 function listed(state: ListedState, target: string | undefined): Filter<DeletionDocument> {
   return { ...inState[state], ...(target === undefined ? {} : { nextTarget: target }) };
+}
+
+/** Filter for requests that a run follows: they are open, or their notification is pending. */
+const awaitsRun = { $or: [{ open: true }, { nextTarget: NOTIFICATION }] };
+
+/** Returns the filter for requests whose next run calls this target, or none if undefined. */
+function calls(target: string | undefined) {
+  return { open: target !== NOTIFICATION, nextTarget: target ?? null };
 }
 
 /** Returns the ranges of `notBefore` of due requests: the time has passed, or the clock was set back since. */

@@ -19,7 +19,6 @@ import { factsOf } from "../database-facts.js";
 import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "../deletions/ledger-document.js";
 import { newestNumber } from "../deletions/number-deletions.js";
 import { type ErasedIdentityDocument, erasedIdentitiesOf } from "../deletions/suppression.js";
-import { copiedQueue } from "../deletions/waiting-deletions.js";
 import { importPart } from "../import-part.js";
 import {
   type StreamCountDocument,
@@ -83,11 +82,10 @@ export function profileParts(db: Db) {
 /** Parts of the ledger's database. Entity keys are wrapped under the pepper before they are stored. */
 export function ledgerParts(db: Db, pepper: Uint8Array) {
   const wrapping = keyWrapping(pepper);
-  const placeOf = copiedQueue();
   return {
     deletions: importPart<DeletionDocument, DeletionRecord>({
       collection: deletionsOf(db),
-      documentOf: ({ deletion, sequence }) => deletionDocument(deletion, sequence, wrapping, placeOf(deletion)),
+      documentOf: ({ deletion, sequence }) => deletionDocument(deletion, sequence, wrapping),
       recordOf: (document) => ({
         id: document._id,
         sequence: Number(document.number),

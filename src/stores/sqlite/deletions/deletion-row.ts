@@ -1,4 +1,4 @@
-import type { Deletion, WaitingDeletion } from "../../../deletions/deletion.js";
+import type { Deletion } from "../../../deletions/deletion.js";
 import { recordOf } from "../document.js";
 
 /** A row of `deletionRows`. */
@@ -36,9 +36,4 @@ export function deletionOf(row: DeletionRow): Deletion {
     completedAt: row.completed_at ?? undefined,
     notify: row.notify === 1,
   };
-}
-
-export function waitingDeletionOf(row: unknown): WaitingDeletion {
-  const { requestId, acceptedAt, entities, hashes, targets } = recordOf<Deletion>(row);
-  return { requestId, acceptedAt, entities, hashes, targets };
 }

@@ -5,22 +5,25 @@ import { deletionRows } from "./deletion-row.js";
 /** Requests removed by one step of `expire`; other requests run between steps. */
 export const REQUESTS_PER_STEP = 100;
 
+/** Condition of requests that a run follows: they are open, or their notification is pending. */
+export const AWAITS_RUN = "(completed_at IS NULL OR next_target IS NOT NULL)";
+
 /** Statements of the ledger. */
 export function ledgerStatements(db: Database) {
   const gone = "sequence IN (SELECT value FROM json_each(?))";
   const isOld = "completed_at < :before AND (next_target IS NULL OR NOT :keepsNotifying)";
   const dueWhere = (isDue: string) =>
-    db.prepare(`SELECT request_id FROM deletion WHERE next_target = :target AND ${isDue}
+    db.prepare(`SELECT request_id FROM deletion WHERE next_target IS :target AND ${AWAITS_RUN} AND ${isDue}
       ORDER BY not_before, sequence LIMIT :limit`);
   return {
     insert: db.prepare(`INSERT INTO deletion
-      (request_id, document, identities, done, times, attempts, problem, next_target, not_before, notify) VALUES
-      (:requestId, :document, :identities, :done, :times, :attempts, :problem, :nextTarget, :notBefore, :notify)`),
+      (request_id, document, identities, done, times, attempts, not_before, notify) VALUES
+      (:requestId, :document, :identities, :done, :times, :attempts, :notBefore, :notify)`),
     sequence: db.prepare("SELECT sequence FROM deletion WHERE request_id = ?"),
     addKey: db.prepare("INSERT INTO deletion_key (sequence, key) VALUES (?, ?)"),
     overwriteKey: db.prepare(`UPDATE deletion_key SET key = zeroblob(32)
       WHERE sequence = (SELECT sequence FROM deletion WHERE request_id = ?)`),
-    keepVerified: db.prepare(`UPDATE deletion SET done = :done, times = :times, next_target = ''
+    keepVerified: db.prepare(`UPDATE deletion SET done = :done, times = :times, next_target = NULL
       WHERE request_id = :requestId AND completed_at IS NULL`),
     anyErased: db.prepare("SELECT 1 FROM erased_entity WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1"),
     addEntity: db.prepare("INSERT OR IGNORE INTO erased_entity (entity, sequence) VALUES (?, ?)"),
@@ -30,37 +33,25 @@ export function ledgerStatements(db: Database) {
     removeOpenIdentities: db.prepare(`DELETE FROM open_identity WHERE (hash, sequence) IN
       (SELECT value, sequence FROM deletion, json_each(document, '$.hashes') WHERE request_id = ?)`),
     find: db.prepare(`SELECT * FROM ${deletionRows} WHERE request_id = ?`),
-    anyOpen: db.prepare("SELECT 1 FROM open_identity WHERE hash IN (SELECT value FROM json_each(?)) LIMIT 1"),
-    waitingOver: db.prepare(`SELECT document FROM deletion
-      WHERE next_target IS NULL AND sequence IN
-        (SELECT sequence FROM open_identity WHERE hash IN (SELECT value FROM json_each(?)))
-      ORDER BY sequence LIMIT ?`),
-    free: db.prepare("UPDATE deletion SET next_target = '', problem = NULL WHERE request_id = ?"),
-    // Each waiting request over an identity of the completed one; the plus sign makes SQLite begin with these.
-    releaseNext: db.prepare(`UPDATE deletion SET next_target = '', problem = NULL
-      WHERE +next_target IS NULL AND +completed_at IS NULL AND sequence IN
-        (SELECT open_identity.sequence FROM deletion AS ended, json_each(ended.document, '$.hashes') AS one
-          JOIN open_identity ON open_identity.hash = one.value WHERE ended.request_id = ?)
-      AND NOT EXISTS (SELECT 1 FROM json_each(deletion.document, '$.hashes') AS one JOIN open_identity AS earlier
-        ON earlier.hash = one.value WHERE earlier.sequence < deletion.sequence)
-      RETURNING request_id`),
+    firstOpen: db.prepare(`SELECT request_id FROM deletion WHERE sequence =
+      (SELECT min((SELECT min(sequence) FROM open_identity WHERE hash = value)) FROM json_each(?))`),
     dueUntil: dueWhere("not_before <= :now"),
     dueAfter: dueWhere("not_before > :latest"),
     lease: db.prepare(`UPDATE deletion SET runner = :runner, not_before = :until
-      WHERE request_id = :requestId AND next_target IS NOT NULL AND (not_before <= :now OR not_before > :latest)`),
+      WHERE request_id = :requestId AND ${AWAITS_RUN} AND (not_before <= :now OR not_before > :latest)`),
     renew: db.prepare("UPDATE deletion SET not_before = :until WHERE request_id = :requestId AND runner = :runner"),
     release: db.prepare(`UPDATE deletion SET done = :done, times = :times, attempts = :attempts, problem = :problem,
       next_target = :nextTarget, not_before = :notBefore, runner = NULL
       WHERE request_id = :requestId AND runner = :runner`),
     releaseAll: db.prepare(
-      "UPDATE deletion SET not_before = 0, runner = NULL WHERE next_target IS NOT NULL AND runner IS NOT NULL",
+      `UPDATE deletion SET not_before = 0, runner = NULL WHERE ${AWAITS_RUN} AND runner IS NOT NULL`,
     ),
     wake: db.prepare(`UPDATE deletion SET not_before = 0
-      WHERE request_id IN (SELECT value FROM json_each(?)) AND next_target IS NOT NULL AND runner IS NULL`),
+      WHERE request_id IN (SELECT value FROM json_each(?)) AND ${AWAITS_RUN} AND runner IS NULL`),
     wakeWaitingFor: db.prepare(`UPDATE deletion SET not_before = 0
       WHERE next_target = ? AND not_before > 0 AND runner IS NULL`),
     targetAfter: db.prepare("SELECT min(next_target) AS target FROM deletion WHERE next_target > ?"),
-    clearTarget: db.prepare("UPDATE deletion SET next_target = '' WHERE next_target = ?"),
+    clearTarget: db.prepare("UPDATE deletion SET next_target = NULL WHERE next_target = ?"),
     complete: db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'',
       runner = NULL, attempts = 0, not_before = :at, next_target = iif(notify, '${NOTIFICATION}', NULL)
       WHERE request_id = :requestId AND completed_at IS NULL`),

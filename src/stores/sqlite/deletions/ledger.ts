@@ -1,11 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import {
-  type Deletion,
-  EARLIER_OPEN,
-  type Followers,
-  LONGEST_WAIT_MS,
-  noFollowers,
-} from "../../../deletions/deletion.js";
+import { type Deletion, LONGEST_WAIT_MS } from "../../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../../deletions/ports.js";
 import { ACCEPTED, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "../connection.js";
@@ -13,16 +7,15 @@ import { factsOf, raiseTo } from "../database-facts.js";
 import { emptyJournal } from "../profiles/entity-keys.js";
 import { membershipRemoval } from "../profiles/membership-index.js";
 import { deletionList } from "./deletion-list.js";
-import { type DeletionRow, deletionOf, waitingDeletionOf } from "./deletion-row.js";
+import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { settledSequence } from "./ledger-match.js";
-import { ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statements.js";
+import { AWAITS_RUN, ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statements.js";
 
 /**
  * `document` is the request as it was accepted, JSON. `not_before` is the time of the next retry, or the end of the
- * lease of `runner`. `next_target` is empty if the next run calls no remote target, and null if no run follows: the
- * request is completed and no notification is pending, or it waits for an earlier one. `open_identity` contains the
- * identities of open requests that later ones wait for. Rows of `deletion_key` have the same size; they are appended
- * and overwritten in place, for the same reason as in `entity_key`, and never removed.
+ * lease of `runner`. `next_target` is the remote target, or the notification, that the next run calls; null without
+ * one. `open_identity` is the index of `firstOpen`. Rows of `deletion_key` have the same size; they
+ * are appended and overwritten in place, for the same reason as in `entity_key`, and never removed.
  */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (
@@ -31,7 +24,7 @@ export const ledgerSchema = `
     next_target TEXT, not_before REAL NOT NULL, runner TEXT, completed_at REAL, notify INTEGER NOT NULL
   );
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence, attempts) WHERE completed_at IS NULL;
-  CREATE INDEX IF NOT EXISTS deletion_due ON deletion (next_target, not_before, sequence) WHERE next_target IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS deletion_due ON deletion (next_target, not_before, sequence) WHERE ${AWAITS_RUN};
   CREATE INDEX IF NOT EXISTS deletion_completed ON deletion (completed_at, next_target) WHERE completed_at IS NOT NULL;
   CREATE TABLE IF NOT EXISTS open_identity (
     hash TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (hash, sequence)
@@ -69,7 +62,6 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     if (!isAsFound(profiles, unheld) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
       return undefined;
     const { encryptedIdentities, acceptedAt } = deletion;
-    const waits = sql.anyOpen.get(JSON.stringify(deletion.hashes)) !== undefined;
     const { lastInsertRowid } = sql.insert.run({
       requestId: deletion.requestId,
       document: JSON.stringify({ ...deletion, encryptedIdentities: undefined }),
@@ -77,17 +69,16 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
       done: JSON.stringify(deletion.done),
       times: JSON.stringify(deletion.times),
       attempts: deletion.attempts,
-      problem: waits ? EARLIER_OPEN : null,
-      nextTarget: waits ? null : "",
       notBefore: deletion.notBefore,
       notify: Number(deletion.notify),
     });
     const sequence = Number(lastInsertRowid);
     if (encryptedIdentities !== undefined) sql.addKey.run(sequence, encryptedIdentities.key);
     for (const entity of deletion.entities) sql.addEntity.run(entity, sequence);
+    const hasToErase = deletion.entities.length > 0 || encryptedIdentities !== undefined;
     for (const hash of deletion.hashes) {
       sql.addErasedIdentity.run(hash, acceptedAt, sequence);
-      sql.addOpenIdentity.run(hash, sequence);
+      if (hasToErase) sql.addOpenIdentity.run(hash, sequence);
     }
     return sequence;
   }
@@ -118,29 +109,20 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     readonly requestId: string;
     readonly at: number;
     readonly times: string;
-    readonly followers: Followers;
   }
 
-  /** Completes a request inside the caller's transaction. Returns the released ones; undefined if it was not open. */
-  function complete({ requestId, at, times, followers }: Completion): readonly string[] | undefined {
-    if (sql.complete.run({ requestId, at, times }).changes === 0) return undefined;
-    sql.removeOpenIdentities.run(requestId);
-    for (const { requestId: id } of followers.completed) {
-      sql.complete.run({ requestId: id, at, times });
-      sql.removeOpenIdentities.run(id);
-    }
-    const freed = followers.freed.map(({ requestId: id }) => id);
-    for (const id of freed) {
-      sql.free.run(id);
-      sql.removeOpenIdentities.run(id);
-    }
-    const next = sql.releaseNext.all(requestId) as { request_id: string }[];
-    return [...freed, ...next.map((row) => row.request_id)];
-  }
-
-  /** Completes requests. Returns for each completion the ids of the requests that it released. */
+  /** Completes requests. Returns the completions of requests that were open. */
   const completeAll = sharingCommits((all: readonly Completion[]) =>
-    inTransaction(db, () => new Map(all.map((completion) => [completion, complete(completion)]))),
+    inTransaction(
+      db,
+      () =>
+        new Set(
+          all.filter(({ requestId, at, times }) => {
+            sql.removeOpenIdentities.run(requestId);
+            return sql.complete.run({ requestId, at, times }).changes > 0;
+          }),
+        ),
+    ),
   );
 
   /** Removes completed requests with their suppression; returns their number. */
@@ -164,12 +146,13 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
 
     find: async (requestId) => find(requestId),
 
-    async waitingOver(identities, limit) {
-      return sql.waitingOver.all(JSON.stringify(identities), limit).map(waitingDeletionOf);
+    async firstOpen(identities) {
+      const first = sql.firstOpen.get(JSON.stringify(identities)) as { request_id: string } | undefined;
+      return first?.request_id;
     },
 
     async due(now, nextTarget, limit) {
-      const asked = { target: nextTarget ?? "", limit };
+      const asked = { target: nextTarget ?? null, limit };
       const rows = [...sql.dueUntil.all({ ...asked, now }), ...sql.dueAfter.all({ ...asked, latest: latestAt(now) })];
       return (rows as { request_id: string }[]).slice(0, limit).map(({ request_id }) => request_id);
     },
@@ -185,7 +168,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
       withoutSync(db, () => sql.renew.run({ requestId, runner, until }));
     },
 
-    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = "", notBefore }) {
+    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = null, notBefore }) {
       const progress = { done: JSON.stringify(done), times: JSON.stringify(times), attempts, problem, nextTarget };
       withoutSync(db, () => sql.release.run({ requestId, runner, ...progress, notBefore }));
     },
@@ -214,9 +197,9 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
       if (hadKey) emptyJournal(db);
     },
 
-    async complete(requestId, at, times, followers = noFollowers) {
-      const completion = { requestId, at, times: JSON.stringify(times), followers };
-      return (await completeAll([completion])).get(completion);
+    async complete(requestId, at, times) {
+      const completion = { requestId, at, times: JSON.stringify(times) };
+      return (await completeAll([completion])).has(completion);
     },
 
     async notified(requestId) {

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { EARLIER_OPEN } from "../../../../src/deletions/deletion.js";
 import type { Ledger } from "../../../../src/deletions/ports.js";
 import { mongoLedger } from "../../../../src/stores/mongodb/deletions/ledger.js";
 import { keyWrapping } from "../../../../src/stores/mongodb/profiles/entity-keys.js";
@@ -96,25 +95,29 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     await engine.empty();
   });
 
-  it("lets copied and later requests wait for earlier ones over their identities", async () => {
-    const waits = { problem: EARLIER_OPEN };
+  it("contains the requests of a copied ledger with their numbers, before every later request", async () => {
     const copied = [
       someDeletion("a", { hashes: ["1"], completedAt: 1000 }),
-      someDeletion("b", { hashes: ["1", "2"] }),
-      someDeletion("c", { hashes: ["1"], ...waits }),
-      someDeletion("d", { hashes: ["2"] }),
-      someDeletion("e", { hashes: ["1", "2"], ...waits }),
+      someDeletion("b", { hashes: ["1"] }),
+      someDeletion("c", { hashes: ["1"], problem: "crm answered 500" }),
     ].map((deletion, index) => ({ id: deletion.requestId, sequence: index + 1, deletion }));
     const { deletions } = ledgerParts(engine.client.db(`${engine.name}_ledger`), Buffer.alloc(32));
     await deletions.add(copied);
     for await (const records of deletions.all()) expect(records).to.have.deep.members(copied);
-    await one.accept(someDeletion("f", { hashes: ["2"] }), noScope);
-    const id = (name: string) => `${name}-1700000000`;
-    const due = async () => (await one.due(0, undefined, 9)).map((requestId) => requestId[0]).join("");
-    expect(await due()).to.equal("bdf");
-    expect(await one.complete(id("b"), 2000, {})).to.deep.equal([id("c")]);
-    expect(await one.complete(id("c"), 2000, {})).to.deep.equal([]);
-    expect(await one.complete(id("d"), 2000, {})).to.deep.equal([id("e")]);
+    await one.accept(someDeletion("d", { hashes: ["1"] }), noScope);
+    expect(await one.due(0, undefined, 9)).to.deep.equal(["b", "c", "d"].map((name) => `${name}-1700000000`));
+    expect(await one.firstOpen(["1"])).to.equal("b-1700000000");
+    await engine.empty();
+  });
+
+  it("begins requests of a process of version 1.0.0, and lets that process lease none of its own", async () => {
+    const requests = engine.client.db(`${engine.name}_ledger`).collection<{ _id: string }>("deletions");
+    for (const name of ["a", "b"]) await one.accept(someDeletion(name, { hashes: ["1"] }), noScope);
+    await requests.updateOne({ _id: "a-1700000000" }, { $set: { nextTarget: "" } });
+    expect(await one.due(0, undefined, 9)).to.deep.equal(["b-1700000000"]);
+    await one.clearOtherTargets([]);
+    expect(await one.due(0, undefined, 9)).to.deep.equal(["a-1700000000", "b-1700000000"]);
+    expect(await requests.countDocuments({ nextTarget: { $ne: null } })).to.equal(0);
     await engine.empty();
   });
 

@@ -1,0 +1,13 @@
+import type { UpgradeStep } from "../open-database.js";
+
+/** Upgrades of `ledger.db` from the layout of version 1.0.0. */
+export const ledgerSteps: readonly UpgradeStep[] = [
+  // In layout 3 a request waited for an earlier one with a null `next_target`, and some open ones had left
+  // `open_identity`.
+  (db) =>
+    db.exec(`DROP INDEX deletion_due;
+      INSERT OR IGNORE INTO open_identity
+        SELECT value, sequence FROM deletion, json_each(document, '$.hashes') WHERE completed_at IS NULL;
+      UPDATE deletion SET problem = NULL WHERE completed_at IS NULL AND next_target IS NULL;
+      UPDATE deletion SET next_target = NULL WHERE next_target = '';`),
+];
