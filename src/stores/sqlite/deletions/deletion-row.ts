@@ -20,7 +20,7 @@ export interface DeletionRow {
 
 /** Requests, each with the key of its identities. */
 export const deletionRows =
-  "(SELECT deletion.*, deletion_key.key AS identities_key FROM deletion LEFT JOIN deletion_key USING (sequence))";
+  "(SELECT deletion.*, deletion_key.key AS identities_key FROM deletion LEFT JOIN deletion_key ON deletion_key.id = key_id)";
 
 export function deletionOf(row: DeletionRow): Deletion {
   return {

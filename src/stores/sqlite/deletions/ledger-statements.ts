@@ -17,12 +17,15 @@ export function ledgerStatements(db: Database) {
       ORDER BY not_before, sequence LIMIT :limit`);
   return {
     insert: db.prepare(`INSERT INTO deletion
-      (request_id, document, identities, done, times, attempts, not_before, notify) VALUES
-      (:requestId, :document, :identities, :done, :times, :attempts, :notBefore, :notify)`),
+      (request_id, document, identities, key_id, done, times, attempts, not_before, notify) VALUES
+      (:requestId, :document, :identities, :keyId, :done, :times, :attempts, :notBefore, :notify)`),
     sequence: db.prepare("SELECT sequence FROM deletion WHERE request_id = ?"),
-    addKey: db.prepare("INSERT INTO deletion_key (sequence, key) VALUES (?, ?)"),
+    // A request may destroy its key again until it is completed.
+    reuseKeyRow: db.prepare(`UPDATE deletion_key SET key = ? WHERE id = (SELECT min(id) FROM deletion_key
+      WHERE key = zeroblob(32) AND NOT EXISTS (SELECT 1 FROM deletion WHERE key_id = deletion_key.id)) RETURNING id`),
+    addKeyRow: db.prepare("INSERT INTO deletion_key (key) VALUES (?) RETURNING id"),
     overwriteKey: db.prepare(`UPDATE deletion_key SET key = zeroblob(32)
-      WHERE sequence = (SELECT sequence FROM deletion WHERE request_id = ?)`),
+      WHERE id = (SELECT key_id FROM deletion WHERE request_id = ?)`),
     keepVerified: db.prepare(`UPDATE deletion SET done = :done, times = :times, next_target = NULL
       WHERE request_id = :requestId AND completed_at IS NULL`),
     anyErased: db.prepare("SELECT 1 FROM erased_entity WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1"),
@@ -52,7 +55,8 @@ export function ledgerStatements(db: Database) {
       WHERE next_target = ? AND not_before > 0 AND runner IS NULL`),
     targetAfter: db.prepare("SELECT min(next_target) AS target FROM deletion WHERE next_target > ?"),
     clearTarget: db.prepare("UPDATE deletion SET next_target = NULL WHERE next_target = ?"),
-    complete: db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'',
+    complete:
+      db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'', key_id = NULL,
       runner = NULL, attempts = 0, not_before = :at, next_target = iif(notify, '${NOTIFICATION}', NULL)
       WHERE request_id = :requestId AND completed_at IS NULL`),
     notified:

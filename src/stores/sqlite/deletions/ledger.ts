@@ -15,13 +15,15 @@ import { AWAITS_RUN, ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statem
  * `document` is the request as it was accepted, JSON. `not_before` is the time of the next retry, or the end of the
  * lease of `runner`. `next_target` is the remote target, or the notification, that the next run calls; null without
  * one. `open_identity` is the index of `firstOpen`. Rows of `deletion_key` have the same size; they
- * are appended and overwritten in place, for the same reason as in `entity_key`, and never removed.
+ * are appended and overwritten in place, for the same reason as in `entity_key`, first with zeros and then with the key
+ * of a later request: `key_id` is the row of an open one.
  */
 export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS deletion (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT, request_id TEXT NOT NULL UNIQUE, document TEXT NOT NULL,
     identities BLOB NOT NULL, done TEXT NOT NULL, times TEXT NOT NULL, attempts INTEGER NOT NULL, problem TEXT,
-    next_target TEXT, not_before REAL NOT NULL, runner TEXT, completed_at REAL, notify INTEGER NOT NULL
+    next_target TEXT, not_before REAL NOT NULL, runner TEXT, completed_at REAL, notify INTEGER NOT NULL,
+    key_id INTEGER
   );
   CREATE INDEX IF NOT EXISTS deletion_open ON deletion (sequence, attempts) WHERE completed_at IS NULL;
   CREATE INDEX IF NOT EXISTS deletion_due ON deletion (next_target, not_before, sequence) WHERE ${AWAITS_RUN};
@@ -29,7 +31,9 @@ export const ledgerSchema = `
   CREATE TABLE IF NOT EXISTS open_identity (
     hash TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (hash, sequence)
   ) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS deletion_key (sequence INTEGER PRIMARY KEY, key BLOB NOT NULL);`;
+  CREATE TABLE IF NOT EXISTS deletion_key (id INTEGER PRIMARY KEY, key BLOB NOT NULL);
+  CREATE INDEX IF NOT EXISTS deletion_key_free ON deletion_key (id) WHERE key = zeroblob(32);
+  CREATE INDEX IF NOT EXISTS deletion_key_of ON deletion (key_id) WHERE key_id IS NOT NULL;`;
 
 /**
  * Deletion requests in `ledger.db`. Opening it ends the leases of an earlier process: only this process can have the
@@ -46,6 +50,11 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
   function find(requestId: string): Deletion | undefined {
     const row = sql.find.get(requestId);
     return row === undefined ? undefined : deletionOf(row as unknown as DeletionRow);
+  }
+
+  /** Stores the key of a request's identities inside the caller's transaction and returns its row. */
+  function storeKey(key: Uint8Array): number {
+    return ((sql.reuseKeyRow.get(key) ?? sql.addKeyRow.get(key)) as { id: number }).id;
   }
 
   interface Request {
@@ -66,6 +75,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
       requestId: deletion.requestId,
       document: JSON.stringify({ ...deletion, encryptedIdentities: undefined }),
       identities: encryptedIdentities?.bytes ?? new Uint8Array(),
+      keyId: encryptedIdentities === undefined ? null : storeKey(encryptedIdentities.key),
       done: JSON.stringify(deletion.done),
       times: JSON.stringify(deletion.times),
       attempts: deletion.attempts,
@@ -73,7 +83,6 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
       notify: Number(deletion.notify),
     });
     const sequence = Number(lastInsertRowid);
-    if (encryptedIdentities !== undefined) sql.addKey.run(sequence, encryptedIdentities.key);
     for (const entity of deletion.entities) sql.addEntity.run(entity, sequence);
     const hasToErase = deletion.entities.length > 0 || encryptedIdentities !== undefined;
     for (const hash of deletion.hashes) {
