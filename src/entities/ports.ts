@@ -263,9 +263,9 @@ export const REMEMBERED_MS = 24 * 3_600_000;
 export interface Idempotency {
   /**
    * Stores the request, unless a request with this id arrived less than `REMEMBERED_MS` before it. Returns the stored
-   * one when it survives a crash; concurrent calls all return the same.
+   * one when it survives a crash, and whether this call has stored it; concurrent calls all return the same request.
    */
-  begin(request: NewIdempotentRequest): Promise<IdempotentRequest>;
+  begin(request: NewIdempotentRequest): Promise<{ readonly stored: IdempotentRequest; readonly isFirst: boolean }>;
   /**
    * Stores digest and tally of a request that `begin` returned, unless it has a tally. Returns the stored one when it
    * survives a crash; undefined when it is no longer stored.

@@ -356,7 +356,8 @@ export function entityStoreContract(
 
       it("returns positions of deletions and repeatable requests in their order, whatever their arrivals", async () => {
         const hash = newHash();
-        const begin = (arrival: number) => stores.idempotency.begin({ id: newHash(), arrival, digest: "", tally: "" });
+        const begin = async (arrival: number) =>
+          (await stores.idempotency.begin({ id: newHash(), arrival, digest: "", tally: "" })).stored;
         const early = [await begin(9_000), await begin(1)];
         await keep(stores.entities, freshEntity([newHash()]));
         expect(await accept({ hashes: [hash], acceptedAt: 500 }, new Map([[hash, undefined]]))).to.equal(true);

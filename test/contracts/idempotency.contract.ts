@@ -24,7 +24,7 @@ export function idempotencyContract(name: string, open: () => Promise<{ store: I
       const { began: _, ...request } = stored;
       return request;
     };
-    const begin = async (request: NewIdempotentRequest) => given(await store.begin(request));
+    const begin = async (request: NewIdempotentRequest) => given((await store.begin(request)).stored);
     const finish = async (request: NewIdempotentRequest) => given(await store.finish(request));
     const repeatOf = (request: NewIdempotentRequest, arrival: number) => ({ ...request, arrival, digest: "b2" });
 
@@ -42,6 +42,14 @@ export function idempotencyContract(name: string, open: () => Promise<{ store: I
       const [first, ...others] = await Promise.all(calls);
       expect(first?.id).to.equal(request.id);
       for (const other of others) expect(other).to.deep.equal(first);
+    });
+
+    it("tells one of several concurrent calls that it is the first, also if all arrive in one millisecond", async () => {
+      const request = newRequest(1000);
+      const calls = await Promise.all(Array.from({ length: 8 }, () => store.begin(request)));
+      expect(calls.filter(({ isFirst }) => isFirst)).to.have.lengthOf(1);
+      expect((await store.begin(request)).isFirst).to.equal(false);
+      expect((await store.begin(repeatOf(request, 1000 + DAY))).isFirst).to.equal(true);
     });
 
     it("stores the tally of a request once, with the digest of the whole body", async () => {

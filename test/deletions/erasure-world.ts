@@ -86,7 +86,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
 
     async collect({ identities, time, arrival, key, attribute, segment }) {
       const request = key === undefined ? undefined : { id: key, arrival, digest: "", tally: "" };
-      const stored = request && (await own.idempotency.begin(request));
+      const stored = request && (await own.idempotency.begin(request)).stored;
       const first = stored?.arrival ?? arrival;
       const message = {
         identities: identities.map(identityOf),

@@ -25,7 +25,7 @@ describe("P35: a message about a person who was deleted", () => {
     await runNow(stage.stores.ledger, deletions, requestId);
   };
   const begin = async () =>
-    (await stage.stores.idempotency.begin({ id: "r", arrival: Date.now(), digest: "", tally: "" })).began;
+    (await stage.stores.idempotency.begin({ id: "r", arrival: Date.now(), digest: "", tally: "" })).stored.began;
   const plan = async () => (await stage.read("_uid", "ann"))?.plan;
 
   for (const hours of [-1, 0, 1]) {

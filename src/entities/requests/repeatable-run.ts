@@ -92,9 +92,9 @@ export class RepeatableRun {
 
   async #begin(): Promise<IdempotentRequest> {
     const own = { id: this.#id, arrival: this.#dependencies.arrivalClock(), digest: this.#digest, tally: "" };
-    const stored = await this.#dependencies.idempotency.begin(own);
+    const { stored, isFirst } = await this.#dependencies.idempotency.begin(own);
     if (stored.tally === "" && stored.digest !== own.digest) throw differentBody();
-    this.#repeatedSince = stored.arrival === own.arrival ? undefined : stored.began;
+    this.#repeatedSince = isFirst ? undefined : stored.began;
     this.#stored = stored;
     return stored;
   }

@@ -3,9 +3,9 @@ import {
   type Idempotency,
   type IdempotentRequest,
   type LedgerPosition,
-  type NewIdempotentRequest,
   REMEMBERED_MS,
 } from "../../../entities/ports.js";
+import { randomId } from "../../../ids.js";
 import { ledgerPosition, positionNumber } from "../../ledger-position.js";
 import type { CollectionPlan } from "../collection.js";
 import { isDuplicate } from "../errors.js";
@@ -16,6 +16,8 @@ export interface RequestDocument extends Omit<IdempotentRequest, "id" | "began">
    * Time of the cluster at the first arrival; see `ErasedIdentityDocument`. Absent in a copy if the source had none.
    */
   readonly began?: Timestamp;
+  /** Id of the call that stored the request; absent in a copy. */
+  readonly call?: string;
 }
 
 export const idempotencyCollections: readonly CollectionPlan[] = [
@@ -26,19 +28,20 @@ export const idempotencyCollections: readonly CollectionPlan[] = [
 export function mongoIdempotency(db: Db): Idempotency {
   const requests = db.collection<RequestDocument>("idempotent_requests");
 
-  async function begin({ id, arrival, digest, tally }: NewIdempotentRequest): Promise<IdempotentRequest> {
+  const begin: Idempotency["begin"] = async ({ id, arrival, digest, tally }) => {
+    const call = randomId();
     // A request that is not stored has no arrival and begins like one that is too old.
     const isRemembered = { $gt: ["$arrival", arrival - REMEMBERED_MS] };
     const texts = { digest: { $literal: digest }, tally: { $literal: tally } };
-    const fresh = { _id: "$_id", arrival, ...texts, began: "$$CLUSTER_TIME" };
+    const fresh = { _id: "$_id", arrival, ...texts, began: "$$CLUSTER_TIME", call };
     const stored = await requests.findOneAndUpdate(
       { _id: id },
       [{ $replaceWith: { $cond: [isRemembered, "$$ROOT", fresh] } }],
       { upsert: true, returnDocument: "after" },
     );
     if (stored === null) throw new Error("MongoDB returned no document of an upsert");
-    return requestOf(stored);
-  }
+    return { stored: requestOf(stored), isFirst: stored.call === call };
+  };
 
   return {
     begin: (request) =>

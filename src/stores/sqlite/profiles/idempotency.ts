@@ -36,8 +36,8 @@ export function sqliteIdempotency(db: Database, ledger: Database): Idempotency {
   return {
     async begin({ id, arrival, digest, tally }) {
       const { began } = newestDeletion.get() as { began: number };
-      start.run(id, arrival, digest, tally, began);
-      return stored(id) as IdempotentRequest;
+      const { changes } = start.run(id, arrival, digest, tally, began);
+      return { stored: stored(id) as IdempotentRequest, isFirst: changes > 0 };
     },
 
     async finish({ id, arrival, digest, tally }) {
