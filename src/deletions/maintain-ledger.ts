@@ -1,5 +1,6 @@
 import { type Background, inBackground } from "../async/retry.js";
 import type { Clock } from "../clock.js";
+import { REMEMBERED_MS } from "../entities/ports.js";
 import type { Log } from "../log.js";
 import { NOTIFICATION, remoteNames } from "./deletion.js";
 import type { DeletionWatermark, DownstreamTarget, Ledger, Webhook } from "./ports.js";
@@ -12,7 +13,7 @@ export interface MaintenanceDependencies {
   readonly watermark: DeletionWatermark;
   readonly clock: Clock;
   readonly log: Log;
-  /** Requests expire this many ms after their completion; undefined: never. */
+  /** Requests expire this many ms after their completion, at least `REMEMBERED_MS`; undefined: never. */
   readonly retentionMs: number | undefined;
 }
 
@@ -28,7 +29,9 @@ export function maintainLedger(dependencies: MaintenanceDependencies): Backgroun
     await ledger.clearOtherTargets([...remoteNames(targets), NOTIFICATION]);
     await advanceWatermark(dependencies);
     // If no webhook is configured, a pending notification is removed with its request.
-    if (retentionMs !== undefined) await ledger.expire(clock() - retentionMs, webhook !== undefined);
+    if (retentionMs === undefined) return;
+    // A repeated request finds the deletions of its first run.
+    await ledger.expire(clock() - Math.max(retentionMs, REMEMBERED_MS), webhook !== undefined);
   };
   return inBackground(async () => {
     await maintain().catch((error: unknown) =>

@@ -118,7 +118,7 @@ describe("npm run backup", function () {
 
     const { dir } = service;
     const retention = { deletions: { retention: "1h" } };
-    service = await startService(retention, { dir, clock: () => Date.now() + 2 * HOUR_MS });
+    service = await startService(retention, { dir, clock: () => Date.now() + 25 * HOUR_MS });
     await until("it is forgotten", async () => (await found()) === undefined);
     await service.stop({ keep: true });
 

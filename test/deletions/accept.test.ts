@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { expect } from "chai";
+import type { Acceptance } from "../../src/deletions/accept-many.js";
 import type { Deletion } from "../../src/deletions/deletion.js";
 import type { StoredEntity } from "../../src/entities/profile/entity.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
@@ -8,6 +9,7 @@ import { MemoryBudget } from "../../src/memory-budget.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { changeOf, commitOf } from "../support/commits.js";
+import { until } from "../support/until.js";
 import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";
 
 const ann: Identity = { field: "email", value: "ann@example.org" };
@@ -222,6 +224,42 @@ describe("a deletion request", () => {
     expect(accepted).to.equal(40);
     expect(most).to.be.at.most(4);
     expect(rounds).to.be.at.least(5);
+  });
+
+  it("that is repeated has the id of its first run, also if the ledger keeps completed requests for an hour", async () => {
+    let time = Date.now();
+    let removals = 0;
+    await open({
+      clock: () => time,
+      retentionMs: 3_600_000,
+      wrap: ({ ledger }) => ({
+        ledger: { ...ledger, expire: (...args) => ledger.expire(...args).finally(() => (removals += 1)) },
+      }),
+    });
+    const run = async () => {
+      const item = {
+        text: "ann",
+        bytes: 100,
+        parse: () => ({ table: "user", identity: ann }),
+        place: (path: string) => path,
+      };
+      const batches = stage.deletions.acceptMany({
+        items: Readable.from([[item]]),
+        pause: () => undefined,
+        memory: new MemoryBudget(1_000_000).open(() => {}),
+        late: new AbortController().signal,
+        repeatName: "a request",
+      });
+      const all: Acceptance[] = [];
+      for await (const batch of batches) all.push(...batch);
+      return all;
+    };
+    const [first] = (await run()) as { requestId: string }[];
+    await stage.run(first?.requestId ?? "");
+    time += 2 * 3_600_000;
+    stage.deletions.start();
+    await until("old requests are removed", () => removals > 0);
+    expect(await run()).to.deep.equal([{ ...first, completed: true }]);
   });
 
   it("covers the profile that an identity in the document of the found one leads to", async () => {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { type Clock, monotonicClock, systemClock } from "../../src/clock.js";
 import { acceptDeletion } from "../../src/deletions/accept.js";
 import { type AcceptManyDependencies, acceptMany, type ManyDeletions } from "../../src/deletions/accept-many.js";
@@ -106,6 +107,7 @@ export function deletionsOver(
     ...own,
   };
   const never = new AbortController().signal;
+  setMaxListeners(0, never);
   return {
     ...scheduler(dependencies),
     accept: (table, identity, late = never) => acceptDeletion(dependencies, table, identity, endless(), late),

@@ -171,7 +171,7 @@ describe("P31: the webhook of completed deletions", function () {
       await until("it is completed", () => isCompleteIn(service as TestService, other));
       const requestId = await deleted(await restart({ webhook: setting(), deletions: { retention: "1h" } }));
       expect(first.dir).to.equal(dir);
-      now += 2 * HOUR;
+      now += 25 * HOUR;
       const later = await restart({ webhook: setting(), deletions: { retention: "1h" } });
       await until("the other one has expired", async () => (await statusOf(later, other)) === 404);
       expect(await statusOf(later, requestId)).to.equal(200);
