@@ -51,7 +51,7 @@ export async function openSqliteEntities({
     const pepper = await openPepper(data, factsOf(ledgerDb), settings.pepper);
     return {
       entities: sqliteEntityStore(entitiesDb, ledgerDb),
-      memberships: sqliteMembershipIndex(entitiesDb),
+      memberships: sqliteMembershipIndex(entitiesDb, clock),
       history: sqliteHistory(entitiesDb),
       idempotency: sqliteIdempotency(entitiesDb, ledgerDb),
       repeatedDeletions: sqliteIdempotency(ledgerDb, ledgerDb),

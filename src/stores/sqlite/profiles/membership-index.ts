@@ -1,4 +1,5 @@
 import { pacer } from "../../../async/yielding.js";
+import type { Clock } from "../../../clock.js";
 import type { MembershipIndex } from "../../../entities/ports.js";
 import type { EntityId, Memberships, MembershipUpdate } from "../../../entities/profile/entity.js";
 import { moveCounts, type SegmentMove } from "../../../metrics/added-counts.js";
@@ -17,10 +18,9 @@ export const membershipSchema = `
   CREATE INDEX IF NOT EXISTS membership_segment ON membership (segment) WHERE member = 0;`;
 
 /** Memberships in `entities.db`; `sqliteEntityStore` writes them. */
-export function sqliteMembershipIndex(db: Database): MembershipIndex {
+export function sqliteMembershipIndex(db: Database, clock: Clock): MembershipIndex {
   const remove = membershipRemoval(db);
   const { sizes, overlap } = memberCounts(db);
-  const now = db.prepare("SELECT unixepoch() * 1000 AS ms");
   const membersAfter = db.prepare(`SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ?
     ORDER BY entity LIMIT ?`);
   const kept = db.prepare("SELECT 1 FROM membership WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
@@ -35,9 +35,7 @@ export function sqliteMembershipIndex(db: Database): MembershipIndex {
 
     // Counts members who are still stored: the process ended before their deletion was counted, or the data are older
     // than the deletion.
-    erase: sharingCommits((entities: readonly EntityId[]) =>
-      inTransaction(db, () => remove(entities, (now.get() as { ms: number }).ms)),
-    ),
+    erase: sharingCommits((entities: readonly EntityId[]) => inTransaction(db, () => remove(entities, clock()))),
 
     holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
   };

@@ -30,13 +30,25 @@ describe("the membership index of sqlite", () => {
       ["middle", 99_001, 120_001, 1, 1],
       ["few", 99_990, 100_005, 1, 1],
     );
-    const { sizes, overlap } = sqliteMembershipIndex(db);
+    const { sizes, overlap } = sqliteMembershipIndex(db, Date.now);
     expect(await sizes(["few", "large", "none", "middle", "large"])).to.deep.equal([16, 100_000, 0, 21_001, 100_000]);
     expect(await overlap("large", "middle")).to.equal(1_000);
     expect(await overlap("middle", "large")).to.equal(1_000);
     expect(await overlap("middle", "few")).to.equal(16);
     expect(await overlap("few", "none")).to.equal(0);
     expect(await overlap("large", "large")).to.equal(100_000);
+    db.close();
+  });
+
+  it("counts a member who is still stored as one who left at the time of the service's clock", async () => {
+    const db = filled(["few", 1, 1, 1, 1]);
+    await sqliteMembershipIndex(db, () => Date.UTC(2031, 0, 2, 3)).erase(["00000001"]);
+    const { stream, slot } = db.prepare("SELECT stream, slot FROM stream_count").get() as {
+      stream: string;
+      slot: number;
+    };
+    expect(stream).to.equal("/left/few");
+    expect(Date.UTC(2031, 0, 2, 3) - slot).to.be.within(-86_400_000, 86_400_000);
     db.close();
   });
 });
