@@ -1,10 +1,14 @@
 import { readFileSync } from "node:fs";
 import { Argument, Command } from "commander";
 import { compactVerify, createLocalJWKSet, type JWK } from "jose";
+import { withTimeLimit } from "../async/time-limit.js";
 import { ApiError } from "../client/client.js";
 import { StartError } from "../errors.js";
 import { runCommand, UsageError } from "./run-command.js";
 import { requireKey, serviceClient, serviceUrl, URL_HELP } from "./running-service.js";
+
+/** Time limit of a download, ms. */
+const DOWNLOAD_MS = 5_000;
 
 const command = new Command("npm run receipt --")
   .description("Fetches or verifies the signed receipt of a completed deletion.")
@@ -70,9 +74,17 @@ async function readKeys(place: string): Promise<{ readonly keys?: unknown } | nu
 }
 
 async function download(url: string): Promise<string> {
-  const response = await fetch(url).catch(() => undefined);
-  if (response?.ok) return response.text();
-  throw new StartError(`${url} ${response === undefined ? "is unreachable" : `answered ${response.status}`}`);
+  try {
+    return await withTimeLimit(DOWNLOAD_MS, [], async (signal) => {
+      const response = await fetch(url, { signal });
+      if (response.ok) return response.text();
+      throw new StartError(`${url} answered ${response.status}`);
+    });
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    throw new StartError(`${url} ${isLate ? `timed out after ${DOWNLOAD_MS / 1000} s` : "is unreachable"}`);
+  }
 }
 
 function readText(file: string): string {

@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { folderOfSuite } from "../support/files.js";
 import { removeThrough } from "../support/requests.js";
@@ -42,6 +44,20 @@ describe("the receipt command", () => {
     const refused = await run(["verify", changed, "--keys", keys], nowhere);
     expect({ code: refused.code, out: refused.out }).to.deep.equal({ code: 1, out: "" });
     expect(refused.err).to.match(/^The receipt is not valid: signature verification failed\n$/);
+  });
+
+  it("ends with a message if an address of public keys never answers", async () => {
+    const receipt = file("receipt.jws", (await run(["get", completed])).out);
+    const silent = createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+    try {
+      const { code, err } = await run(["verify", receipt, "--keys", url]);
+      expect({ code, err }).to.deep.equal({ code: 1, err: `${url} timed out after 5 s\n` });
+    } finally {
+      silent.closeAllConnections();
+      silent.close();
+    }
   });
 
   it("reports a missing scope as the other commands do", async () => {
