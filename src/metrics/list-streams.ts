@@ -33,11 +33,14 @@ export interface StreamListDependencies {
 
 const DAY_SLOTS = 24;
 
+/** The series of every stream: its messages. */
+const messages = { dimension, type: "size" } as const;
+
 /** The streams with the sums of their series, as `/api/metric` returns them. Sums without a saved slot are 0. */
 export function streamList({ series, counts, sums, retention }: StreamListDependencies) {
   const { slotMs } = dimension;
   const sumsOf = async (ids: readonly string[], from: number, to: number) =>
-    (await sums({ dimension, type: "size", ids }, from, to)).map((sum) => (Number.isNaN(sum) ? 0 : sum));
+    (await sums({ ...messages, ids }, from, to)).map((sum) => (Number.isNaN(sum) ? 0 : sum));
 
   async function page(after: string | undefined, limit: number): Promise<ListedStream[]> {
     const from = after === undefined ? {} : { after };
@@ -53,7 +56,7 @@ export function streamList({ series, counts, sums, retention }: StreamListDepend
 
   /** Returns the `day` of each stream as of `now` (Unix ms). */
   function days(ids: readonly string[], now: number): Promise<readonly number[]> {
-    const { to, kept } = trendWindow(dimension, {}, now, retention());
+    const { to, kept } = trendWindow(messages, {}, now, retention());
     return sumsOf(ids, Math.max(kept, to - DAY_SLOTS * slotMs), to);
   }
 
@@ -74,7 +77,7 @@ export function streamList({ series, counts, sums, retention }: StreamListDepend
       const ts = slotStart(dimension, now);
       const [counted, saved, sumsOfDay] = await Promise.all([
         counts.counted(ids, ts),
-        sums({ dimension, type: "size", ids }, ts, ts + slotMs),
+        sums({ ...messages, ids }, ts, ts + slotMs),
         days(ids, now),
       ]);
       return ids.map((id, i) => {
@@ -86,7 +89,7 @@ export function streamList({ series, counts, sums, retention }: StreamListDepend
 
     /** Returns the sums over a window and over the one of the same length before it. Throws as `timeWindow` does. */
     async trends(ids: readonly string[], asked: RequestedWindow, now: number): Promise<Trend[]> {
-      const { from, to, kept, writableTo } = trendWindow(dimension, asked, now, retention());
+      const { from, to, kept, writableTo } = trendWindow(messages, asked, now, retention());
       const start = from ?? to;
       const last = await sumsOf(ids, Math.max(kept, start), Math.min(to, writableTo));
       const before = await sumsOf(ids, Math.max(kept, 2 * start - to), Math.min(start, writableTo));

@@ -52,7 +52,7 @@ export function newestValues({ slots, generations, retention }: NewestValuesDepe
   );
 
   return async ({ dimension, type, ids }, asked, now) => {
-    const window = trendWindow(dimension, asked, now, retention());
+    const window = trendWindow({ dimension, type }, asked, now, retention());
     const { to, from, backMs, kept, writableTo } = window;
     const end = Math.min(to, writableTo);
     const key = `${dimension.name}\0${type}\0${to}\0${end}\0${from}\0${backMs}\0${kept}\0`;

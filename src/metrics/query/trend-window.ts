@@ -1,7 +1,8 @@
 import { evenGrid } from "../../formats/buckets.js";
-import { type Dimension, isCounted } from "../dimensions.js";
+import { isCounted } from "../dimensions.js";
 import { slotStart } from "../series.js";
 import { writeWindow } from "../writable-points.js";
+import type { SeriesOf } from "./search-slots.js";
 import { type RequestedWindow, timeWindow } from "./time-window.js";
 
 /** Two values of one series; undefined where nothing is saved. */
@@ -28,22 +29,23 @@ export interface TrendWindow {
 }
 
 /**
- * Returns the slots of a requested window as of `now`, of slots that are kept for `retention` ms. With dates they are
- * the slots that `/api/metric` returns for them. With a range, counts have only slots that have ended. Throws as
- * `timeWindow` does.
+ * Returns the slots of a requested window as of `now`, of series whose slots are kept for `retention` ms. With dates
+ * they are the slots that `/api/metric` returns for them. With a range, counts have only slots that have ended. Throws
+ * as `timeWindow` does.
  */
 export function trendWindow(
-  dimension: Dimension,
+  series: Pick<SeriesOf, "dimension" | "type">,
   asked: RequestedWindow,
   now: number,
   retention: number | undefined,
 ): TrendWindow {
+  const { dimension } = series;
   const { slotMs } = dimension;
   const nextSlot = (ms: number) => Math.ceil(ms / slotMs) * slotMs;
   const writable = writeWindow(now, retention);
   const bounds = { kept: nextSlot(writable.from), writableTo: slotStart(dimension, writable.to) + slotMs };
   const open = slotStart(dimension, now);
-  const isCount = isCounted({ dimension, type: "size" });
+  const isCount = isCounted(series);
   const end = isCount ? open : open + slotMs;
   if (!isRequested(asked)) return { ...bounds, to: end };
   const { from, to, backMs = 0 } = timeWindow(asked, { grid: evenGrid(slotMs) }, now);
