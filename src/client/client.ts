@@ -188,7 +188,7 @@ export function createClient(options: ClientOptions) {
     async *collect(stream: string, messages: Values, query: Query = {}, options?: CallOptions) {
       let first = 0;
       for await (const { body, count } of linesOf(messages, MESSAGES, MESSAGES_LENGTH)) {
-        yield { ...(await collectLines(stream, body, crypto.randomUUID(), query, options)), first };
+        yield { ...(await collectLines(stream, body, newIdempotencyKey(), query, options)), first };
         first += count;
       }
     },
@@ -294,7 +294,7 @@ export function createClient(options: ClientOptions) {
      */
     async *deleteEntities(items: Values<DeletionInput>, options?: CallOptions) {
       for await (const { body } of linesOf(items, DELETIONS, DELETIONS_LENGTH)) {
-        yield* await deleteLines(body, crypto.randomUUID(), options);
+        yield* await deleteLines(body, newIdempotencyKey(), options);
       }
     },
 
@@ -311,6 +311,11 @@ export function createClient(options: ClientOptions) {
     deletionStatus: (requestId: string, options?: CallOptions) =>
       read<DeletionRequest>({ method: "GET", path: `/api/entity/deletestatus${at(requestId)}` }, options),
   };
+}
+
+/** Returns a random key. Pages that another host serves over plain HTTP have no `crypto.randomUUID`. */
+function newIdempotencyKey(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join("-");
 }
 
 /** A line of the response to a request for deletions. */

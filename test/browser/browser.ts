@@ -27,10 +27,17 @@ const withoutFeatures = [
   ],
 ];
 
+/** A name of this machine that browsers do not trust over plain HTTP: pages get no clipboard and no random UUIDs. */
+const OTHER_HOST = "service.example";
+
 /** A browser without a window; undefined where Chromium is not installed. `TEST_CHROMIUM` names another program. */
 export async function openBrowser(): Promise<Browser | undefined> {
   if (!existsSync(program)) return undefined;
-  const args = ["--no-sandbox", `--disable-features=${withoutFeatures.join(",")}`];
+  const args = [
+    "--no-sandbox",
+    `--disable-features=${withoutFeatures.join(",")}`,
+    `--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`,
+  ];
   return chromium.launch({ executablePath: program, args });
 }
 
@@ -53,6 +60,8 @@ export interface OpenOptions {
   /** Time zone of the browser, such as `Europe/Oslo`; by default the machine's. */
   readonly timezone?: string;
   readonly hasTouch?: boolean;
+  /** Opens the page from another host over plain HTTP. */
+  readonly isInsecure?: boolean;
   /** Lets a test add scripts of its own to the page. */
   readonly bypassCSP?: boolean;
   /** Called before the page is opened. */
@@ -68,6 +77,7 @@ export async function openDashboard(browser: Browser, service: TestService, opti
     dark = false,
     timezone,
     hasTouch = false,
+    isInsecure = false,
     bypassCSP = false,
     prepare,
   } = options;
@@ -99,7 +109,7 @@ export async function openDashboard(browser: Browser, service: TestService, opti
       sessionStorage.setItem("visited", "true");
     }, key);
   await prepare?.(page);
-  await page.goto(`${service.url}/dashboard${search}`);
+  await page.goto(`${isInsecure ? `http://${OTHER_HOST}:${service.port}` : service.url}/dashboard${search}`);
   return { page, requests, errors };
 }
 

@@ -315,4 +315,12 @@ describe("in a chart of the dashboard,", function () {
     expect(bytes.subarray(1, 4).toString()).to.equal("PNG");
     expect(name).to.equal("messages-web_2026-11-19_2026-11-20.png");
   });
+
+  it("a page that may not copy, as over plain HTTP from another host, selects the text instead", async () => {
+    const { page } = await on.ready("?view=explore&series=stream.web.size", { prepare: unseen, isInsecure: true });
+    await page.getByRole("button", { name: "Copy as link" }).click();
+    await page.getByText("Press Ctrl+C or ⌘C to copy.").waitFor();
+    const selected = await page.evaluate<string>("getSelection().toString()");
+    expect(new URL(selected).search).to.include("series=stream.web.size");
+  });
 });

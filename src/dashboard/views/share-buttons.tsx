@@ -1,8 +1,9 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Address } from "../address.js";
 import { csvOf } from "../csv.js";
 import { isUnfinished, type Series, type WantedSeries } from "../fetch-series.js";
+import { Code } from "../page/code.js";
 import { download } from "../page/download.js";
 import { spanOf } from "../time-window.js";
 import type { Page } from "../view.js";
@@ -17,12 +18,15 @@ interface ShareButtonsProps {
 
 /** Copies and downloads of one chart. */
 export function ShareButtons({ series, wanted, page, png }: ShareButtonsProps): VNode {
-  const [note, setNote] = useState("");
-  const copy = (text: string) =>
-    navigator.clipboard.writeText(text).then(
-      () => setNote("Copied."),
-      () => setNote("This browser does not let pages copy."),
+  const [copied, setCopied] = useState<Copied>();
+  // The clipboard does not exist on pages that another host serves over plain HTTP, and people may forbid it.
+  const copy = async (text: string) => {
+    const isCopied = await navigator.clipboard?.writeText(text).then(
+      () => true,
+      () => false,
     );
+    setCopied({ text, isCopied: isCopied ?? false });
+  };
   const link = (change: Partial<Address> = {}) =>
     new URL(`dashboard${page.link(change)}`, new URL(".", location.href)).href;
   const fixed = spanOf(page);
@@ -42,15 +46,36 @@ export function ShareButtons({ series, wanted, page, png }: ShareButtonsProps): 
     ["Download PNG", savePng],
   ];
   return (
-    <div class="controls">
-      {actions.map(([label, act]) => (
-        <button key={label} type="button" onClick={() => void act()}>
-          {label}
-        </button>
-      ))}
-      <span role="status" class="note">
-        {note}
-      </span>
+    <>
+      <div class="controls">
+        {actions.map(([label, act]) => (
+          <button key={label} type="button" onClick={() => void act()}>
+            {label}
+          </button>
+        ))}
+        <span role="status" class="note">
+          {copied && (copied.isCopied ? "Copied." : "Press Ctrl+C or ⌘C to copy.")}
+        </span>
+      </div>
+      {copied?.isCopied === false && <Selected copied={copied} />}
+    </>
+  );
+}
+
+interface Copied {
+  readonly text: string;
+  readonly isCopied: boolean;
+}
+
+/** A text that is selected each time it was to be copied. */
+function Selected({ copied }: { readonly copied: Copied }): VNode {
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (place.current !== null) getSelection()?.selectAllChildren(place.current);
+  }, [copied]);
+  return (
+    <div ref={place}>
+      <Code text={copied.text} />
     </div>
   );
 }
