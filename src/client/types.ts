@@ -261,20 +261,8 @@ export interface ListPage<Row, Meta = object> {
   readonly meta: { readonly next: string | null; readonly total: number } & Meta;
 }
 
-/** Completed deletions of a month in UTC, such as `2025-02`, that the ledger still holds. */
-export interface CompletedInMonth {
-  readonly month: string;
-  readonly completed: number;
-}
-
-/**
- * One page of the list of deletions, with the names of the configured remote targets. The first page of
- * `state=completed` also has the counts of the last 12 months.
- */
-export type DeletionPage = ListPage<
-  ListedDeletion,
-  { readonly targets: readonly string[]; readonly completed_by_month?: readonly CompletedInMonth[] }
->;
+/** One page of the list of deletions, with the names of the configured remote targets. */
+export type DeletionPage = ListPage<ListedDeletion, { readonly targets: readonly string[] }>;
 
 /** The page of a list. */
 export type PageOf<L extends keyof ListRows> = L extends "deletion" ? DeletionPage : ListPage<ListRows[L]>;

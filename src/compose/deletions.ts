@@ -1,4 +1,3 @@
-import { completedByMonth } from "../deletions/completed-by-month.js";
 import { observeDeletions } from "../deletions/observe.js";
 import { receipts } from "../deletions/receipt.js";
 import { replayLedger } from "../deletions/replay.js";
@@ -54,7 +53,6 @@ export function composeDeletions(
     sendSigned: webhook === null ? undefined : signedCalls(webhook, signed, { stopping: stopping.signal }),
     routes: deletionRoutes({
       ...dependencies,
-      completedByMonth: completedByMonth(ledger, clock),
       limits: settings.limits,
       dueMs: durationMs(due),
       receipts: signed,

@@ -28,8 +28,6 @@ export const dayOf = (ms: number, zone: Zone) => shown(ms, zone, { day: "numeric
 /** `Mon 23 Nov` */
 export const weekday = (ms: number, zone: Zone) =>
   shown(ms, zone, { weekday: "short", day: "numeric", month: "short" }).replace(",", "");
-/** `Nov 2026` of `2026-11` */
-export const monthOf = (month: string) => shown(Date.parse(month), "UTC", { month: "short", year: "numeric" });
 /** `21 Nov 2026, 21:52 UTC` */
 export const fullTime = (ms: number, zone: Zone) =>
   `${shown(ms, zone, { day: "numeric", month: "short", year: "numeric", ...clock })} ${zone}`;

@@ -94,8 +94,6 @@ export interface Ledger {
   }): Promise<Deletion[]>;
   /** Counts the requests that `list` returns for this state and target. */
   count(state: ListedState, target?: string): Promise<number>;
-  /** Counts the requests completed in [from, to), Unix ms, from an index alone. */
-  countCompleted(from: number, to: number): Promise<number>;
   /**
    * Stores the wrapped key of receipts unless one is stored; resolves with the stored key, the same for concurrent
    * callers.

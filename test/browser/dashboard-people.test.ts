@@ -278,10 +278,6 @@ describe("on the dashboard's pages of people and deletions,", function () {
     });
     const { page } = await on.ready("?view=deletions", { prepare: unseen });
     const card = page.locator("section.card", { hasText: "Completed deletions" });
-    // The requests of the other tests are in the same ledger.
-    const newest = card.locator(".facts div").first();
-    expect(await newest.locator("dt").innerText()).to.equal("Nov 2026");
-    expect(Number(await newest.locator("dd").innerText())).to.be.at.least(25);
     const before = await card.locator("tbody tr").first().innerText();
     await card.getByRole("button", { name: "Next" }).click();
     await until("the next page is shown", async () => (await card.locator("tbody tr").first().innerText()) !== before);

@@ -22,7 +22,6 @@ interface Page {
   readonly meta: {
     readonly next: string | null;
     readonly total: number;
-    readonly completed_by_month?: readonly { readonly month: string; readonly completed: number }[];
   };
 }
 
@@ -304,25 +303,5 @@ describe("lists that are searched and sorted", () => {
     expect((await page("/api/deletion?limit=2")).meta).to.include({ next: accepted[1], total: 3 });
     expect((await page("/api/deletion?state=completed")).meta).to.include({ next: null, total: 0 });
     expect((await page("/api/deletion?state=all&order=desc")).meta.total).to.equal(3);
-  });
-
-  it("of completed deletions contain the counts of the last 12 months, only on the first page", async () => {
-    const { ledger } = service.service.stores;
-    const times = [Date.UTC(2024, 0, 31), Date.UTC(2024, 1, 1), Date.UTC(2024, 11, 31), now - 1, now - 1];
-    for (const [index, at] of times.entries()) {
-      const { data } = (await deleteEntity(service, `user/user_id/u${index}`)).body;
-      await ledger.complete(data.request_id, at, {});
-    }
-    const counted = async (query: string) =>
-      (await page(`/api/deletion?${query}`)).meta.completed_by_month?.flatMap(({ month, completed }) =>
-        completed === 0 ? [month.slice(0, 4)] : [`${month}: ${completed}`],
-      );
-    const year = ["2024-02: 1", ...Array(9).fill("2024"), "2024-12: 1", "2025-01: 2"];
-    expect(await counted("state=completed")).to.deep.equal(year);
-    const { next } = (await page("/api/deletion?state=completed&limit=1")).meta;
-    for (const query of ["state=all", `state=completed&after=${next}`])
-      expect(await counted(query)).to.equal(undefined);
-    now = Date.UTC(2025, 1, 1);
-    expect(await counted("state=completed")).to.deep.equal([...year.slice(1), "2025"]);
   });
 });

@@ -8,7 +8,6 @@ import { takeOpenedRequest } from "../opened.js";
 import { Card } from "../page/card.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
-import { CompletedByMonth } from "./completed-by-month.js";
 import { DeleteMany } from "./delete-many.js";
 import { ReceiptButton } from "./deletion-buttons.js";
 import { DeletionFlow } from "./deletion-flow.js";
@@ -71,11 +70,7 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
           },
           { head: "Proof", cell: ({ request_id }) => <ReceiptButton requestId={request_id} page={page} /> },
         ]}
-      >
-        {completed.meta.completed_by_month !== undefined && (
-          <CompletedByMonth months={completed.meta.completed_by_month} />
-        )}
-      </DeletionList>
+      />
     </>
   );
 }

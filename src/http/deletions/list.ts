@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
-import type { MonthCount } from "../../deletions/completed-by-month.js";
 import { type Deletion, isStuck, remoteNames, stageOf } from "../../deletions/deletion.js";
 import type { DownstreamTarget, DueNotifications, Ledger } from "../../deletions/ports.js";
 import { found, ServiceError } from "../../errors.js";
@@ -12,7 +11,6 @@ import { ListMeta, orderQuery, sortQuery } from "../lists/list-page.js";
 
 export interface DeletionListDependencies {
   readonly ledger: Pick<Ledger, "find" | "list" | "count" | "wake" | "wakeWaitingFor">;
-  readonly completedByMonth: () => Promise<readonly MonthCount[]>;
   readonly clock: Clock;
   /** Intended maximum time from acceptance to completion of a request, ms. */
   readonly dueMs: number;
@@ -69,21 +67,10 @@ export const DeletionState = Type.Object(
   { title: "DeletionState", additionalProperties: false },
 );
 
-const CompletedInMonth = Type.Object(
-  { month: Type.String({ pattern: "^[0-9]{4}-[0-9]{2}$" }), completed: Type.Integer({ minimum: 0 }) },
-  { title: "CompletedInMonth", additionalProperties: false },
-);
-
 export const DeletionListMeta = Type.Object(
   {
     ...ListMeta.properties,
     targets: Type.Array(Type.String(), { description: "Names of the configured remote targets." }),
-    completed_by_month: Type.Optional(
-      Type.Array(CompletedInMonth, {
-        description:
-          "Completed requests of the last 12 months in UTC that the ledger still holds, oldest month first. Only on the first page of `state=completed`. Earlier months may be counted up to 10 minutes ago.",
-      }),
-    ),
   },
   { title: "DeletionListMeta" },
 );
@@ -127,7 +114,7 @@ const stateAnswer = success("DeletionStateAnswer", DeletionState);
 
 /** Routes that list deletions and report their progress, without personal data. */
 export function deletionListRoutes(dependencies: DeletionListDependencies): readonly Route[] {
-  const { ledger, completedByMonth, clock, dueMs, dueNotifications } = dependencies;
+  const { ledger, clock, dueMs, dueNotifications } = dependencies;
   return [
     route({
       method: "GET",
@@ -152,16 +139,9 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
         );
         const now = clock();
         const total = await ledger.count(state, target);
-        // Counted only for responses that contain the counts: the list of open requests is read often.
-        const months = state === "completed" && after === undefined ? await completedByMonth() : undefined;
         return {
           data: items.map((deletion) => listed(deletion, now, dueMs)),
-          meta: {
-            ...meta,
-            total,
-            targets: remoteNames(dependencies.targets),
-            ...(months === undefined ? {} : { completed_by_month: [...months] }),
-          },
+          meta: { ...meta, total, targets: remoteNames(dependencies.targets) },
         };
       },
     }),

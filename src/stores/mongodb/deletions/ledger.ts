@@ -148,9 +148,6 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       return requests.countDocuments(filter, { readConcern: MAJORITY, ...(isAll ? { hint: "_id_" } : {}) });
     },
 
-    countCompleted: (from, to) =>
-      requests.countDocuments({ open: false, completedAt: { $gte: from, $lt: to } }, { readConcern: MAJORITY }),
-
     receiptKey: (fresh) => facts.textOnce(RECEIPT_KEY, fresh),
 
     async settledSequence() {

@@ -16,9 +16,8 @@ function listed(state: ListedState, target: string | undefined): string {
 }
 
 /** Lists the requests of `ledger.db`. Lists of completed requests use no index: nearly all requests are completed. */
-export function deletionList(db: Database): Pick<Ledger, "list" | "count" | "countCompleted"> {
+export function deletionList(db: Database): Pick<Ledger, "list" | "count"> {
   const sequenceOf = db.prepare("SELECT sequence FROM deletion WHERE request_id = ?");
-  const completed = db.prepare("SELECT count(*) AS count FROM deletion WHERE completed_at >= ? AND completed_at < ?");
   const named = (target: string | undefined) => (target === undefined ? {} : { target });
 
   return {
@@ -37,7 +36,5 @@ export function deletionList(db: Database): Pick<Ledger, "list" | "count" | "cou
       const counted = db.prepare(`SELECT count(*) AS count FROM deletion WHERE ${listed(state, target)}`);
       return (counted.get(named(target)) as { count: number }).count;
     },
-
-    countCompleted: async (from, to) => (completed.get(from, to) as { count: number }).count,
   };
 }
