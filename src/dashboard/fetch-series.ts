@@ -43,7 +43,7 @@ export interface Fetched {
   readonly refused: readonly Refused[];
 }
 
-interface FetchOptions extends Viewed {
+export interface FetchOptions extends Viewed {
   readonly client: Client;
   readonly signal: AbortSignal;
 }

@@ -4,9 +4,10 @@ import { coloursOf } from "../colours.js";
 import { isUnfinished, type Refused, type Series } from "../fetch-series.js";
 import { chartTitle, fullTime, type Zone } from "../format.js";
 import { marksOf } from "../marks.js";
+import { Later } from "../page/later.js";
 import type { Page } from "../view.js";
 import { Legend } from "./legend.js";
-import { Marks, NewMark } from "./marks.js";
+import { Marks } from "./marks.js";
 import { drawPlot, type Plot } from "./plot.js";
 import { Tooltip } from "./tooltip.js";
 import { ValuesTable } from "./values-table.js";
@@ -23,6 +24,8 @@ interface ChartProps {
   /** Gets the drawing as a PNG, for a download. */
   readonly pngRef?: { current: (() => Promise<Blob | null>) | undefined };
 }
+
+const newMarkDialog = async () => (await import("./new-mark.js")).NewMark;
 
 interface Pointed {
   readonly index: number;
@@ -125,7 +128,9 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
       )}
       <Legend series={series} refused={refused} colours={colours} hidden={hidden} onChange={setHidden} />
       {marks.length > 0 && <Marks marks={marks} page={page} />}
-      {newMark !== undefined && <NewMark at={newMark} page={page} close={() => setNewMark(undefined)} />}
+      {newMark !== undefined && (
+        <Later script={newMarkDialog} props={{ at: newMark, page, close: () => setNewMark(undefined) }} />
+      )}
       <OtherInterval series={first} page={page} />
       <Unfinished series={visible} zone={page.zone} />
       {first !== undefined && (

@@ -1,8 +1,6 @@
 import type { VNode } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { fullTime } from "../format.js";
 import type { ChartMark } from "../marks.js";
-import { momentOf, momentText } from "../page/moment.js";
 import type { Page } from "../view.js";
 import { useTask } from "../views/use-task.js";
 
@@ -41,75 +39,4 @@ export function Marks({ marks, page }: MarksProps): VNode {
       {problem !== undefined && <p role="alert">{problem}</p>}
     </>
   );
-}
-
-interface NewMarkProps {
-  /** Unix ms. */
-  readonly at: number;
-  readonly page: Page;
-  readonly close: () => void;
-}
-
-/** A dialog that adds a mark to all charts that contain its instant. */
-export function NewMark({ at, page, close }: NewMarkProps): VNode {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [text, setText] = useState("");
-  const [moment, setMoment] = useState(momentText(at, page.zone));
-  const { run, isRunning, problem } = useTask(page);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
-  const ts = momentOf(moment, page.zone);
-  const isWrong = Number.isNaN(ts);
-  const add = () =>
-    run(async (signal) => {
-      await page.client.putMark(newId(ts), { ts: String(ts), text: text.trim() }, { signal });
-      // Closing returns the focus to the chart.
-      dialog.current?.close();
-      page.reload();
-    });
-  return (
-    <dialog ref={dialog} aria-label="Add a mark" onClose={close}>
-      <form
-        class="controls"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!isWrong && text.trim() !== "") add();
-        }}
-      >
-        <label>
-          Text{" "}
-          <input
-            value={text}
-            maxLength={200}
-            placeholder="Release 2.0"
-            required
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-          />
-        </label>
-        <label>
-          At{" "}
-          <input
-            class="time"
-            size={20}
-            value={moment}
-            aria-invalid={isWrong || undefined}
-            onInput={({ currentTarget }) => setMoment(currentTarget.value)}
-          />
-        </label>
-        <button type="submit" disabled={isRunning}>
-          Add
-        </button>
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Cancel
-        </button>
-      </form>
-      {isWrong && <p role="alert">At needs a day, with or without a time: 2026-11-23 14:00.</p>}
-      {problem !== undefined && <p role="alert">{problem}</p>}
-    </dialog>
-  );
-}
-
-/** An id that no other mark has, in the order of the instants. */
-function newId(ts: number): string {
-  const random = crypto.getRandomValues(new Uint32Array(2));
-  return `${new Date(ts).toISOString().slice(0, 10)}-${[...random].map((one) => one.toString(36)).join("")}`;
 }

@@ -1,9 +1,9 @@
-import type { Experience, Segment, Stream } from "../../client/client.js";
 import { nameOf } from "../address.js";
 import type { Fetched, Series, WantedSeries } from "../fetch-series.js";
+import type { Entry } from "./entries.js";
 
 /** The series of a segment's size. */
-export const sizeOf = ({ id, name }: Pick<Segment, "id" | "name">): WantedSeries => ({
+export const sizeOf = ({ id, name }: Entry): WantedSeries => ({
   dimension: "segment",
   dimension_id: id,
   dimension_type: "size",
@@ -11,7 +11,7 @@ export const sizeOf = ({ id, name }: Pick<Segment, "id" | "name">): WantedSeries
 });
 
 /** The series of a stream's messages. */
-export const messageSeries = (stream: Stream["stream"]): WantedSeries => ({
+export const messageSeries = (stream: string): WantedSeries => ({
   dimension: "stream",
   dimension_id: stream,
   dimension_type: "size",
@@ -19,11 +19,16 @@ export const messageSeries = (stream: Stream["stream"]): WantedSeries => ({
   aggregation: "sum",
 });
 
-/** The series of an experience's conversion rate, or of another of its types. */
-export const rateOf = (
-  { id, name }: Pick<Experience, "id" | "name">,
-  dimension_type = "conversionrate",
-): WantedSeries => ({ dimension: "experience", dimension_id: id, dimension_type, label: name });
+/** A series of an experience. */
+export const experienceSeries = ({ id, name }: Entry, dimension_type: string): WantedSeries => ({
+  dimension: "experience",
+  dimension_id: id,
+  dimension_type,
+  label: name,
+});
+
+/** The series of an experience's conversion rate. */
+export const rateOf = (entry: Entry): WantedSeries => experienceSeries(entry, "conversionrate");
 
 /** The fetched series of a wanted one. */
 export const seriesOf = ({ series }: Fetched, wanted: WantedSeries): Series | undefined =>

@@ -1,92 +1,55 @@
-import type { VNode } from "preact";
-import type { ListedExperience } from "../../client/client.js";
-import { type Fetched, fetchWithRecent, nextSaveOf } from "../fetch-series.js";
-import { changeOf, sampledWindow } from "../figures.js";
+import { changeOf } from "../figures.js";
+import { findEntry } from "../list/entries.js";
 import { unlessNotFound } from "../optional.js";
 import { Link } from "../page/link.js";
 import { rangeOf } from "../range.js";
-import type { Loaded, Page } from "../view.js";
-import { ApiCall } from "./api-call.js";
-import { Funnel, ReachCharts, wantedReach } from "./funnel.js";
-import { hasPoints } from "./has-points.js";
-
-interface Data {
-  readonly experience: ListedExperience | undefined;
-  /** Names of its segments by id. */
-  readonly names: ReadonlyMap<string, string>;
-  /** Newest values, whatever the range is. */
-  readonly recent: Fetched;
-  readonly fetched: Fetched;
-}
-
-const REFRESH_MS = 60_000;
+import { Funnel, ReachCharts, rateFact, wantedReach } from "./reach.js";
+import { seriesView } from "./series-view.js";
 
 /** One experience: its funnel now, three trends, its segments. */
-export async function load(page: Page): Promise<Loaded<Data>> {
-  const { client, address, now, signal } = page;
-  const id = address.id as string;
-  const listed = await client.page("experience", { id, ...sampledWindow("experience", page) }, { signal });
-  const experience = listed.data[0];
-  const { recent, fetched } = await fetchWithRecent(wantedReach("experience", id), page);
-  const ids = experience === undefined ? [] : [experience.audience, experience.goal];
-  const segments = await Promise.all(ids.map((one) => unlessNotFound(client.segment(one, { signal }))));
-  const names = new Map(segments.flatMap((segment) => (segment === undefined ? [] : [[segment.id, segment.name]])));
-  const isKnown = experience !== undefined || (await hasPoints(page, "experience", id));
-  return {
-    data: { experience, names, recent, fetched },
-    title: experience?.name,
-    nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
-    problems: isKnown ? [] : [`The service has no experience with the id “${id}”.`],
-  };
-}
-
-export function Show({
-  data: { experience, names, recent, fetched },
-  page,
-}: {
-  readonly data: Data;
-  readonly page: Page;
-}): VNode {
-  const id = page.address.id as string;
-  return (
+export const { load, Show } = seriesView({
+  dimension: "experience",
+  list: { name: "experiences", label: "Experiences" },
+  unknown: "no experience with the id",
+  find: (page, id) => findEntry("experience", id, page),
+  name: ({ name }) => name,
+  wanted: (id) => wantedReach("experience", id),
+  /** Names of its segments by id. */
+  async more({ client, signal }, _, row): Promise<ReadonlyMap<string, string>> {
+    const ids = row === undefined ? [] : [row.audience, row.goal];
+    const segments = await Promise.all(ids.map((id) => unlessNotFound(client.segment(id, { signal }))));
+    return new Map(segments.flatMap((segment) => (segment === undefined ? [] : [[segment.id, segment.name]])));
+  },
+  path: ({ row, page }) =>
+    row?.group != null && (
+      <>
+        {" · "}
+        <Link to={{ view: "group", id: row.group }} page={page}>
+          {row.group}
+        </Link>
+      </>
+    ),
+  about: ({ id, row, more: names, recent, page }) => (
     <>
-      <section class="card">
-        <p class="note">
-          <Link to={{ view: "experiences" }} page={page}>
-            Experiences
+      {row === undefined ? (
+        <p class="note">{id} is not in the catalogue</p>
+      ) : (
+        <p>
+          <Link to={{ view: "segment", id: row.audience }} page={page}>
+            {names.get(row.audience) ?? row.audience}
           </Link>
-          {experience?.group != null && (
-            <>
-              {" · "}
-              <Link to={{ view: "group", id: experience.group }} page={page}>
-                {experience.group}
-              </Link>
-            </>
-          )}
+          {" → "}
+          <Link to={{ view: "segment", id: row.goal }} page={page}>
+            {names.get(row.goal) ?? row.goal}
+          </Link>
         </p>
-        <h1>{experience?.name ?? id}</h1>
-        {experience === undefined ? (
-          <p class="note">{id} is not in the catalogue</p>
-        ) : (
-          <p>
-            <Link to={{ view: "segment", id: experience.audience }} page={page}>
-              {names.get(experience.audience) ?? experience.audience}
-            </Link>
-            {" → "}
-            <Link to={{ view: "segment", id: experience.goal }} page={page}>
-              {names.get(experience.goal) ?? experience.goal}
-            </Link>
-          </p>
-        )}
-        <Funnel
-          recent={recent}
-          {...(experience === undefined
-            ? {}
-            : { change: { range: rangeOf(page.address), text: changeOf(experience, "rate", page.zone) } })}
-        />
-      </section>
-      <ReachCharts fetched={fetched} page={page} />
-      <ApiCall wanted={wantedReach("experience", id)} page={page} />
+      )}
+      <Funnel recent={recent} />
     </>
-  );
-}
+  ),
+  facts: ({ row, recent, page: { address, zone } }) => [
+    rateFact({ recent }),
+    ...(row === undefined ? [] : [[`Change, ${rangeOf(address)}`, changeOf(row, "rate", zone)] as const]),
+  ],
+  cards: ReachCharts,
+});

@@ -1,11 +1,10 @@
 import type { VNode } from "preact";
 import type { ListedSegment, SeriesRequest } from "../../client/client.js";
-import { Chart } from "../chart/chart.js";
 import { slotOf } from "../dimensions.js";
 import { type Fetched, newestOf, type WantedSeries } from "../fetch-series.js";
-import { Card } from "../page/card.js";
 import { datesOf, windowOf } from "../time-window.js";
 import type { Page } from "../view.js";
+import { UnitChart } from "./unit-chart.js";
 
 /** The series of the people who joined and left a segment. */
 export const movesOf = (id: string): WantedSeries[] =>
@@ -44,9 +43,5 @@ const total = (values: readonly number[]): number => values.reduce((sum, value) 
 export function JoinedAndLeft({ fetched, page }: { readonly fetched: Fetched; readonly page: Page }): VNode | null {
   const series = fetched.series.filter(({ unit }) => unit === "moves");
   if (series.every((one) => newestOf(one) === null)) return null;
-  return (
-    <Card title="Joined and left">
-      <Chart series={series} page={page} />
-    </Card>
-  );
+  return <UnitChart title="Joined and left" unit="moves" fetched={fetched} page={page} />;
 }

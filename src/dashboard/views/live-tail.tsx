@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Stream } from "../../client/client.js";
-import { countedWindow } from "../figures.js";
 import { clockTime, count } from "../format.js";
+import { findEntry } from "../list/entries.js";
 import { Card } from "../page/card.js";
 import type { Page } from "../view.js";
 import { usePoll } from "./use-poll.js";
@@ -16,12 +16,6 @@ interface Count {
   readonly count: number;
 }
 
-/** The stream of this name with its messages of the window; undefined without messages and points. */
-export async function findStream(page: Page, name: string): Promise<Stream | undefined> {
-  const { data } = await page.client.page("stream", { id: name, ...countedWindow(page) }, { signal: page.signal });
-  return data[0];
-}
-
 /** Messages of the open hour as they grow: a poll every 2 s while the tab is visible. */
 export function LiveTail({ stream, page }: { readonly stream: Stream; readonly page: Page }): VNode {
   const [counts, setCounts] = useState<readonly Count[]>([]);
@@ -32,7 +26,7 @@ export function LiveTail({ stream, page }: { readonly stream: Stream; readonly p
     firstMs: POLL_MS,
     everyMs: POLL_MS,
     async poll(signal) {
-      const found = await findStream({ ...page, signal }, name);
+      const found = await findEntry("stream", name, { ...page, signal });
       if (found !== undefined) setCounts((known) => [countOf(found), ...known].slice(0, SHOWN));
       return true;
     },

@@ -1,37 +1,20 @@
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import type { MemberLine, Segment } from "../../client/client.js";
-import { count, fullTime } from "../format.js";
-import { Pager } from "../list/pager.js";
-import { type Column, Table } from "../list/table.js";
-import { openPerson } from "../opened.js";
+import { useState } from "preact/hooks";
+import type { Segment } from "../../client/client.js";
+import { count } from "../format.js";
 import { Card } from "../page/card.js";
 import { download } from "../page/download.js";
-import { keepMembers, keptMembers } from "../page/place.js";
-import { readTables } from "../tables.js";
+import { Later } from "../page/later.js";
+import { keptMembers } from "../page/place.js";
 import type { Page } from "../view.js";
 import { useTask } from "./use-task.js";
 
-const PAGE_SIZE = 50;
-
-type Member = Exclude<MemberLine, { readonly type: "end" }>;
-
-interface MemberPage {
-  /** Cursors of the pages up to this one. */
-  readonly cursors: readonly string[];
-  readonly members: readonly Member[];
-  readonly next: string | null;
-}
+const memberList = async () => (await import("./member-list.js")).MemberList;
 
 /** Members of a segment: their number, pages of them on request, and all of them as NDJSON. Needs `entity:export`. */
 export function Members({ segment, page }: { readonly segment: Segment; readonly page: Page }): VNode {
   const [cursors, setCursors] = useState(keptMembers);
-  const [shown, setShown] = useState<MemberPage>();
   const { run, problem } = useTask(page);
-  useEffect(() => {
-    if (cursors === undefined) return;
-    run(async (signal) => setShown(await memberPage(segment.id, cursors, page, signal)));
-  }, [cursors, segment.id]);
   if (!page.scopes.has("entity:export"))
     return (
       <Card title="Members">
@@ -58,89 +41,7 @@ export function Members({ segment, page }: { readonly segment: Segment; readonly
         </button>
       </p>
       {problem !== undefined && <p role="alert">{problem}</p>}
-      {shown !== undefined && (
-        <>
-          <Pager
-            list={{ data: shown.members, meta: { next: shown.next, total: segment.size } }}
-            size={PAGE_SIZE}
-            cursors={shown.cursors}
-            onChange={setCursors}
-          />
-          <MemberTable shown={shown} table={segment.table} page={page} />
-        </>
-      )}
+      {cursors !== undefined && <Later script={memberList} props={{ segment, cursors, page, onChange: setCursors }} />}
     </Card>
-  );
-}
-
-async function memberPage(
-  segment: string,
-  cursors: readonly string[],
-  { client }: Page,
-  signal: AbortSignal,
-): Promise<MemberPage> {
-  const after = cursors.at(-1);
-  const input = { limit: PAGE_SIZE, ...(after === undefined ? {} : { after }) };
-  const members: Member[] = [];
-  let next: string | null = null;
-  for await (const line of client.members(segment, input, { signal })) {
-    if ("type" in line) next = line.next;
-    else members.push(line);
-  }
-  return { cursors, members, next };
-}
-
-interface MemberTableProps {
-  readonly shown: MemberPage;
-  readonly table: string;
-  readonly page: Page;
-}
-
-/** A row for each member, with a column for each identity field that one of them has. */
-function MemberTable({ shown: { members, cursors }, table, page }: MemberTableProps): VNode {
-  const open = (field: string, value: string) => {
-    keepMembers(cursors);
-    openPerson({ table, field, value }, page);
-  };
-  const fields = (readTables()[table] ?? []).filter((field) => members.some(({ identities }) => field in identities));
-  const columns = fields.map((field): Column<Member> => {
-    return {
-      head: field,
-      cell: (member) => (
-        <Values values={member.identities[field] ?? []} page={page} onOpen={(value) => open(field, value)} />
-      ),
-    };
-  });
-  const since: Column<Member> = {
-    head: "Member since",
-    cell: ({ since }) => fullTime(Date.parse(since), page.zone),
-  };
-  return (
-    <Table
-      caption="Members"
-      columns={[...columns, since]}
-      rows={members}
-      rowKey={({ identities }) => JSON.stringify(identities)}
-    />
-  );
-}
-
-interface ValuesProps {
-  readonly values: readonly string[];
-  readonly page: Page;
-  readonly onOpen: (value: string) => void;
-}
-
-/** The values of one identity field; each opens the profile for a key that may read it. */
-function Values({ values, page, onOpen }: ValuesProps): VNode {
-  if (!page.scopes.has("entity:read")) return <>{values.join(", ")}</>;
-  return (
-    <>
-      {values.map((value) => (
-        <button key={value} type="button" class="plain" onClick={() => onOpen(value)}>
-          {value}
-        </button>
-      ))}
-    </>
   );
 }

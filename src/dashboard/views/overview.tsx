@@ -1,24 +1,23 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { Alert, ListedExperience, ListedSegment, ListedSeries, ListPage } from "../../client/client.js";
+import type { Alert, ListedExperience, ListedSegment, ListPage } from "../../client/client.js";
 import { Chart } from "../chart/chart.js";
-import { Sparkline } from "../chart/sparkline.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
-import { changeOf, countedWindow, hasMoved, type Moved, sampledWindow } from "../figures.js";
-import { amount, count, relative, type Unit } from "../format.js";
+import { hasMoved, type Moved } from "../figures.js";
+import { count, relative, type Unit } from "../format.js";
 import { kept } from "../kept.js";
+import { changeColumn, nameColumn, trendColumn, valueIn } from "../list/columns.js";
+import { type Entry, entryPage } from "../list/entries.js";
 import { type Column, Table } from "../list/table.js";
-import { messageSeries, rateOf, seriesOf, sizeOf } from "../list/wanted.js";
+import { messageSeries, rateOf, sizeOf } from "../list/wanted.js";
 import { type Optional, optional } from "../optional.js";
 import { Card } from "../page/card.js";
 import type { FirstSteps } from "../page/first-steps.js";
-import { Link } from "../page/link.js";
-import { rangeOf } from "../range.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
 import type { Alerts } from "./alerts.js";
 import { type DayTotals, dayTotals, messagesByStream, type StreamShares, wantedDays } from "./messages-by-stream.js";
-import { PointsOnly, wantedPoints } from "./points-only.js";
+import type { PointsOnly } from "./points-only.js";
 import { segmentsWithPoints } from "./segments-with-points.js";
 import { usePoll } from "./use-poll.js";
 
@@ -32,6 +31,9 @@ const ALERT_PAUSE_MS = 75_000;
 /** Undefined while no alert is firing: then its card is not loaded. */
 type FiringAlerts = { readonly list: ListPage<Alert>; readonly Card: typeof Alerts } | undefined;
 
+/** Series of a service that has neither catalogue nor messages; undefined for others: then their card is not loaded. */
+type OnlyPoints = { readonly wanted: readonly WantedSeries[]; readonly Card: typeof PointsOnly } | undefined;
+
 interface Data {
   readonly service: ServiceMetrics;
   readonly alerts: FiringAlerts;
@@ -42,8 +44,7 @@ interface Data {
   readonly fetched: Fetched;
   readonly days: DayTotals | undefined;
   readonly shares: StreamShares;
-  /** Series of a service that has neither catalogue nor messages. */
-  readonly points: readonly ListedSeries[];
+  readonly points: OnlyPoints;
   /** Undefined unless the service contains nothing: then its script is not loaded. */
   readonly Empty: typeof FirstSteps | undefined;
 }
@@ -58,6 +59,14 @@ const readAlerts = kept(async ({ client, signal }): Promise<FiringAlerts> => {
   return list.data.length === 0 ? undefined : { list, Card: (await import("./alerts.js")).Alerts };
 });
 
+async function readPoints({ client, signal }: Page): Promise<OnlyPoints> {
+  const { data } = await client.page("series", { limit: ROWS }, { signal });
+  const wanted = data.flatMap(({ dimension, dimension_id, dimension_types }) =>
+    dimension_types.map((dimension_type) => ({ dimension, dimension_id, dimension_type })),
+  );
+  return wanted.length === 0 ? undefined : { wanted, Card: (await import("./points-only.js")).PointsOnly };
+}
+
 const countOfPoints = kept(async (page) => (await segmentsWithPoints(page, 1))?.meta.total ?? 0);
 
 /** State of the service, messages and changes. The first request is made alone, so a revoked key costs one. */
@@ -65,26 +74,31 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, now, signal } = page;
   const service = readServiceMetrics(await client.serviceMetrics({ signal }));
   const moved = { sort: "movement", order: "desc", limit: ROWS } as const;
-  const largest = { sort: "now", order: "desc", limit: STREAMS, ...countedWindow(page) } as const;
+  const largest = { sort: "now", order: "desc", limit: STREAMS } as const;
   const [alerts, segments, experiences, streams, segmentsOfPoints] = await Promise.all([
     readAlerts(page),
-    optional(client.page("segment", { ...moved, ...sampledWindow("segment", page) }, { signal })),
-    optional(client.page("experience", { ...moved, ...sampledWindow("experience", page) }, { signal })),
-    optional(client.page("stream", largest, { signal })),
+    optional(entryPage("segment", moved, page)),
+    optional(entryPage("experience", moved, page)),
+    optional(entryPage("stream", largest, page)),
     countOfPoints(page),
   ]);
   const entries = [segments, experiences, streams].reduce((sum, { value }) => sum + (value?.meta.total ?? 0), 0);
-  const points = entries > 0 ? [] : (await client.page("series", { limit: ROWS }, { signal })).data;
+  const points = entries > 0 ? undefined : await readPoints(page);
   const names = (streams.value?.data ?? []).map(({ stream }) => stream);
-  const trends = [
-    ...(segments.value?.data ?? []).map(sizeOf),
-    ...(experiences.value?.data ?? []).map((row) => rateOf(row)),
-  ].map((one): WantedSeries => ({ ...one, compare: false }));
+  const trends = [...(segments.value?.data ?? []).map(sizeOf), ...(experiences.value?.data ?? []).map(rateOf)].map(
+    (one): WantedSeries => ({ ...one, compare: false }),
+  );
   const fetched = await fetchSeries(
-    [...wantedDays(now), messageSeries("all_streams"), ...names.map(messageSeries), ...trends, ...wantedPoints(points)],
+    [
+      ...wantedDays(now),
+      messageSeries("all_streams"),
+      ...names.map(messageSeries),
+      ...trends,
+      ...(points?.wanted ?? []),
+    ],
     page,
   );
-  const isEmpty = entries === 0 && points.length === 0;
+  const isEmpty = entries === 0 && points === undefined;
   return {
     data: {
       service,
@@ -113,7 +127,7 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
       <h1 class="hidden">Overview</h1>
       {alerts && <alerts.Card alerts={alerts.list} page={page} />}
       <Figures service={service} segments={segments} segmentsOfPoints={currentCount} days={days} />
-      {points.length > 0 && <PointsOnly points={points} fetched={fetched} page={page} />}
+      {points && <points.Card wanted={points.wanted} fetched={fetched} page={page} />}
       <Card title="Messages by stream">
         <Chart series={shares.series} refused={shares.refused} page={page} canStack />
       </Card>
@@ -121,30 +135,22 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
         <Changed<ListedSegment>
           title="Segments that changed most"
           list={segments}
-          columns={["Segment", "Members now"]}
-          unit="members"
-          valueIn={({ size }) => size}
-          trendOf={(row) => seriesOf(fetched, sizeOf(row))}
-          linkOf={({ id, name }) => (
-            <Link to={{ view: "segment", id }} page={page}>
-              {name}
-            </Link>
-          )}
-          page={page}
+          columns={[
+            nameColumn("Segment", "segment", page),
+            { head: "Members now", isNumber: true, cell: ({ size }) => valueIn(size, "members") },
+            movementColumn("members", page),
+            trendColumn(fetched, sizeOf),
+          ]}
         />
         <Changed<ListedExperience>
           title="Experiences that changed most"
           list={experiences}
-          columns={["Experience", "Conversion"]}
-          unit="rate"
-          valueIn={({ now }) => now}
-          trendOf={(row) => seriesOf(fetched, rateOf(row))}
-          linkOf={({ id, name }) => (
-            <Link to={{ view: "experience", id }} page={page}>
-              {name}
-            </Link>
-          )}
-          page={page}
+          columns={[
+            nameColumn("Experience", "experience", page),
+            { head: "Conversion", isNumber: true, cell: ({ now }) => valueIn(now, "rate") },
+            movementColumn("rate", page),
+            trendColumn(fetched, rateOf),
+          ]}
         />
       </div>
     </>
@@ -180,6 +186,10 @@ function Figures({ service, segments, segmentsOfPoints, days }: FiguresProps): V
   const wrong = service.stores.filter(({ state }) => state !== "up");
   const [first] = segments.value?.data ?? [];
   const byWeek = days?.weekBefore === undefined ? undefined : relative(days.day, days.weekBefore);
+  const notes = [
+    segmentsOfPoints > 0 && `and ${count(segmentsOfPoints)} with points only`,
+    first !== undefined && hasMoved(first) && `changed most: ${first.name}`,
+  ];
   return (
     <div class="figures">
       <Figure name="messages" title="Messages, last 24 h" value={days?.day} text={days && count(days.day)}>
@@ -191,13 +201,7 @@ function Figures({ service, segments, segmentsOfPoints, days }: FiguresProps): V
         value={segments.value?.meta.total}
         text={segments.value && count(segments.value.meta.total)}
       >
-        {segments.refusal ??
-          [
-            segmentsOfPoints === 0 ? [] : `and ${count(segmentsOfPoints)} with points only`,
-            first === undefined || !hasMoved(first) ? [] : `changed most: ${first.name}`,
-          ]
-            .flat()
-            .join("; ")}
+        {segments.refusal ?? notes.filter(Boolean).join("; ")}
       </Figure>
       <Figure name="deletions" title="Open deletions" value={open} text={count(open)} isGood={stuck === 0}>
         {stuck === 0 ? "none stuck" : `${count(stuck)} stuck ▲`}
@@ -236,51 +240,29 @@ function Figure({ name, title, value, text, isGood, children }: FigureProps): VN
   );
 }
 
-interface ChangedProps<R extends Moved & { readonly id: string }> {
+interface ChangedProps<R extends Entry & Moved> {
   readonly title: string;
   readonly list: Optional<ListPage<R>>;
-  readonly columns: readonly [string, string];
-  readonly unit: Unit;
-  readonly valueIn: (row: R) => number | null | undefined;
-  readonly trendOf: (row: R) => Fetched["series"][number] | undefined;
-  readonly linkOf: (row: R) => VNode;
-  readonly page: Page;
+  readonly columns: readonly Column<R>[];
 }
 
 /** The entries with the largest changes in the window, up or down. */
-function Changed<R extends Moved & { readonly id: string }>({
-  title,
-  list,
-  columns,
-  unit,
-  valueIn,
-  trendOf,
-  linkOf,
-  page,
-}: ChangedProps<R>): VNode {
-  if (list.value === undefined) return <Card title={title}>{<p>{list.refusal}</p>}</Card>;
-  const rows = list.value.data.filter(hasMoved);
-  const table: readonly Column<R>[] = [
-    { head: columns[0], cell: linkOf },
-    {
-      head: columns[1],
-      isNumber: true,
-      cell: (row) => {
-        const value = valueIn(row);
-        return value == null ? "–" : <data value={value}>{amount(value, unit)}</data>;
-      },
-    },
-    {
-      head: `Change, ${rangeOf(page.address)}`,
-      isNumber: true,
-      cell: (row) => `${(row.now ?? 0) > (row.before ?? 0) ? "▲" : "▼"} ${changeOf(row, unit, page.zone)}`,
-    },
-    { head: "Trend", cell: (row) => <Sparkline series={trendOf(row)} /> },
-  ];
+function Changed<R extends Entry & Moved>({ title, list: { value, refusal }, columns }: ChangedProps<R>): VNode {
+  const rows = value?.data.filter(hasMoved) ?? [];
   return (
     <Card title={title}>
-      <Table caption={title} columns={table} rows={rows} rowKey={({ id }) => id} />
-      {rows.length === 0 && <p class="note">None changed.</p>}
+      {value === undefined ? (
+        <p>{refusal}</p>
+      ) : (
+        <Table caption={title} columns={columns} rows={rows} rowKey={({ id }) => id} />
+      )}
+      {value !== undefined && rows.length === 0 && <p class="note">None changed.</p>}
     </Card>
   );
+}
+
+/** The change of a row that has changed, with its direction. */
+function movementColumn(unit: Unit, page: Page): Column<Moved> {
+  const { head, cell } = changeColumn(unit, page);
+  return { head, isNumber: true, cell: (row) => [(row.now ?? 0) > (row.before ?? 0) ? "▲ " : "▼ ", cell(row)] };
 }

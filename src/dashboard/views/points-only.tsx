@@ -1,5 +1,4 @@
 import type { VNode } from "preact";
-import type { ListedSeries } from "../../client/client.js";
 import { nameOf } from "../address.js";
 import { Chart } from "../chart/chart.js";
 import type { Fetched, WantedSeries } from "../fetch-series.js";
@@ -8,23 +7,16 @@ import { Card } from "../page/card.js";
 import { Link } from "../page/link.js";
 import type { Page } from "../view.js";
 
-/** The series to request for a page of listed ones. */
-export function wantedPoints(points: readonly ListedSeries[]): WantedSeries[] {
-  return points.flatMap(({ dimension, dimension_id, dimension_types }) =>
-    dimension_types.map((dimension_type) => ({ dimension, dimension_id, dimension_type })),
-  );
-}
-
 interface PointsOnlyProps {
-  readonly points: readonly ListedSeries[];
+  readonly wanted: readonly WantedSeries[];
   readonly fetched: Fetched;
   readonly page: Page;
 }
 
 /** Series of a service that has neither catalogue entries nor messages: one chart for each unit. */
-export function PointsOnly({ points, fetched, page }: PointsOnlyProps): VNode {
-  const names = wantedPoints(points).map(nameOf);
-  const units = new Set(wantedPoints(points).map((one) => unitOf(one.dimension, one.dimension_type)));
+export function PointsOnly({ wanted, fetched, page }: PointsOnlyProps): VNode {
+  const names = wanted.map(nameOf);
+  const units = new Set(wanted.map((one) => unitOf(one.dimension, one.dimension_type)));
   return (
     <Card title="Series with points">
       {[...units].map((unit) => (

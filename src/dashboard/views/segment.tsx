@@ -1,120 +1,62 @@
-import type { VNode } from "preact";
-import type { Experience, ListedSegment } from "../../client/client.js";
-import { Chart } from "../chart/chart.js";
-import { type Fetched, fetchWithRecent, newestOf, nextSaveOf } from "../fetch-series.js";
-import { changeOf, sampledWindow } from "../figures.js";
+import { newestOf } from "../fetch-series.js";
+import { changeOf } from "../figures.js";
 import { count } from "../format.js";
+import { valueIn } from "../list/columns.js";
+import { findEntry } from "../list/entries.js";
 import { seriesOf, sizeOf } from "../list/wanted.js";
-import { Card } from "../page/card.js";
-import { Fact } from "../page/fact.js";
-import { Link } from "../page/link.js";
 import { rangeOf } from "../range.js";
-import type { Loaded, Page } from "../view.js";
-import { ApiCall } from "./api-call.js";
+import { ExperienceLinks } from "./experience-links.js";
 import { findExperiences } from "./find-experiences.js";
-import { hasPoints } from "./has-points.js";
-import { findMoves, JoinedAndLeft, type Moves, movesOf } from "./joined-and-left.js";
+import { findMoves, JoinedAndLeft, movesOf } from "./joined-and-left.js";
 import { Members } from "./members.js";
-
-interface Data {
-  /** Undefined when the catalogue has no such segment. Its series may exist all the same. */
-  readonly segment: ListedSegment | undefined;
-  readonly users: readonly Experience[];
-  /** Newest values, whatever the range is. */
-  readonly recent: Fetched;
-  readonly fetched: Fetched;
-  readonly moves: Moves | undefined;
-}
-
-const REFRESH_MS = 60_000;
+import { seriesView } from "./series-view.js";
+import { UnitChart } from "./unit-chart.js";
 
 /** One segment: its size, its trend, who joined and left, the experiences that use it, its members. */
-export async function load(page: Page): Promise<Loaded<Data>> {
-  const { client, address, now, signal } = page;
-  const id = address.id as string;
-  const listed = await client.page("segment", { id, ...sampledWindow("segment", page) }, { signal });
-  const segment = listed.data[0];
-  const [users, { recent, fetched }, moves] = await Promise.all([
-    segment === undefined ? [] : findExperiences(page, ({ audience, goal }) => audience === id || goal === id),
-    fetchWithRecent([sizeOf({ id, name: segment?.name ?? id }), ...movesOf(id)], page),
-    segment === undefined ? undefined : findMoves(segment, page),
-  ]);
-  const isKnown = segment !== undefined || (await hasPoints(page, "segment", id));
-  return {
-    data: { segment, users, recent, fetched, moves },
-    title: segment?.name,
-    nextAt: nextSaveOf(fetched.series) ?? now + REFRESH_MS,
-    problems: isKnown ? [] : [`The service has no segment with the id “${id}”.`],
-  };
-}
-
-export function Show({
-  data: { segment, users, recent, fetched, moves },
-  page,
-}: {
-  readonly data: Data;
-  readonly page: Page;
-}): VNode {
-  const id = page.address.id as string;
-  const size = sizeOf({ id, name: segment?.name ?? id });
-  const members = segment?.size ?? newestOf(seriesOf(recent, size));
-  return (
+export const { load, Show } = seriesView({
+  dimension: "segment",
+  list: { name: "segments", label: "Segments" },
+  unknown: "no segment with the id",
+  find: (page, id) => findEntry("segment", id, page),
+  name: ({ name }) => name,
+  wanted: (id, row) => [sizeOf(row ?? { id, name: id }), ...movesOf(id)],
+  async more(page, id, row) {
+    if (row === undefined) return { users: [], moves: undefined };
+    const [users, moves] = await Promise.all([
+      findExperiences(page, ({ audience, goal }) => audience === id || goal === id),
+      findMoves(row, page),
+    ]);
+    return { users, moves };
+  },
+  about: ({ id, row }) => (
+    <p class="note">
+      {id}
+      {row === undefined ? " is not in the catalogue" : `, table ${row.table}`}
+    </p>
+  ),
+  facts({ id, row, more: { moves }, recent, page }) {
+    const range = rangeOf(page.address);
+    if (row === undefined)
+      return [["Newest saved size", valueIn(newestOf(seriesOf(recent, sizeOf({ id, name: id }))), "members")]];
+    return [
+      ["Members now", valueIn(row.size, "members")],
+      [`Change, ${range}`, changeOf(row, "members", page.zone)],
+      ...(moves === undefined
+        ? []
+        : [[`Joined and left, ${range}`, `${count(moves.joined)} joined, ${count(moves.left)} left`] as const]),
+    ];
+  },
+  cards: ({ id, row, more: { users }, fetched, page }) => (
     <>
-      <section class="card">
-        <p class="note">
-          <Link to={{ view: "segments" }} page={page}>
-            Segments
-          </Link>
-        </p>
-        <h1>{segment?.name ?? id}</h1>
-        <p class="note">
-          {id}
-          {segment === undefined ? " is not in the catalogue" : `, table ${segment.table}`}
-        </p>
-        <dl class="facts">
-          <Fact name={segment === undefined ? "Newest saved size" : "Members now"}>
-            {members === null ? "–" : <data value={members}>{count(members)}</data>}
-          </Fact>
-          {segment !== undefined && (
-            <Fact name={`Change, ${rangeOf(page.address)}`}>{changeOf(segment, "members", page.zone)}</Fact>
-          )}
-          {moves !== undefined && (
-            <Fact name={`Joined and left, ${rangeOf(page.address)}`}>
-              {count(moves.joined)} joined, {count(moves.left)} left
-            </Fact>
-          )}
-        </dl>
-      </section>
-      <Card title="Trend">
-        <Chart series={fetched.series.filter(({ unit }) => unit === "members")} refused={fetched.refused} page={page} />
-      </Card>
+      <UnitChart title="Trend" unit="members" fetched={fetched} page={page} />
       <JoinedAndLeft fetched={fetched} page={page} />
-      <Card title="Experiences that use it">
-        {users.length === 0 ? <p class="note">None.</p> : <Users id={id} users={users} page={page} />}
-      </Card>
-      {segment !== undefined && <Members segment={segment} page={page} />}
-      <ApiCall wanted={[size, ...movesOf(id)]} page={page} />
+      <ExperienceLinks
+        title="Experiences that use it"
+        experiences={users}
+        role={({ audience }) => (audience === id ? "audience" : "goal")}
+        page={page}
+      />
+      {row !== undefined && <Members segment={row} page={page} />}
     </>
-  );
-}
-
-interface UsersProps {
-  readonly id: string;
-  readonly users: readonly Experience[];
-  readonly page: Page;
-}
-
-function Users({ id, users, page }: UsersProps): VNode {
-  return (
-    <ul>
-      {users.map((one) => (
-        <li key={one.id}>
-          <Link to={{ view: "experience", id: one.id }} page={page}>
-            {one.name}
-          </Link>{" "}
-          <span class="note">as {one.audience === id ? "audience" : "goal"}</span>
-        </li>
-      ))}
-    </ul>
-  );
-}
+  ),
+});

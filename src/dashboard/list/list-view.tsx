@@ -1,0 +1,85 @@
+import type { ComponentType, VNode } from "preact";
+import type { ListedSeries, ListPage } from "../../client/client.js";
+import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
+import type { Moved } from "../figures.js";
+import type { Unit } from "../format.js";
+import type { Page, ViewScript } from "../view.js";
+import { changeColumn, nameColumn, trendColumn } from "./columns.js";
+import { type Entry, type EntryList, type EntryRow, entryOf } from "./entries.js";
+import { fetchList, List } from "./list.js";
+import { OnlyPoints, pointsEntry } from "./only-points.js";
+import type { Column } from "./table.js";
+
+/** A list of entries. Each row begins with its name, and ends with its change and its trend. */
+interface ListDefinition<L extends EntryList> {
+  readonly list: L;
+  readonly title: string;
+  /** Head of the names. */
+  readonly head: string;
+  /** Unit of the change. */
+  readonly unit: Unit;
+  /** Shown instead of a list without entries. */
+  readonly Empty: ComponentType<{ readonly title: string }>;
+  /** Returns the columns between name and change. */
+  columns(page: Page, trends: Fetched): readonly Column<EntryRow<L>>[];
+  /** Returns the series of the trend of an entry. */
+  trend(entry: Entry): WantedSeries;
+  /** Returns the other series that its columns show. */
+  readonly others?: (entry: Entry, page: Page) => readonly WantedSeries[];
+  /** Returns the series that only have points, and so are not in the list. */
+  readonly points?: (page: Page) => Promise<ListPage<ListedSeries> | undefined>;
+  /** Pause between two loads, ms. By default the view is loaded again after the next save. */
+  readonly refreshMs?: number;
+}
+
+export interface ListData<L extends EntryList> {
+  readonly rows: ListPage<EntryRow<L>>;
+  readonly points: ListPage<ListedSeries> | undefined;
+  readonly trends: Fetched;
+}
+
+/** Pause between two loads of a list without a series, ms. */
+const REFRESH_MS = 60_000;
+
+/** Returns the view of a list: a page of it, then the series of its rows. */
+export function listView<L extends EntryList>(definition: ListDefinition<L>): ViewScript<ListData<L>> {
+  const { list, title, head, unit, Empty, columns, trend, others = () => [], points, refreshMs } = definition;
+  const isEmpty = ({ rows, points }: ListData<L>, page: Page) =>
+    rows.meta.total === 0 && !points?.meta.total && page.address.q === undefined;
+  return {
+    async load(page) {
+      const [rows, listed] = await Promise.all([fetchList(list, page), points?.(page)]);
+      const entries = rows.data.map(entryOf);
+      const wanted = [...entries, ...(listed?.data ?? []).map(pointsEntry)].map(trend);
+      const all = [...wanted, ...entries.flatMap((entry) => others(entry, page))];
+      const trends = await fetchSeries(
+        all.map((series) => ({ ...series, compare: false })),
+        page,
+      );
+      const data = { rows, points: listed, trends };
+      const nextSave = refreshMs === undefined ? nextSaveOf(trends.series) : undefined;
+      return { data, isEmpty: isEmpty(data, page), nextAt: nextSave ?? page.now + (refreshMs ?? REFRESH_MS) };
+    },
+    Show({ data, page }): VNode {
+      if (isEmpty(data, page)) return <Empty title={title} />;
+      const { rows, points: listed, trends } = data;
+      const name = nameColumn(head, list, page);
+      const drawn = trendColumn<EntryRow<L> | Entry>(trends, (row) => trend(entryOf(row)));
+      return (
+        <section class="card">
+          <h1>{title}</h1>
+          <List
+            list={list}
+            caption={title}
+            columns={[name, ...columns(page, trends), changeColumn(unit, page) as Column<EntryRow<L> & Moved>, drawn]}
+            rows={rows}
+            page={page}
+          />
+          {listed !== undefined && listed.meta.total > 0 && (
+            <OnlyPoints title={title} points={listed} columns={[name, drawn]} />
+          )}
+        </section>
+      );
+    },
+  };
+}
