@@ -100,11 +100,12 @@ export function build() {
   const fresh = join(root, `dist.${process.pid}`);
   try {
     step("Building", () => {
-      const service = compile("tsconfig.build.json", fresh);
+      const service = tsc("-p", "tsconfig.build.json", "--outDir", fresh);
       if (service.status !== 0) return service;
-      const types = compile("tsconfig.browser.json", fresh);
-      if (types.status === 0) bundleDashboard(join(fresh, "dashboard"));
-      return types;
+      const page = tsc("-p", "tsconfig.browser.json");
+      if (page.status !== 0) return page;
+      bundleDashboard(join(fresh, "dashboard"));
+      return declareClient(fresh);
     });
     for (const path of filesUnder("src")) {
       if (extname(path) === ".json") cpSync(join(root, path), join(fresh, path.slice("src/".length)));
@@ -115,6 +116,25 @@ export function build() {
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }
+}
+
+/** Writes the declarations of the client. They refer to no other file, as its types are written out before. */
+function declareClient(folder) {
+  const sources = join(folder, "client-sources");
+  cpSync(join(root, "src/client"), sources, { recursive: true });
+  const written = run(process.execPath, [join(root, "scripts/client-types.mjs"), join(sources, "types.ts")]);
+  if (written.status !== 0) return written;
+  const flags =
+    "--declaration --emitDeclarationOnly --strict --module nodenext --target es2023 --lib es2023,dom,dom.iterable";
+  const declared = tsc(
+    "--ignoreConfig",
+    ...flags.split(" "),
+    "--outDir",
+    join(folder, "client"),
+    join(sources, "client.ts"),
+  );
+  rmSync(sources, { recursive: true });
+  return declared;
 }
 
 /**
@@ -139,15 +159,8 @@ function bundleDashboard(folder) {
   });
 }
 
-function compile(config, folder, ...flags) {
-  return run(process.execPath, [
-    join(root, "node_modules/typescript/bin/tsc"),
-    "-p",
-    config,
-    "--outDir",
-    folder,
-    ...flags,
-  ]);
+function tsc(...args) {
+  return run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), ...args]);
 }
 
 /** Returns the files below a folder of the project as sorted paths from its root. */

@@ -1,6 +1,5 @@
 import { linesOf, readLines } from "./lines.js";
 import { ApiError, type CallOptions, type ClientOptions, NotReached, type Send, type Sent, sender } from "./request.js";
-import type { Points, SeriesAnswer, SeriesRequest } from "./series.js";
 import type {
   Alert,
   CollectTally,
@@ -25,6 +24,7 @@ import type {
   MemberLine,
   MembersInput,
   PageOf,
+  Points,
   PointTally,
   PublicKeys,
   Readiness,
@@ -32,12 +32,13 @@ import type {
   Segment,
   SegmentInput,
   SegmentSize,
+  SeriesAnswer,
+  SeriesRequest,
   Stream,
   Table,
 } from "./types.js";
 
 export { ApiError, type CallOptions, type ClientOptions, type Issue, NotReached } from "./request.js";
-export type * from "./series.js";
 export type * from "./types.js";
 
 type Values<T = unknown> = Iterable<T> | AsyncIterable<T>;

@@ -1,128 +1,130 @@
-// Bodies of requests and responses. The client imports nothing of the service, so that its declarations compile alone;
-// test/client/types-of-schemas.ts compares them with the schemas of the service.
-import type { Issue } from "./request.js";
+// Bodies of requests and responses: the types of the schemas of the service. The build writes them out
+// (scripts/client-types.mjs), so that the declarations of the client compile alone.
+import type * as marks from "../http/catalogue/marks.js";
+import type * as catalogue from "../http/catalogue/schemas.js";
+import type * as collect from "../http/collect/index.js";
+import type { ResponseSpec } from "../http/core/route.js";
+import type * as preview from "../http/deletions/index.js";
+import type * as deletions from "../http/deletions/list.js";
+import type * as received from "../http/deletions/many.js";
+import type * as receipts from "../http/deletions/receipts.js";
+import type * as tables from "../http/deletions/tables.js";
+import type * as account from "../http/entities/account.js";
+import type * as entities from "../http/entities/index.js";
+import type * as members from "../http/entities/members.js";
+import type * as lists from "../http/lists/list-page.js";
+import type * as alerts from "../http/metrics/alerts.js";
+import type * as listings from "../http/metrics/listings.js";
+import type * as metrics from "../http/metrics/schemas.js";
+import type * as operations from "../http/operations/index.js";
+import type * as points from "../http/points/json-points.js";
+import type { Aggregation as KnownAggregation, KnownDimension } from "../metrics/dimensions.js";
 
-export interface PointTally {
-  point_count: number;
-}
+/** The values that a schema accepts. */
+type Static<Schema extends { readonly static: unknown }> = Schema["static"];
 
-export interface ListedSeries {
-  dimension: string;
-  dimension_id: string;
-  dimension_types: string[];
-}
+/** Body of a response. */
+type Body<Response> = Response extends ResponseSpec<infer Schema> ? Static<Schema> : never;
 
-/** Values of a row at the end and the start of a window; null where none is saved. Only with a window. */
-interface Trend {
-  now?: number | null;
-  before?: number | null;
-}
+type SeriesOf<D, Kind> = D extends KnownDimension
+  ? {
+      readonly dimension: D["name"] | D["aliases"][number];
+      readonly dimension_id: string;
+      readonly dimension_type: D["storedTypes"][number] | ("computed" extends Kind ? keyof D["ratios"] : never);
+    }
+  : never;
 
-/** The values of a sampled series. `since` is the time of `before` if the series begins after the window's start. */
-interface SampledTrend extends Trend {
-  since?: string;
-}
+/** A writable series: the stored types of each dimension. */
+export type StoredSeries = SeriesOf<KnownDimension, "stored">;
+
+/** A readable series: the stored and computed types of each dimension. */
+export type ReadableSeries = SeriesOf<KnownDimension, "stored" | "computed">;
+
+/**
+ * Window and buckets of a series to read. Absent fields have the service's defaults. `start_date` and `end_date` are
+ * other spellings of `startdate` and `enddate`.
+ */
+export type Bucketing = {
+  readonly [F in Exclude<metrics.SeriesField, keyof ReadableSeries | "keyspace" | "metric" | "account_id">]?: Exclude<
+    Static<(typeof metrics.seriesFields)[F]>,
+    undefined
+  >;
+};
+
+/** A series to read: dimension, id, type and bucketing. */
+export type SeriesRequest = ReadableSeries & Bucketing;
+
+export type Aggregation = KnownAggregation;
+
+/** Values ascend by `ts`, the start of a bucket in Unix ms. */
+export type FetchedSeries = Body<typeof metrics.metricAnswer>["data"][number];
+
+/** A series of a batch: its values, or `errors` with its valid names. */
+export type SeriesAnswer = Body<typeof metrics.metricBatchAnswer>["data"][number];
+
+/** An item of a batch that failed, with its valid names. */
+export type RefusedSeries = Exclude<SeriesAnswer, FetchedSeries>;
+
+/**
+ * `ts` is Unix ms. Only added points may have a `source`. A block has a list of values per series: a number or null for
+ * each `ts`.
+ */
+export type Points =
+  | readonly (StoredSeries & { readonly value: number; readonly ts: number | string; readonly source?: string })[]
+  | {
+      readonly series: readonly StoredSeries[];
+      readonly ts: readonly (number | string)[];
+      readonly values: readonly (readonly (number | null)[])[];
+    };
+
+export type PointTally = Static<typeof points.PointTally>;
+
+export type ListedSeries = Static<typeof listings.ListedSeries>;
 
 /** A rule of alerts that is firing for a series. */
-export interface Alert {
-  id: string;
-  name: string;
-  dimension: string;
-  dimension_id: string;
-  dimension_type: string;
-  condition: "below" | "above" | "falls_by" | "silent_for";
-  value: number | null;
-  over: string;
-  since: string;
-  measured: number | null;
-  notified: boolean;
-}
+export type Alert = Static<typeof alerts.Alert>;
 
-export interface Stream extends Trend {
-  stream: string;
-  /** Null for a stream that has only points. */
-  last_message_at: string | null;
-  slot: { ts: string; count: number };
-  /** Sum of its series over the last 24 complete slots. */
-  day: number;
-}
+/**
+ * A stream. `last_message_at` is null if it has only points, `day` is the sum over the last 24 complete slots. With a
+ * window, `now` and `before` are the sums over it and over the window before.
+ */
+export type Stream = Static<typeof listings.Stream>;
 
-export interface SegmentInput {
-  name?: string;
-  table?: string;
-}
+export type SegmentInput = Static<typeof catalogue.SegmentInput>;
 
-export interface SegmentSize {
-  id: string;
-  name: string;
-  size: number;
-}
+export type SegmentSize = Static<typeof catalogue.SegmentSize>;
 
-export interface Segment extends SegmentSize {
-  table: string;
-}
+export type Segment = Static<typeof catalogue.Segment>;
 
-export interface ListedSegment extends Segment, SampledTrend {}
+/**
+ * A row with its sizes at the end and the start of a window, null where none is saved. `since` is the time of `before`
+ * if the series begins after the window's start.
+ */
+export type ListedSegment = Static<typeof catalogue.ListedSegment>;
 
-export interface ExperienceInput {
-  name?: string;
-  group?: string;
-  /** Id of the segment of people who can see it. */
-  audience: string;
-  /** Id of the segment of people who converted. */
-  goal: string;
-}
+/** `audience` is the segment of people who can see it, `goal` the segment of people who converted: their ids. */
+export type ExperienceInput = Static<typeof catalogue.ExperienceInput>;
 
-/** A dated note for charts. `ts` is an instant, of a `Mark` in Unix ms. */
-export interface MarkInput {
-  ts: string | number;
-  text: string;
-  dimension?: string;
-  dimension_id?: string;
-}
+export type Experience = Static<typeof catalogue.Experience>;
 
-export interface Mark extends MarkInput {
-  id: string;
-  ts: string;
-}
+/** A row with its conversion rates, as `ListedSegment` has its sizes. */
+export type ListedExperience = Static<typeof catalogue.ListedExperience>;
 
-export interface Experience {
-  id: string;
-  name: string;
-  group: string | null;
-  audience: string;
-  goal: string;
-}
+/** A dated note for charts. `ts` is an instant. */
+export type MarkInput = Static<typeof marks.MarkInput>;
 
-export interface ListedExperience extends Experience, SampledTrend {}
+/** `ts` is in Unix ms. */
+export type Mark = Static<typeof marks.Mark>;
 
-export interface EntityAnswer {
-  /** The attributes by name, and the names of the segments. */
-  data: { [attribute: string]: unknown; segments?: string[] };
-  meta?: {
-    by_fields: string[];
-    format: string;
-    name: string;
-    created_at: string;
-    modified_at: string;
-    streams: string[];
-  };
-}
+/** The attributes by name, and the names of the segments. */
+export type EntityAnswer = Pick<Body<typeof entities.entityAnswer>, "meta"> & {
+  data: { [attribute: string]: unknown } & Body<typeof entities.entityAnswer>["data"];
+};
 
 /** A segment of an entity, and the newest update about it. */
-export interface ExplainedMembership {
-  id: string;
-  name: string;
-  since: string;
-  by: { stream: string | null; event_time: string; received_at: string };
-}
+export type ExplainedMembership = Static<typeof account.ExplainedSegment>;
 
-export interface CollectTally {
-  message_count: number;
-  rejected_count: number;
-  left_out?: number;
-  errors: Issue[];
-}
+export type CollectTally = Static<typeof collect.CollectTally>;
 
 /** Data about an entity by line: its profile, its messages by arrival, and their number. */
 export type ExportLine =
@@ -143,107 +145,41 @@ export type ExportLine =
   | { readonly type: "end"; readonly messages: number };
 
 /** Selection of a segment's members and attributes. */
-export interface MembersInput {
-  fields?: string[];
-  after?: string;
-  limit?: number;
-}
+export type MembersInput = Static<typeof members.MembersInput>;
 
-/** A member of a segment, or the end of the list. */
+/** A member of a segment, with `attributes` if `fields` were requested, or the end of the list. */
 export type MemberLine =
   | {
       readonly identities: Readonly<Record<string, readonly string[]>>;
-      /** Only with `fields`. */
       readonly attributes?: Readonly<Record<string, unknown>>;
       readonly since: string;
     }
   | { readonly type: "end"; readonly members: number; readonly next: string | null };
 
 /** An entity to delete, by one of its identities. */
-export interface DeletionInput {
-  table?: string | null;
-  field: string;
-  value: string;
-}
+export type DeletionInput = Static<typeof received.DeletionInput>;
 
-export interface DeletionRequest {
-  request_id: string;
-  completed: boolean;
-}
+export type DeletionRequest = Static<typeof received.DeletionRequest>;
 
 /** The deletion request of an item, or the errors of an item that is rejected. */
-export type ReceivedDeletion = DeletionRequest | { errors: Issue[] };
+export type ReceivedDeletion = Static<typeof received.ReceivedDeletion>;
 
-export interface ListedDeletion {
-  request_id: string;
-  accepted_at: string;
-  due_at: string;
-  cut_off: string;
-  completed_at: string | null;
-  stage: string;
-  attempts: number;
-  stuck: boolean;
-  problem: string | null;
-  next_try_at: string | null;
-}
+export type ListedDeletion = Static<typeof deletions.ListedDeletion>;
 
-export interface DeletionState extends ListedDeletion {
-  targets: { name: string; erased_at: string | null; verified_at: string | null }[];
-}
+export type DeletionState = Static<typeof deletions.DeletionState>;
 
 /** Numbers of identities, messages and segments that a deletion would erase. */
-export interface DeletionPreview {
-  profiles: number;
-  identities: { [field: string]: number };
-  messages: { [stream: string]: number };
-  segments: number;
-  targets: string[];
-}
+export type DeletionPreview = Static<typeof preview.Preview>;
 
 /** Public keys that verify receipts (RFC 7517). */
-export interface PublicKeys {
-  keys: { kty: string; crv: string; alg: string; use: string; kid: string; x: string }[];
-}
+export type PublicKeys = Static<typeof receipts.PublicKeys>;
 
 /** A kind of entity as configured. */
-export interface Table {
-  name: string;
-  identities: { name: string; normal_form: "text" | "email" }[];
-  default_identity: string;
-  strongest_first: string[];
-  protected: string[];
-  max_values: number;
-  nobody: string[];
-  common_nobody: boolean;
-}
+export type Table = Static<typeof tables.TableInfo>;
 
-export interface KeyInfo {
-  id: string;
-  name: string;
-  scopes: (
-    | "entity:read"
-    | "entity:write"
-    | "entity:delete"
-    | "entity:export"
-    | "metric:read"
-    | "metric:write"
-    | "admin"
-  )[];
-  stream?: string;
-  fields?: string[];
-  by?: string;
-  origins?: string[];
-  rate?: number;
-  expires_at?: string;
-}
+export type KeyInfo = Static<typeof operations.Key>;
 
-export interface Readiness {
-  version: string;
-  roles: ("api" | "worker")[];
-  ready: boolean;
-  degraded: boolean;
-  stores: { name: string; required: boolean; state: "up" | "degraded" | "down"; note?: string }[];
-}
+export type Readiness = Static<typeof operations.Readiness>;
 
 /** Row types by list. */
 export interface ListRows {
@@ -255,14 +191,19 @@ export interface ListRows {
   readonly alert: Alert;
 }
 
-/** One page of a list. `next` is the `after` of the following page, `total` the number of rows on all pages. */
-export interface ListPage<Row, Meta = object> {
+/** `next` is the `after` of the following page, `total` the number of rows on all pages. */
+export type ListMeta = Static<typeof lists.ListMeta>;
+
+/** `targets` are the names of the configured remote targets. */
+export type DeletionListMeta = Static<typeof deletions.DeletionListMeta>;
+
+/** One page of a list. */
+export interface ListPage<Row, Meta = ListMeta> {
   readonly data: readonly Row[];
-  readonly meta: { readonly next: string | null; readonly total: number } & Meta;
+  readonly meta: Readonly<Meta>;
 }
 
-/** One page of the list of deletions, with the names of the configured remote targets. */
-export type DeletionPage = ListPage<ListedDeletion, { readonly targets: readonly string[] }>;
+export type DeletionPage = ListPage<ListedDeletion, DeletionListMeta>;
 
 /** The page of a list. */
 export type PageOf<L extends keyof ListRows> = L extends "deletion" ? DeletionPage : ListPage<ListRows[L]>;

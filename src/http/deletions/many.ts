@@ -3,7 +3,7 @@ import { type Acceptance, type AcceptManyDependencies, acceptMany } from "../../
 import { checkedIdentity, DEFAULT_TABLE } from "../../entities/profile/checked-identity.js";
 import type { Tables } from "../../entities/profile/entity-tables.js";
 import type { Identity } from "../../entities/profile/identity.js";
-import { type ValidationIssue as Issue, invalid, ServiceError } from "../../errors.js";
+import { invalid, ServiceError } from "../../errors.js";
 import { isJsonLines, MAX_LINE_BYTES } from "../core/body.js";
 import { exampleNames } from "../core/openapi.js";
 import { streamJsonLines } from "../core/response-body.js";
@@ -66,7 +66,9 @@ export const DeletionInput = Type.Object(
 const checkedInput = bodyCheck(Type.Object({ ...DeletionInput.properties, value: Type.Unsafe<string>({}) }), "An item");
 
 /** One schema for both: generated clients cannot distinguish two schemas without a discriminating field. */
-export const ReceivedDeletion = Type.Unsafe<Static<typeof DeletionRequest> | { errors: Issue[] }>({
+export const ReceivedDeletion = Type.Unsafe<
+  Static<typeof DeletionRequest> | { errors: Static<typeof ValidationIssue>[] }
+>({
   title: "ReceivedDeletion",
   type: "object",
   description: "The deletion request of an item, or the `errors` of an item that is rejected.",
