@@ -62,8 +62,6 @@ export interface OpenOptions {
   readonly hasTouch?: boolean;
   /** Opens the page from another host over plain HTTP. */
   readonly isInsecure?: boolean;
-  /** Lets a test add scripts of its own to the page. */
-  readonly bypassCSP?: boolean;
   /** Called before the page is opened. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
@@ -78,7 +76,6 @@ export async function openDashboard(browser: Browser, service: TestService, opti
     timezone,
     hasTouch = false,
     isInsecure = false,
-    bypassCSP = false,
     prepare,
   } = options;
   const context = await browser.newContext({
@@ -87,7 +84,6 @@ export async function openDashboard(browser: Browser, service: TestService, opti
     ...(timezone === undefined ? {} : { timezoneId: timezone }),
     hasTouch,
     permissions: ["clipboard-read", "clipboard-write"],
-    bypassCSP,
   });
   context.setDefaultTimeout(40_000);
   const page = await context.newPage();
@@ -156,10 +152,7 @@ export function sideways(page: Page): Promise<number> {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/**
- * Serious and critical findings of axe, a line for each; of one part of the page and one rule where they are named. The
- * page has to be opened with `bypassCSP`.
- */
+/** Serious and critical findings of axe, a line for each; of one part of the page and one rule where they are named. */
 export async function axeFindings(page: Page, part = "html", rule?: string): Promise<string[]> {
   await page.evaluate(axeSource);
   const options = rule === undefined ? {} : { runOnly: [rule] };

@@ -1,13 +1,11 @@
 import { expect } from "chai";
-import type { Page } from "playwright-core";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { downloaded, holdRequests, sideways, state, unseen } from "./browser.js";
+import { downloaded, holdRequests, state, unseen } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
 const inBar = ["overview", "segments", "experiences", "streams", "people", "explore", "deletions", "health"];
-const pages = [...inBar, "segment&id=newsletter", "experience&id=welcome", "group&id=onboarding", "stream&id=web"];
 
 describe("in the dashboard,", function () {
   this.timeout(60_000);
@@ -16,15 +14,6 @@ describe("in the dashboard,", function () {
     await fillService(service);
     return service;
   });
-
-  /** Opens one view after another in one tab. */
-  async function* eachPage(page: Page): AsyncGenerator<string> {
-    for (const view of pages) {
-      await page.goto(`${on.service.url}/dashboard?view=${view}`);
-      await page.waitForSelector(`main[data-view=${view.split("&")[0]}][data-state=ready]:not([aria-busy])`);
-      yield view;
-    }
-  }
 
   it("the first stop of Tab skips to the content, ? lists the keys, / focuses the search, digits open the views", async () => {
     const { page } = await on.ready("", { prepare: unseen });
@@ -44,20 +33,6 @@ describe("in the dashboard,", function () {
     await page.waitForSelector("main[data-view=segments][data-state=ready]");
     await page.keyboard.press("/");
     expect(await page.evaluate("document.activeElement.getAttribute('role')")).to.equal("searchbox");
-  });
-
-  it("Tab reaches every control of every view in the order of the page, and shows the focus", async () => {
-    const { page } = await on.open("", { prepare: unseen });
-    for await (const view of eachPage(page)) {
-      const all = await page.evaluate<string[]>(numberControls);
-      for (const _ of all) await page.keyboard.press("Tab");
-      const reached = await page.evaluate<[name: string, outline: string][]>("globalThis.reached");
-      expect(
-        reached.map(([name]) => name),
-        view,
-      ).to.deep.equal(all);
-      for (const [name, outline] of reached) expect(outline, `${view}: ${name}`).to.match(/^solid [1-9]/);
-    }
   });
 
   it("a link shows the same page, and back and forward work", async () => {
@@ -205,57 +180,41 @@ describe("in the dashboard,", function () {
     expect(await page.evaluate("document.activeElement.getAttribute('role')")).to.equal("searchbox");
   });
 
-  for (const id of ["a.b", "a/b", "100%", "%2F", "a b+c&d"]) {
-    it(`a segment with the id ${id} has a page and a chart`, async () => {
-      const put = await on.service.fetch(`/api/segment/${encodeURIComponent(id)}`, {
-        method: "PUT",
-        json: { name: id },
-      });
-      expect(put.status).to.be.within(200, 201);
-      const { page, errors } = await on.ready(`?view=segment&id=${encodeURIComponent(id)}`, { prepare: unseen });
-      expect(await page.innerText("h1")).to.equal(id);
-      expect(await page.getByRole("status").first().innerText()).to.equal("");
-      const series = `segment.${id}.size`;
-      expect(await page.locator("th[data-series]").getAttribute("data-series")).to.equal(series);
-      await page.goto(`${on.service.url}/dashboard?view=explore&series=${encodeURIComponent(series)}`);
-      await state(page, "ready");
-      expect(await page.locator("th[data-series]").getAttribute("data-series")).to.equal(series);
-      expect(errors).to.deep.equal([]);
-    });
-  }
+  it("a segment has a page and a chart, whatever characters its id contains", async () => {
+    const id = "a.b/100%2F c+&d#?";
+    const put = await on.service.fetch(`/api/segment/${encodeURIComponent(id)}`, { method: "PUT", json: { name: id } });
+    expect(put.status).to.be.within(200, 201);
+    const { page, errors } = await on.ready(`?view=segment&id=${encodeURIComponent(id)}`, { prepare: unseen });
+    expect(await page.innerText("h1")).to.equal(id);
+    expect(await page.getByRole("status").first().innerText()).to.equal("");
+    const series = `segment.${id}.size`;
+    expect(await page.locator("th[data-series]").getAttribute("data-series")).to.equal(series);
+    await page.goto(`${on.service.url}/dashboard?view=explore&series=${encodeURIComponent(series)}`);
+    await state(page, "ready");
+    expect(await page.locator("th[data-series]").getAttribute("data-series")).to.equal(series);
+    expect(errors).to.deep.equal([]);
+  });
 
-  it("Local time changes every time of day, while machine-readable times stay in UTC", async () => {
+  it("Local time shows times and days of the browser's zone, while machine-readable times stay in UTC", async () => {
     const { page, errors } = await on.ready("?view=explore&series=stream.web.size&range=24h&interval=1h", {
-      timezone: "America/New_York",
+      timezone: "Australia/Lord_Howe",
     });
     const newest = page.locator("figure tbody time").first();
     expect(await newest.textContent()).to.equal("20 Nov 2026, 21:00 UTC");
     await page.getByLabel("Local time").check();
     await page.locator("th", { hasText: "Time (local)" }).waitFor({ state: "attached" });
-    expect(await newest.textContent()).to.equal("20 Nov 2026, 16:00 local");
+    expect(await newest.textContent()).to.equal("21 Nov 2026, 08:00 local");
     expect(await newest.getAttribute("datetime")).to.equal("2026-11-20T21:00:00.000Z");
+    await page.goto(`${on.service.url}/dashboard?view=explore&series=stream.web.size&range=1mo&interval=1d`);
+    await page
+      .locator('figure tbody tr:first-child time[datetime="2026-11-20T13:00:00.000Z"]')
+      .waitFor({ state: "attached" });
+    const times = await page.locator("figure tbody time").allTextContents();
+    expect(times.filter((text) => !text.endsWith(", 00:00 local"))).to.deep.equal([]);
+    expect(times.length).to.be.within(31, 33);
+    expect(await page.locator("figure tbody data").count()).to.be.greaterThan(1);
     expect(errors).to.deep.equal([]);
   });
-
-  for (const [timezone, midnight] of [
-    ["America/New_York", "2026-11-20T05:00:00.000Z"],
-    ["Asia/Kolkata", "2026-11-20T18:30:00.000Z"],
-    ["Australia/Lord_Howe", "2026-11-20T13:00:00.000Z"],
-  ] as const) {
-    it(`Local time shows the days of ${timezone} in a month`, async () => {
-      const { page, errors } = await on.ready("?view=explore&series=stream.web.size&range=1mo&interval=1d", {
-        timezone,
-      });
-      await page.getByLabel("Local time").check();
-      const newest = page.locator(`figure tbody tr:first-child time[datetime="${midnight}"]`);
-      await newest.waitFor({ state: "attached" });
-      const times = await page.locator("figure tbody time").allTextContents();
-      expect(times.filter((text) => !text.endsWith(", 00:00 local"))).to.deep.equal([]);
-      expect(times.length).to.be.within(31, 33);
-      expect(await page.locator("figure tbody data").count()).to.be.greaterThan(1);
-      expect(errors).to.deep.equal([]);
-    });
-  }
 
   it("a hidden tab makes no request, and catches up once when it is shown again", async () => {
     const { page, requests } = await on.ready("?view=streams");
@@ -304,18 +263,6 @@ describe("in the dashboard,", function () {
     expect(requests).to.deep.equal([]);
   });
 
-  it("each view fits at 200 % zoom, and with letters of twice the size", async () => {
-    const { page } = await on.open("", { prepare: unseen });
-    for await (const view of eachPage(page)) {
-      // At 200 % a window of 1280 × 900 px contains half the pixels.
-      await page.setViewportSize({ width: 640, height: 450 });
-      expect(await sideways(page), `${view}, zoomed`).to.equal(0);
-      await page.setViewportSize({ width: 1280, height: 900 });
-      await page.evaluate("document.documentElement.style.fontSize = '200%'");
-      expect(await sideways(page), `${view}, large letters`).to.equal(0);
-    }
-  });
-
   it("the skeleton does not move for people who prefer reduced motion", async () => {
     let release = () => {};
     const { page } = await on.open("?view=segment&id=newsletter", {
@@ -344,14 +291,3 @@ describe("in the dashboard,", function () {
     expect(await page.getAttribute("main", "data-view")).to.equal("overview");
   });
 });
-
-/** Names each visible control and returns the names. From then on the page records the focus and its outline. */
-const numberControls = `
-  globalThis.reached = [];
-  addEventListener("focusin", ({ target }) => {
-    const { outlineStyle, outlineWidth } = getComputedStyle(target);
-    reached.push([target.dataset.name, outlineStyle + " " + outlineWidth]);
-  });
-  [...document.querySelectorAll("a[href], button:enabled, input:enabled:not([tabindex='-1']), select:enabled, summary, [tabindex='0']")]
-    .filter((one) => one.checkVisibility())
-    .map((one, index) => (one.dataset.name = index + " " + one.tagName + " " + (one.ariaLabel ?? one.textContent)))`;

@@ -70,6 +70,17 @@ const tooSmall = `[...document.querySelectorAll("a:not(.skip), button, select, s
   .filter(([, { width, height }]) => width < 44 || height < 44)
   .map(([text, { width, height }]) => text + " " + width + " x " + height)`;
 
+/** Names each visible control and returns the names. From then on the page records the focus and its outline. */
+const numberControls = `
+  globalThis.reached = [];
+  addEventListener("focusin", ({ target }) => {
+    const { outlineStyle, outlineWidth } = getComputedStyle(target);
+    reached.push([target.dataset.name, outlineStyle + " " + outlineWidth]);
+  });
+  [...document.querySelectorAll("a[href], button:enabled, input:enabled:not([tabindex='-1']), select:enabled, summary, [tabindex='0']")]
+    .filter((one) => one.checkVisibility())
+    .map((one, index) => (one.dataset.name = index + " " + one.tagName + " " + (one.ariaLabel ?? one.textContent)))`;
+
 describe("in the dashboard,", function () {
   this.timeout(60_000);
   const on = stage(async () => {
@@ -79,11 +90,30 @@ describe("in the dashboard,", function () {
   });
 
   for (const [view, rest, title, requests] of views) {
-    it(`${view} fits into 1280 and 390 px in light and dark, and axe has no serious finding`, async () => {
-      const { page, errors } = await on.ready(`?view=${view}${rest}`, { bypassCSP: true });
+    it(`${view} requests only its data, with scripts of at most 160 kB, 60 kB compressed; Tab reaches every control; it fits into any width, and axe has no serious finding`, async () => {
+      const scripts: Promise<Buffer>[] = [];
+      const prepare = async (page: Page) => {
+        page.on("response", (response) => {
+          if (response.url().endsWith(".js")) scripts.push(response.body());
+        });
+      };
+      const { page, requests: made, errors } = await on.ready(`?view=${view}${rest}`, { prepare });
+      const [first, ...others] = made;
+      expect(first).to.equal("GET /api/key");
+      expect(others).to.have.members([...requests]);
+      const bodies = await Promise.all(scripts);
+      const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0);
+      expect(sum(bodies.map((body) => body.length))).to.be.within(1, 160_000);
+      expect(sum(bodies.map((body) => gzipSync(body).length))).to.be.within(1, 60_000);
+
       expect(await page.title()).to.equal(`${title} · entity-metrics`);
       expect(await page.getAttribute("main", "data-view")).to.equal(view);
       expect(await page.locator("nav a[aria-current=page]").count()).to.equal(1);
+      const all = await page.evaluate<string[]>(numberControls);
+      for (const _ of all) await page.keyboard.press("Tab");
+      const reached = await page.evaluate<[name: string, outline: string][]>("globalThis.reached");
+      expect(reached.map(([name]) => name)).to.deep.equal(all);
+      for (const [name, outline] of reached) expect(outline, name).to.match(/^solid [1-9]/);
       for (const [width, ...schemes] of [
         [1280, "dark", "light"],
         [390, "light", "dark"],
@@ -103,25 +133,13 @@ describe("in the dashboard,", function () {
         expect(await sideways(page), `${width} px`).to.equal(0);
         expect(await page.evaluate(tooSmall), `${width} px`).to.deep.equal([]);
       }
+      // At 200 % a window of 1280 × 900 px contains half the pixels.
+      await page.setViewportSize({ width: 640, height: 450 });
+      expect(await sideways(page), "zoomed").to.equal(0);
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await page.evaluate("document.documentElement.style.fontSize = '200%'");
+      expect(await sideways(page), "large letters").to.equal(0);
       expect(errors).to.deep.equal([]);
-    });
-
-    it(`${view} requests the key, then only its data, within the policy and with scripts of at most 160 kB, 60 kB compressed`, async () => {
-      const scripts: Promise<Buffer>[] = [];
-      const prepare = async (page: Page) => {
-        page.on("response", (response) => {
-          if (response.url().endsWith(".js")) scripts.push(response.body());
-        });
-      };
-      const { requests: made, errors } = await on.ready(`?view=${view}${rest}`, { prepare });
-      const [first, ...others] = made;
-      expect(first).to.equal("GET /api/key");
-      expect(others).to.have.members([...requests]);
-      expect(errors).to.deep.equal([]);
-      const bodies = await Promise.all(scripts);
-      const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0);
-      expect(sum(bodies.map((body) => body.length))).to.be.within(1, 160_000);
-      expect(sum(bodies.map((body) => gzipSync(body).length))).to.be.within(1, 60_000);
     });
   }
 
