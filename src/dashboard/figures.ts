@@ -47,8 +47,9 @@ export function messagesOf(
   { now: saved, slot }: Moved & { readonly slot: { readonly count: number } },
   viewed: Viewed,
 ): number {
-  const isOpen = windowOf(viewed, "stream").to > openHour(viewed.now);
-  return (saved ?? 0) + (isOpen ? slot.count : 0);
+  const { from, to } = windowOf(viewed, "stream");
+  const open = openHour(viewed.now);
+  return (saved ?? 0) + (from <= open && open < to ? slot.count : 0);
 }
 
 /** Returns whether a row has changed in the window. */
