@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { readAddress } from "../../src/dashboard/address.js";
-import { changeOf, countedWindow, type Moved, sampledWindow } from "../../src/dashboard/figures.js";
+import { changeOf, type Moved, sampledWindow } from "../../src/dashboard/figures.js";
+import { windowOfList } from "../../src/dashboard/list/entries.js";
 import { serveDimensions } from "../dashboard/served-dimensions.js";
 import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
@@ -25,6 +26,8 @@ import { stage } from "./stage.js";
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
 const each = (count: number) => Array.from({ length: count }, (_, index) => index);
 
+const viewedAt = (search: string) => ({ address: readAddress(search), now: NOW, zone: "UTC" }) as const;
+
 describe("in the dashboard at real size,", function () {
   this.timeout(240_000);
   const on = stage(async () => {
@@ -36,27 +39,32 @@ describe("in the dashboard at real size,", function () {
 
   const figure = (name: string) => `[data-figure=${name}] data`;
 
-  it("the overview counts all segments, and the messages of all streams in the last 24 whole hours", async () => {
-    const { page } = await on.ready("?view=overview");
+  it("the overview counts all segments and streams, its chart adds up to all, what changed most is in the order of the API, and a refresh takes at most five requests", async () => {
+    const { page, requests } = await on.ready("?view=overview");
     expect(await page.getAttribute(figure("segments"), "value")).to.equal(String(SEGMENTS));
     const lastDay = each(24).map((at) => hours.length - 24 + at);
     const messages = sumOf(each(STREAMS).flatMap((index) => lastDay.map((hour) => messagesAt(index, hour))));
     expect(await page.getAttribute(figure("messages"), "value")).to.equal(String(messages));
     expect(await page.getAttribute(figure("deletions"), "value")).to.equal("0");
-  });
 
-  it("the series of the chart add up to the sum over all streams in every bucket", async () => {
-    const { page } = await on.ready("?view=overview");
     const row = page.locator("figure tbody tr").nth(5);
     const values = await row.locator("data").evaluateAll((all) => all.map((one) => Number(one.getAttribute("value"))));
-    const ts = Date.parse((await row.locator("time").getAttribute("datetime")) ?? "");
-    const hour = hours.indexOf(ts);
+    const hour = hours.indexOf(Date.parse((await row.locator("time").getAttribute("datetime")) ?? ""));
     expect(values).to.have.length(9);
     expect(sumOf(values)).to.equal(sumOf(each(STREAMS).map((index) => messagesAt(index, hour))));
-  });
 
-  it("a refresh of the overview takes at most five requests", async () => {
-    const { page, requests } = await on.ready("?view=overview");
+    const { startdate, enddate } = sampledWindow("segment", viewedAt("?view=overview"));
+    const query = `sort=movement&order=desc&limit=8&startdate=${startdate}&enddate=${enddate}`;
+    const answer = (await (await on.service.fetch(`/api/segment?${query}`)).json()) as {
+      data: (Moved & { name: string; size: number })[];
+    };
+    const card = page.getByRole("table", { name: "Segments that changed most" });
+    expect(await card.locator("tbody th").allInnerTexts()).to.deep.equal(answer.data.map(({ name }) => name.trim()));
+    const members = answer.data.map(({ size }) => String(size));
+    expect(await card.locator("tbody tr td:nth-child(2)").allInnerTexts()).to.deep.equal(members);
+    for (const text of await card.locator("tbody tr td:nth-child(3)").allInnerTexts())
+      expect(text).to.match(/^[▲▼] [+−]\d/);
+
     requests.length = 0;
     await page.clock.fastForward(HOUR);
     await until("the overview is loaded again", () => requests.includes("POST /api/metric"));
@@ -100,11 +108,7 @@ describe("in the dashboard at real size,", function () {
 
   it("a segment's page shows how many people joined and left between the two sizes of its change", async () => {
     const id = segmentId(4_000);
-    const { startdate } = sampledWindow("segment", {
-      address: readAddress(`?view=segment&id=${id}&range=24h`),
-      now: NOW,
-      zone: "UTC",
-    });
+    const { startdate } = sampledWindow("segment", viewedAt(`?view=segment&id=${id}&range=24h`));
     const counted = slots.filter((ts) => ts + 2 * HOUR <= NOW);
     const series = ["joined", "left"].map((type) => ({ dimension: "segment", dimension_id: id, dimension_type: type }));
     await writePoints(on.service, { series, ts: counted, values: [counted.map(() => 4), counted.map(() => 1)] });
@@ -115,70 +119,45 @@ describe("in the dashboard at real size,", function () {
     expect(await page.locator("h2").allInnerTexts()).to.include("Joined and left");
   });
 
-  for (const window of [
-    ...["range=24h", "range=7d", "range=52w"],
-    ...["from=2026-11-14T10:00:00Z&to=2026-11-19T10:00:00Z", "from=2026-12-01&to=2026-12-02"],
-  ]) {
-    it(`list, own page and API have the same figures for ${window}`, async () => {
-      for (const [kind, id, unit, heads] of [
-        ["segment", segmentId(77), "members", ["Members now", "Change"]],
-        ["stream", streamName(77), "messages", ["Last 24 h", "Messages", "Change"]],
-        ["experience", experienceId(77), "rate", ["Change"]],
-      ] as const) {
-        const { page } = await on.ready(`?view=${kind}s&q=${id}&${window}`);
-        const texts = await page.locator("thead th").allInnerTexts();
-        const cells = await page.locator("tbody tr").first().locator("th, td").allInnerTexts();
-        const cell = (head: string) => cells[texts.findIndex((text) => text.startsWith(head))];
-        const viewed = { address: readAddress(`?view=${kind}&id=${id}&${window}`), now: NOW, zone: "UTC" } as const;
-        const { startdate, enddate } = kind === "stream" ? countedWindow(viewed) : sampledWindow(kind, viewed);
-        const answer = await on.service.fetch(`/api/${kind}?id=${id}&startdate=${startdate}&enddate=${enddate}`);
-        const row = ((await answer.json()) as { data: (Moved & { slot: { count: number } })[] }).data[0] as Moved;
-        expect(cell("Change"), `${kind}, ${window}`).to.equal(changeOf(row, unit, "UTC"));
-        await page.goto(`${on.service.url}/dashboard?view=${kind}&id=${id}&${window}`);
-        await page.waitForSelector(`main[data-view=${kind}][data-state=ready]:not([aria-busy])`);
-        for (const head of heads) {
-          const fact = page.locator("dl.facts div", {
-            has: page.locator("dt", { hasText: new RegExp(`^${head}(,|$)`, "i") }),
-          });
-          expect(await fact.first().locator("dd").innerText(), `${kind}, ${head}, ${window}`).to.equal(cell(head));
-        }
-        if (kind === "experience") {
-          const funnel = await page.locator(".step b, dl.facts div:first-child dd").allInnerTexts();
-          const reach = ["Potential reach", "Actual reach", "Conversion"].map(cell);
-          expect(funnel, `funnel, ${window}`).to.deep.equal(reach);
-        }
-        await page.close();
+  it("list, own page and API have the same figures", async () => {
+    for (const [kind, id, unit, heads] of [
+      ["segment", segmentId(77), "members", ["Members now", "Change"]],
+      ["stream", streamName(77), "messages", ["Last 24 h", "Messages", "Change"]],
+      ["experience", experienceId(77), "rate", ["Change"]],
+    ] as const) {
+      const { page } = await on.ready(`?view=${kind}s&q=${id}`);
+      const texts = await page.locator("thead th").allInnerTexts();
+      const cells = await page.locator("tbody tr").first().locator("th, td").allInnerTexts();
+      const cell = (head: string) => cells[texts.findIndex((text) => text.startsWith(head))];
+      const { startdate, enddate } = windowOfList(kind, viewedAt(`?view=${kind}&id=${id}`));
+      const answer = await on.service.fetch(`/api/${kind}?id=${id}&startdate=${startdate}&enddate=${enddate}`);
+      const [row] = ((await answer.json()) as { data: Moved[] }).data;
+      expect(cell("Change"), kind).to.equal(changeOf(row as Moved, unit, "UTC"));
+      await page.goto(`${on.service.url}/dashboard?view=${kind}&id=${id}`);
+      await page.waitForSelector(`main[data-view=${kind}][data-state=ready]:not([aria-busy])`);
+      for (const head of heads) {
+        const fact = page.locator("dl.facts div", {
+          has: page.locator("dt", { hasText: new RegExp(`^${head}(,|$)`, "i") }),
+        });
+        expect(await fact.first().locator("dd").innerText(), `${kind}, ${head}`).to.equal(cell(head));
       }
-    });
-  }
-
-  it("the table of what changed most includes falls, has no unchanged segment, and is in the order of the API", async () => {
-    const { page } = await on.ready("?view=overview&range=7d");
-    const viewed = { address: readAddress("?view=overview&range=7d"), now: NOW, zone: "UTC" } as const;
-    const { startdate, enddate } = sampledWindow("segment", viewed);
-    const query = `sort=movement&order=desc&limit=8&startdate=${startdate}&enddate=${enddate}`;
-    const answer = (await (await on.service.fetch(`/api/segment?${query}`)).json()) as {
-      data: (Moved & { name: string; size: number })[];
-    };
-    const card = page.getByRole("table", { name: "Segments that changed most" });
-    expect(await card.locator("tbody th").allInnerTexts()).to.deep.equal(answer.data.map(({ name }) => name.trim()));
-    const members = answer.data.map(({ size }) => String(size));
-    expect(await card.locator("tbody tr td:nth-child(2)").allInnerTexts()).to.deep.equal(members);
-    for (const text of await card.locator("tbody tr td:nth-child(3)").allInnerTexts())
-      expect(text).to.match(/^[▲▼] [+−]\d/);
+      if (kind !== "experience") continue;
+      const funnel = await page.locator(".step b, dl.facts div:first-child dd").allInnerTexts();
+      expect(funnel).to.deep.equal(["Potential reach", "Actual reach", "Conversion"].map(cell));
+    }
   });
 
-  for (const [view, id, problem] of [
-    ["segment", "unknown", "no segment with the id “unknown”"],
-    ["experience", "unknown", "no experience with the id “unknown”"],
-    ["group", "unknown", "no experience in a group with the id “unknown”"],
-    ["stream", "unknown", "no stream with the name “unknown”"],
-  ] as const) {
-    it(`a link to an unknown ${view} names the unknown id`, async () => {
-      const { page } = await on.ready(`?view=${view}&id=${id}`);
+  it("a link to an unknown segment, experience, group or stream names the unknown id", async () => {
+    for (const [view, problem] of [
+      ["segment", "no segment with the id “unknown”"],
+      ["experience", "no experience with the id “unknown”"],
+      ["group", "no experience in a group with the id “unknown”"],
+      ["stream", "no stream with the name “unknown”"],
+    ] as const) {
+      const { page } = await on.ready(`?view=${view}&id=unknown`);
       expect(await page.getByRole("status").first().innerText()).to.include(problem);
-    });
-  }
+    }
+  });
 
   it("a segment that has only old points is not reported as unknown", async () => {
     await writePoints(on.service, [pointOf("segment", "old", 4, hours[0] as number)]);
@@ -205,7 +184,6 @@ describe("in the dashboard at real size,", function () {
   for (const search of [
     "?view=overview",
     "?view=segments",
-    "?view=experiences",
     "?view=streams",
     `?view=segment&id=${segmentId(2)}&compare=true`,
   ]) {
