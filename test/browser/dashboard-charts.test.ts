@@ -31,7 +31,7 @@ describe("in a chart of the dashboard,", function () {
     await page.mouse.move(box.x + (box.width * index) / of, box.y + box.height / 2);
   }
 
-  it("the table has a row for every bucket of the window, newest first, and an empty cell for a gap", async () => {
+  it("the table has a row for every bucket, newest first, an empty cell for a gap, and names an unfinished one without a value", async () => {
     const { page } = await explore("series=stream.gap.size&range=24h");
     const times = await rows(page)
       .locator("time")
@@ -41,6 +41,9 @@ describe("in a chart of the dashboard,", function () {
     for (const ago of [8, 4]) expect(await cellOf(page, OPEN_HOUR - ago * HOUR).textContent()).to.equal("");
     await page.getByText("1 gap").click();
     expect(await page.locator("section.card").nth(1).innerText()).to.include("no value from 20 Nov 2026, 13:00 UTC");
+    expect(await cellOf(page, OPEN_HOUR).textContent()).to.include("not complete");
+    expect(await cellOf(page, OPEN_HOUR).locator("data").count()).to.equal(0);
+    expect(await page.innerText("figure")).to.include("later buckets have no value yet");
   });
 
   it("a single point is drawn as a dot", async () => {
@@ -182,13 +185,6 @@ describe("in a chart of the dashboard,", function () {
       expect(await page.evaluate("document.documentElement.scrollWidth")).to.equal(390);
     }
     expect(new URL(page.url()).searchParams.has("from")).to.equal(false);
-  });
-
-  it("an unfinished bucket without a value is named in the table and in the sentence, and has no figure", async () => {
-    const { page } = await explore("series=stream.gap.size&range=24h&interval=1h");
-    expect(await cellOf(page, OPEN_HOUR).textContent()).to.include("not complete");
-    expect(await cellOf(page, OPEN_HOUR).locator("data").count()).to.equal(0);
-    expect(await page.innerText("figure")).to.include("later buckets have no value yet");
   });
 
   it("an interval of the link that does not fit is named next to the interval shown", async () => {

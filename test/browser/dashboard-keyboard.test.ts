@@ -263,23 +263,6 @@ describe("in the dashboard,", function () {
     expect(requests).to.deep.equal([]);
   });
 
-  it("the skeleton does not move for people who prefer reduced motion", async () => {
-    let release = () => {};
-    const { page } = await on.open("?view=segment&id=newsletter", {
-      prepare: async (page) => {
-        release = await holdRequests(page, /\/api\/metric/);
-      },
-    });
-    await page.waitForSelector("main[data-state=loading] .skeleton");
-    const moving = () => page.evaluate<number>("document.getAnimations().length");
-    await page.emulateMedia({ reducedMotion: "no-preference" });
-    await until("the skeleton pulses", async () => (await moving()) === 3);
-    await page.emulateMedia({ reducedMotion: "reduce" });
-    await until("nothing moves", async () => (await moving()) === 0);
-    release();
-    await state(page, "ready");
-  });
-
   it("a link of a table opens in another tab with Ctrl, and keeps range and comparison", async () => {
     const { page } = await on.ready("?range=4w&compare=true", { prepare: unseen });
     const another = page.context().waitForEvent("page");
