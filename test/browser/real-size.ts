@@ -34,11 +34,13 @@ export async function fillRealSize(service: TestService): Promise<void> {
     const response = await service.fetch(path, { method, json });
     expect(response.status, path).to.be.within(200, 202);
   };
+  const { catalogue } = service.service.stores;
   await inGroups(SEGMENTS, (index) =>
-    send("PUT", `/api/segment/${segmentId(index)}`, { name: segmentName(index), table: "user" }),
+    catalogue.putSegment({ id: segmentId(index), name: segmentName(index), table: "user" }),
   );
   await inGroups(EXPERIENCES, (index) =>
-    send("PUT", `/api/experience/${experienceId(index)}`, {
+    catalogue.putExperience({
+      id: experienceId(index),
       name: `Experience ${index}`,
       audience: segmentId(index),
       goal: segmentId(index + 1),
@@ -71,7 +73,7 @@ export async function fillRealSize(service: TestService): Promise<void> {
   await write(block("experience", "actualreach", experiences, hours), (index, hour) => 100 + (index % 50) + hour);
 }
 
-async function inGroups(count: number, work: (index: number) => Promise<void>): Promise<void> {
+async function inGroups(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
   const GROUP = 32;
   for (let first = 0; first < count; first += GROUP)
     await Promise.all(Array.from({ length: Math.min(GROUP, count - first) }, (_, at) => work(first + at)));
