@@ -95,20 +95,6 @@ describe("in a chart of the dashboard,", function () {
     );
   });
 
-  it("series too large for one response are requested in several", async () => {
-    const small = await startService({ limits: { response_values: 250 } }, { clock: () => NOW });
-    try {
-      await fillService(small);
-      const search = "?view=explore&series=stream.web.size&series=stream.email.size&range=7d&compare=true";
-      const { page, requests } = await on.ready(search, { prepare: unseen }, small);
-      const texts = await page.locator(".legend li").allInnerTexts();
-      for (const text of texts) expect(text).to.match(/against .* before/);
-      expect(requests.filter((one) => one === "POST /api/metric")).to.have.length.above(1);
-    } finally {
-      await small.stop();
-    }
-  });
-
   it("the tooltip names the bucket and each value with its change, at the pointer and at the keyboard's point", async () => {
     const { page } = await explore("series=stream.web.size&series=stream.mobile.size&range=24h&interval=1h");
     const tooltip = page.getByRole("tooltip");

@@ -128,20 +128,32 @@ describe("on the dashboard's pages of people and deletions,", function () {
     expect(fields).to.include("account_id");
   });
 
-  it("a stuck deletion names target and reason, and Try now completes it once the target works", async () => {
+  it("a stuck deletion is counted by the overview, names target and reason, is opened by its row unlike an unknown id, and Try now completes it", async () => {
+    await collect({ email: "bob@example.org" });
     const id = await stuckDeletion("bob@example.org");
-    const { page, errors } = await on.ready("?view=deletions", { prepare: unseen });
+    const overview = (await on.ready("?view=overview")).page.locator("[data-figure=deletions]");
+    expect(await overview.innerText()).to.include("1 stuck");
+    expect(await overview.locator("data").getAttribute("value")).to.equal("1");
+    const { page, errors } = await on.ready("?view=deletions");
     const open = rowOf(page, "Open deletions", id);
     expect(await open.innerText())
       .to.include("crm answered 503")
       .and.include("stuck")
       .and.include("20 Nov 2026, 21:52 UTC");
+    await open.getByRole("button", { name: id, exact: true }).click();
+    await page.clock.runFor(1_000);
+    await page.getByText(`Request ${id}: waiting: crm answered 503`).waitFor();
+    await page.getByLabel("Request id").fill("0123456789abcdef0123-1");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.clock.runFor(1_000);
+    await page.getByText("No request has this id.").waitFor();
     crm.trouble = undefined;
     await open.getByRole("button", { name: "Try now" }).click();
     await isDone(id);
     await page.keyboard.press("r");
     await rowOf(page, "Completed deletions", id).waitFor();
-    expect(errors).to.deep.equal([]);
+    // The console reports the 404 of the unknown id.
+    expect(errors.filter((error) => !error.includes("404"))).to.deep.equal([]);
   });
 
   it("open deletions are filtered and sorted, the oldest has its due date, and all of a target are retried at once", async () => {
@@ -182,19 +194,6 @@ describe("on the dashboard's pages of people and deletions,", function () {
     const open = rowOf(page, "Open deletions", id);
     await open.getByRole("button", { name: "Try now" }).click();
     await open.getByRole("alert").waitFor();
-  });
-
-  it("a request is opened by its row or its id, and an unknown id is reported", async () => {
-    const id = await stuckDeletion("ivy@example.org");
-    const { page } = await on.ready("?view=deletions");
-    await rowOf(page, "Open deletions", id).getByRole("button", { name: id, exact: true }).click();
-    await page.clock.runFor(1_000);
-    await page.getByText(`Request ${id}: waiting: crm answered 503`).waitFor();
-    await page.getByLabel("Request id").fill("0123456789abcdef0123-1");
-    await page.getByRole("button", { name: "Show" }).click();
-    await page.clock.runFor(1_000);
-    await page.getByText("No request has this id.").waitFor();
-    await retried(id);
   });
 
   it("members have pages and a column for each identity field; a value opens the profile and is in no address", async () => {
@@ -258,16 +257,6 @@ describe("on the dashboard's pages of people and deletions,", function () {
     // The console reports the 404 of the preview of an unknown identity, and the header that plain HTTP has in vain.
     const expected = /404|Cross-Origin-Opener-Policy/;
     expect(errors.filter((error) => !expected.test(error))).to.deep.equal([]);
-  });
-
-  it("the overview counts open and stuck deletions", async () => {
-    await collect({ email: "cy@example.org" });
-    const id = await stuckDeletion("cy@example.org");
-    const { page } = await on.ready("?view=overview");
-    const card = page.locator("[data-figure=deletions]");
-    expect(await card.innerText()).to.include("1 stuck");
-    expect(await card.locator("data").getAttribute("value")).to.equal("1");
-    await retried(id);
   });
 
   it("both lists of deletions have pages", async () => {
