@@ -132,7 +132,7 @@ function testsOf(engine: EarlierEngine): void {
     const log = { ...openLog("silent"), warn: (...line: unknown[]) => warnings.push(line) } as unknown as Log;
     for (let starts = 0; starts < 2; starts += 1) await started({}, log);
     const words =
-      "profiles that have only identities which are refused since 1.1.0: 5 of table user and 1 of table account. No request reaches them: read docs/upgrading.md";
+      "profiles that have only identities which are refused since 2.0.0: 5 of table user and 1 of table account. No request reaches them: read docs/upgrading.md";
     const ofIdentities = warnings.filter((line) => JSON.stringify(line).includes("identities"));
     expect(ofIdentities).to.deep.equal([[{ profiles: { user: 5, account: 1 } }, words]]);
   });

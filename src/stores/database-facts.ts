@@ -44,8 +44,8 @@ export function deletionWatermark(data: Facts): DeletionWatermark {
   };
 }
 
-/** In the data: set when its profiles were checked by the rules of identities of version 1.1.0. */
-const CHECKED_IDENTITIES = "identities checked by 1.1.0";
+/** In the data: set when its profiles were checked by the rules of identities of version 2.0.0. */
+const CHECKED_IDENTITIES = "identities checked by 2.0.0";
 
 /** The check of identities, as a fact of the data. */
 export function identityCheck(data: Facts): IdentityCheck {

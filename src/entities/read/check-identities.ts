@@ -49,7 +49,7 @@ export async function checkIdentities(dependencies: CheckDependencies): Promise<
 
 function warningOf(unreached: ReadonlyMap<string, number>): string {
   const counts = [...unreached].map(([table, count]) => `${count} of table ${table}`).join(" and ");
-  return `profiles that have only identities which are refused since 1.1.0: ${counts}. No request reaches them: read docs/upgrading.md`;
+  return `profiles that have only identities which are refused since 2.0.0: ${counts}. No request reaches them: read docs/upgrading.md`;
 }
 
 interface Checked {
