@@ -13,6 +13,7 @@ export type ErrorKind =
   | "unprocessable"
   | "too-many-requests"
   | "headers-too-large"
+  | "busy"
   | "unavailable"
   | "out-of-space"
   | "internal";
@@ -53,7 +54,7 @@ export class ServiceError extends Error {
 /**
  * Converts an error of a store for a caller; undefined for an error that is not the store's own, or a defect of this
  * service. A method of a port over a store rejects with such a `ServiceError`, or with an error that this converts to
- * one: `unavailable` while the store is unreachable, busy, or exceeds its deadline; `out-of-space` if a write finds the
+ * one: `unavailable` while the store is unreachable, or exceeds its deadline; `out-of-space` if a write finds the
  * disk full. A write that rejects may nevertheless be stored. Other rejections are documented at the method; any
  * further one is a defect.
  */

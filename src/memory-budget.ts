@@ -117,7 +117,7 @@ function requestOver(): ServiceError {
 }
 
 function exhausted(): ServiceError {
-  return new ServiceError("unavailable", "Requests in progress take all the memory that they may; try again", {
+  return new ServiceError("busy", "Requests in progress take all the memory that they may; try again", {
     retryAfter: 1,
   });
 }

@@ -12,7 +12,7 @@ describe("the memory budget of requests", () => {
     return Object.assign(reservation, { end: () => end() });
   };
 
-  it("refuses the first byte beyond its limit as unavailable, with a time to retry", () => {
+  it("refuses the first byte beyond its limit as busy, with a time to retry", () => {
     for (const [bytes, isRefused] of [
       [5, false],
       [6, false],

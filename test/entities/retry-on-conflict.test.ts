@@ -9,13 +9,13 @@ describe("work on profiles that other writers change concurrently", () => {
     expect(attempts).to.equal(3);
   });
 
-  it("is rejected as unavailable, with a time to retry, after 30 attempts", async () => {
+  it("is rejected as busy, with a time to retry, after 30 attempts", async () => {
     let attempts = 0;
     const error = await retryOnConflict(async () => {
       attempts += 1;
       return undefined;
     }).catch((reason: unknown) => reason);
-    expect(error).to.include({ kind: "unavailable", retryAfter: 1 });
+    expect(error).to.include({ kind: "busy", retryAfter: 1 });
     expect(attempts).to.equal(30);
   });
 

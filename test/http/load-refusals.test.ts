@@ -61,7 +61,7 @@ describe("a service at its limit of requests in flight", () => {
     expect(headers.get("cache-control")).to.equal("no-store");
     expect(headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
     const message = "Too many requests in flight; try again";
-    const errors = [{ code: "unavailable", path: "", message }];
+    const errors = [{ code: "busy", path: "", message }];
     expect(body).to.deep.equal({ status: 503, message, data: null, errors });
   });
 

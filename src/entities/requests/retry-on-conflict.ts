@@ -10,7 +10,7 @@ const FIRST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 100;
 
 /**
- * Repeats work that returns undefined because another writer changed the same profiles. Rejects with `unavailable`
+ * Repeats work that returns undefined because another writer changed the same profiles. Rejects with `busy`
  * after 30 attempts, and with an `AbortError` instead of the next attempt once `late` has aborted.
  */
 export async function retryOnConflict<T>(work: () => Promise<T | undefined>, late?: AbortSignal): Promise<T> {
@@ -20,5 +20,5 @@ export async function retryOnConflict<T>(work: () => Promise<T | undefined>, lat
     const pauseMs = jittered(backoff(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS));
     await sleep(pauseMs, undefined, late === undefined ? {} : { signal: late });
   }
-  throw new ServiceError("unavailable", "Too many concurrent updates of the same entities", { retryAfter: 1 });
+  throw new ServiceError("busy", "Too many concurrent updates of the same entities", { retryAfter: 1 });
 }

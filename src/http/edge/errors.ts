@@ -17,6 +17,7 @@ export const statusOf: Record<ErrorKind, number> = {
   "headers-too-large": 431,
   internal: 500,
   unavailable: 503,
+  busy: 503,
   "out-of-space": 507,
 };
 
@@ -30,7 +31,7 @@ export interface ErrorResponse {
 export interface ProtocolErrors {
   /** Returns the `code` at the top of the body, from the kind of an error and the code of its first issue. */
   code(kind: ErrorKind, issue: string): string;
-  /** Kind in place of `unavailable`, for clients that retry only after 429. */
+  /** Kind in place of a 503, for clients that retry only after 429. */
   readonly unavailable?: "too-many-requests";
 }
 
@@ -45,7 +46,7 @@ export function errorResponse(error: unknown, protocol?: ProtocolErrors): ErrorR
   const errors = issues.length > 0 ? issues : [{ code: codeOf(known.kind), path: "", message }];
   const headers: Record<string, string> = { "Cache-Control": "no-store" };
   if (known.kind === "unauthenticated") headers["WWW-Authenticate"] = 'Bearer realm="entity-metrics"';
-  const retryAfter = known.retryAfter ?? (known.kind === "unavailable" ? 1 : undefined);
+  const retryAfter = known.retryAfter ?? (statusOf[known.kind] === 503 ? 1 : undefined);
   if (retryAfter !== undefined) headers["Retry-After"] = String(retryAfter);
   const code = protocol === undefined ? {} : { code: protocol.code(known.kind, errors[0]?.code ?? "") };
   return { status, headers, body: { status, message, data: null, errors, ...code } };
@@ -54,7 +55,7 @@ export function errorResponse(error: unknown, protocol?: ProtocolErrors): ErrorR
 function knownError(error: unknown, protocol: ProtocolErrors | undefined): ServiceError {
   if (!(error instanceof ServiceError)) return new ServiceError("internal", "Internal error", { cause: error });
   const { kind, message, retryAfter = 1 } = error;
-  if (kind !== "unavailable" || protocol?.unavailable === undefined) return error;
+  if (statusOf[kind] !== 503 || protocol?.unavailable === undefined) return error;
   return new ServiceError(protocol.unavailable, message, { retryAfter, cause: error });
 }
 

@@ -192,7 +192,7 @@ export function limitRequests(
   { meters, protocols, stopping }: Refusing,
   answer: RequestListener,
 ): RequestListener {
-  const error = new ServiceError("unavailable", "Too many requests in flight; try again", { retryAfter: 1 });
+  const error = new ServiceError("busy", "Too many requests in flight; try again", { retryAfter: 1 });
   const refusal = wholeErrorResponse(error);
   const refusals = new Map(Array.from(protocols, ([path, protocol]) => [path, wholeErrorResponse(error, protocol)]));
   return (req, res) => {

@@ -199,6 +199,7 @@ const influxCodes: Partial<Record<ErrorKind, string>> = {
   "too-large": "request too large",
   "too-many-requests": "too many requests",
   "unsupported-media": "unsupported media type",
+  busy: "unavailable",
   unavailable: "unavailable",
   "out-of-space": "unavailable",
 };
