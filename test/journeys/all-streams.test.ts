@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { pointOf, writePoints } from "../support/requests.js";
-import { startService, type TestService } from "../support/service.js";
+import { type FetchOptions, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
@@ -55,19 +55,6 @@ describe("the series of all streams", () => {
     expect(one.data[0]?.values).to.deep.equal(data[0]?.values);
   });
 
-  it("uses for each stream and slot the value of the clients, or else of the recorder", async () => {
-    const { series } = service.service.stores;
-    const dimension = (await import("../../src/metrics/dimensions.js")).stream;
-    const column = (id: string, ...saved: number[]) => ({
-      series: { dimension, id, type: "size" },
-      from: START - 3 * HOUR,
-      values: Float64Array.from(saved),
-    });
-    await series.write("recorder", [column("web", 1, 2, 3), column("app", 10, 20)]);
-    await write(point("web", 100, 2));
-    expect(await values()).to.deep.equal({ 3: 11, 2: 120, 1: 3 });
-  });
-
   it("is answered from memory until a stream is written, including a new one", async () => {
     // If processes share the stores, a write is announced after its response.
     const isAgainCached = () => until("it is answered from memory", async () => (await isCached()) === true);
@@ -113,23 +100,26 @@ describe("the series of all streams", () => {
     expect((await read(years(75), years(75))).status).to.equal(400);
   });
 
-  for (const id of ["all_streams", "all_segments"]) {
-    it(`refuses ${id} as the name of a stream or a segment`, async () => {
-      const status = async (path: string, method: string, json: unknown) =>
-        (await service.fetch(path, { method, json })).status;
-      for (const dimension of ["stream", "segment"]) {
-        expect(await status("/api/metric/points", "POST", [{ ...point(id, 1, 1), dimension }]), dimension).to.equal(
-          400,
-        );
-        const line = `${dimension},dimension_id=${id} value=1 ${START - HOUR}`;
-        const written = await service.fetch("/api/v2/write?precision=ms", { method: "POST", body: line });
-        expect(written.status, dimension).to.equal(400);
-      }
-      expect(await status(`/collect/json/${id}`, "POST", { user_id: "1" })).to.equal(400);
-      expect(await status("/collect/json/web", "POST", { user_id: "1", segments: [id] })).to.equal(400);
-      expect(await status(`/api/segment/${id}`, "PUT", {})).to.equal(400);
-    });
-  }
+  it("has a name that no stream or segment may have, as the series of all segments has", async () => {
+    const post = (path: string, json: unknown): FetchOptions & { path: string } => ({ path, method: "POST", json });
+    for (const id of ["all_streams", "all_segments"]) {
+      const refused = [
+        ...["stream", "segment"].flatMap((dimension) => [
+          post("/api/metric/points", [{ ...point(id, 1, 1), dimension }]),
+          {
+            path: "/api/v2/write?precision=ms",
+            method: "POST",
+            body: `${dimension},dimension_id=${id} value=1 ${START - HOUR}`,
+          },
+        ]),
+        post(`/collect/json/${id}`, { user_id: "1" }),
+        post("/collect/json/web", { user_id: "1", segments: [id] }),
+        { path: `/api/segment/${id}`, method: "PUT", json: {} },
+      ];
+      for (const { path, ...init } of refused)
+        expect((await service.fetch(path, init)).status, JSON.stringify([path, init])).to.equal(400);
+    }
+  });
 
   it("is no series of another dimension", async () => {
     await write(point("web", 1, 1));

@@ -17,12 +17,6 @@ describe("collecting messages", () => {
     expect(await counted()).to.deep.equal({ [NOW - (NOW % HOUR)]: 5 });
   });
 
-  it("does not overwrite newer attributes by an older event", async () => {
-    await taken({ _uid: own("a"), when: "2024-06-02", x: "new", segments: ["s"] }, 1, "?timestamp_field=when");
-    await taken({ _uid: own("a"), when: "2024-06-01", x: "old", y: "old", segments: [] }, 1, "?timestamp_field=when");
-    expect(await read(own("a"))).to.deep.include({ x: "new", y: "old", segments: ["s"] });
-  });
-
   it("registers new segments with their id as name, and their size", async () => {
     await taken({ account_id: own("a"), segments: [own("seg")] }, 1, "?table=account");
     const answer = await on.service.fetch(`/api/segment/${own("seg")}`);
