@@ -99,15 +99,6 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 1_501 }]);
     });
 
-    it("includes expired and erased messages in later counts", async () => {
-      const erased = await kept({ arrival: 5 }, { arrival: 5 });
-      await kept({ arrival: 5 });
-      await opened.stores.history.erase([erased.id]);
-      await opened.stores.history.expire(2 * HOUR);
-      await kept({ arrival: 3 * HOUR });
-      expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 4 }]);
-    });
-
     it("returns the messages of an entity in the order of arrival and position, in pages", async () => {
       const { id, messages } = await kept(
         { arrival: 30, position: 0 },

@@ -214,12 +214,6 @@ export function seriesStoreContract(
       expect(await list(stream)).to.deep.equal(["other size", "views size"]);
     });
 
-    it("has the right sum after points of any size were corrected, in any order", async () => {
-      await add([point(12), point(1e300, { ms: 1 }), point(1e200, { ms: 2 })]);
-      await add([point(3, { ms: 1 }), point(4, { ms: 2 })]);
-      expect(await read(0, 1)).to.deep.equal([19]);
-    });
-
     it("returns the limit of doubles for a sum beyond it, and keeps the points: a correction gives the right sum", async () => {
       const large = Number.MAX_VALUE;
       const many = Array.from({ length: 10 }, (_, ms) => point(3e307, { ms }));

@@ -47,23 +47,6 @@ describe("tables", () => {
     expect(["FACTORY", "null"].map(isNobody)).to.deep.equal([true, true]);
   });
 
-  it("protect user_id by default, and rank protected fields first", () => {
-    const [people, cards, open] = tablesOf([
-      { name: "people", identities: ["mail", "user_id", "phone"] },
-      { name: "cards", identities: ["mail", "card", "chip"], protected: ["chip", "card"] },
-      { name: "open", identities: ["mail", "user_id"], protected: [], strongest_first: ["user_id", "mail"] },
-    ]).values();
-    const rules = [people, cards, open].map((table) => [[...(table as Table).protectedFields], table?.strongestFirst]);
-    expect(rules).to.deep.equal([
-      [["user_id"], ["user_id", "mail", "phone"]],
-      [
-        ["chip", "card"],
-        ["chip", "card", "mail"],
-      ],
-      [[], ["user_id", "mail"]],
-    ]);
-  });
-
   it("accept common values that identify no one with common_nobody: false", () => {
     const [country] = tablesOf([
       { name: "country", identities: ["code"], nobody: ["XX"], common_nobody: false },

@@ -136,22 +136,6 @@ describe("the recorder", () => {
     expect(missed).to.equal(0);
   });
 
-  it("saves the count of a slot only after the slot has ended", async () => {
-    await receive(stores, "views", START + 5 * SECOND, 7);
-    await tickAt(0, HOUR - 1);
-    expect(await hours("stream", "views")).to.deep.equal({});
-    await tickAt(1);
-    expect(await hours("stream", "views")).to.deep.equal({ 0: 7 });
-  });
-
-  it("saves a count again that late messages have increased", async () => {
-    await receive(stores, "views", START, 7);
-    await tickAt(1);
-    await receive(stores, "views", START + HOUR - 1, 2);
-    await tickAt(1, SECOND);
-    expect(await hours("stream", "views")).to.deep.equal({ 0: 9 });
-  });
-
   it("saves more counts than fit into one batch", async () => {
     const old = START - 1_500 * HOUR;
     for (let hour = 0; hour < 1_200; hour += 1) await receive(stores, "views", old + hour * HOUR);
