@@ -45,24 +45,9 @@ describe("erase", function () {
   const item = (value: string, field = "email") => JSON.stringify({ table: "user", field, value });
   const items = ["a@x", "b@x", "c@x"].map((value) => item(value));
   const forms: [name: string, content: string, args: string[], lines: number[]][] = [
-    ["items.csv", "table,field,value\nuser,email,a@x\n\n,_uid,b@x\n,email,c@x\n", [], [2, 4, 5]],
-    ["items-of-one-field.csv.gz", 'value\r\na@x\r\n"b@x"\r\nC@x \r\n', ["--field", "email"], [2, 3, 4]],
-    ["columns.csv", "\ufeff_uid,email\n,a@x\nother@x,b@x\n,c@x\n", [], [2, 3, 4]],
     ["of-excel.csv", "\ufeff\nName;E-Mail;;\r\nAnn;a@x;;\r\nBob;b@x;;\r\nEve;c@x\r\n;;;\r\n", [], [3, 4, 5]],
-    ["one-of-the-columns.CSV", 'name,email\n"Ann\nLee",a@x\nBob,b@x\n,c@x\n', ["--field", "email"], [2, 4, 5]],
-    ["header.txt", "email\na@x\nb@x\nc@x\n", [], [2, 3, 4]],
-    ["header-with-field.txt", "name,email\nAnn,a@x\nBob,b@x\nEve,c@x\n", ["--field", "email"], [2, 3, 4]],
-    ["values.txt", "a@x\n\n b@x\nc@x", ["--field", "email"], [1, 3, 4]],
     ["values.txt.gz", "a@x\r\nb@x\r\nc@x\r\n", ["--field", "email", "--table", "user"], [1, 2, 3]],
-    ["values.csv", "a@x\nb@x\nc@x\n", ["--field", "email", "--format", "values"], [1, 2, 3]],
     ["lines.ndjson", `${items[0]}\n\n${item("b@x", "_uid")}\n{"field":"email","value":"c@x"}\n`, [], [1, 3, 4]],
-    ["lines.txt.gz", items.join("\n"), [], [1, 2, 3]],
-    [
-      "defaults.jsonl",
-      '{"value":"a@x"}\n{"value":"b@x","field":"_uid"}\n{"value":"c@x","field":null}',
-      ["--field", "email"],
-      [1, 2, 3],
-    ],
     ["array.json", `[\n${items[0]},\n${items[1]}, ${items[2]}\n]`, [], [2, 3, 3]],
   ];
   for (const [index, [name, content, args, lines]] of forms.entries()) {
@@ -81,18 +66,6 @@ describe("erase", function () {
       expect(await statusOfProfile(service, `email/other@${domain}`)).to.equal(200);
     });
   }
-
-  it("rejects lines that only contain an identity, and reads a cell that identifies no one as empty", async () => {
-    await collectThrough(service, [{ email: "ann@example.com" }, { email: "ben@example.com" }, { user_id: "u-7" }]);
-    const lines = '"ann@example.com"\nann@example.com,\nAnn <ann@example.com>\nben@example.com\n';
-    const values = await erase(file("lines.txt", lines), "--field", "email", "--wait");
-    expect([values.code, acceptedIn(values.out).map(([line]) => line)], values.err).to.deep.equal([3, [4]]);
-    expect(values.err).to.match(/^1 deletion completed, 3 rejected$/m);
-    const rows = await erase(file("exported.csv", "email,user_id\n\\N,u-7\n"), "--wait");
-    expect([rows.code, acceptedIn(rows.out).map(([line]) => line)], rows.err).to.deep.equal([0, [2]]);
-    const people = ["email/ann@example.com", "email/ben@example.com", "user_id/u-7"];
-    expect(await Promise.all(people.map((person) => statusOfProfile(service, person)))).to.deep.equal([200, 404, 404]);
-  });
 
   it("has an option for the table of identities without one", async () => {
     const accounts = ["a-1", "a-2"].map((account_id) => ({ account_id }));
@@ -164,18 +137,6 @@ describe("erase", function () {
       [5, "unknown_table"],
       [6, "placeholder_identity"],
     ]);
-  });
-
-  it("rejects a row without an identity and a line that is not JSON", async () => {
-    const columns = await erase(file("empty-cells.csv", "email,_uid,name\n,,Ann\n,u,\n"));
-    expect(columns.code, columns.err).to.equal(3);
-    expect(acceptedIn(columns.out).map(([line]) => line)).to.deep.equal([3]);
-    const column = await erase(file("empty-cells.csv", "email,_uid\n,u\n"), "--field", "email");
-    expect({ code: column.code, out: column.out }, column.err).to.deep.equal({ code: 3, out: "" });
-    const json = await erase(file("bad.ndjson", 'no JSON\n[1]\n{"value":"x"}\n'), "--field", "_uid");
-    expect(json.code, json.err).to.equal(3);
-    expect(acceptedIn(json.out).map(([line]) => line)).to.deep.equal([3]);
-    expect(json.err).to.match(/bad\.ndjson:1: rejected: The line is not JSON/);
   });
 
   it("ends with --wait when every deletion is completed, for known and unknown people", async () => {
@@ -270,14 +231,6 @@ describe("erase", function () {
       ["rejections in the file", () => [good(), "--rejects", good()], 2, /^--rejects is one of the input files/m],
       ["a missing file", () => ["not-there"], 1, /^not-there: no such file$/m],
       ["an empty file", () => [file("empty.csv", "email\n")], 1, /empty\.csv contains no identity$/m],
-      [
-        "an unknown column next to value",
-        () => [file("x.csv", "field,value,x\n")],
-        1,
-        /needs the columns field, value/,
-      ],
-      ["values without a field in CSV", () => [file("x.csv", "value\nx\n")], 1, /needs the columns field, value/],
-      ["a missing column", () => [good(), "--field", "_uid"], 1, /has no column _uid in its header/],
       ["receipts in a file", () => [good(), "--receipts", good()], 1, /good\.csv cannot be made \(EEXIST\)$/m],
     ],
   );

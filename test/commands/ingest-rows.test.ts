@@ -12,6 +12,9 @@ describe("rows of CSV", () => {
     ["timestamp,value", true],
     ['"Time","VALUE",other', true],
     ["value,dimension_id", false],
+    ["ts,value,Value", false],
+    ["ts,value,timestamp", false],
+    ["ts,value,dimension,dimension", false],
     ["stream,dimension_id=a value=1", false],
     ['{"ts":1,"value":2}', false],
   ] as const) {

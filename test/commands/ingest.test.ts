@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { folderOfSuite } from "../support/files.js";
 import { valuesOf } from "../support/requests.js";
-import { itRefuses, rejectionsIn, runToEnd, type WrongArguments } from "../support/run-command.js";
+import { itRefuses, rejectionsIn, runToEnd } from "../support/run-command.js";
 import { serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -168,14 +168,12 @@ describe("ingest", function () {
       ["no file", () => [], 2, /missing required argument/],
       ["an unknown dimension", () => [fixture, "--dimension", "planet"], 2, /Allowed choices/],
       ["a CSV file that names no id", () => [fixture, "--dimension", "stream"], 2, /--dimension-id/],
-      ...["ts,value,Value", "ts,time,value", "ts,value,timestamp", "ts,value,dimension,dimension"].map(
-        (header): WrongArguments => [
-          `the header ${header}`,
-          () => [file("twice.csv", `${header}\n2024-06-01,2024-06-02,1,2\n`), ...named("twice")],
-          2,
-          /twice\.csv: the header has more than one column for one thing: /,
-        ],
-      ),
+      [
+        "a header with two times",
+        () => [file("twice.csv", "ts,time,value\n2024-06-01,2024-06-02,1\n"), ...named("twice")],
+        2,
+        /twice\.csv: the header has more than one column for one thing: /,
+      ],
       [
         "a JSON array that is cut off",
         () => [file("cut.json", '[{"ts":1717200000,"value":1},\n{"ts":'), ...named("cut")],

@@ -87,6 +87,20 @@ describe("a file of identities", () => {
       ["2 account.account_id=a-1", `3 ${ann}`],
       ["4 empty_identity", "5 unknown_table"],
     ],
+    [
+      "rows of table, field and value",
+      "table,field,value\nuser,email,ann@example.com\n\n,_uid,ben@x\n",
+      {},
+      [`2 ${ann}`, "4 _uid=ben@x"],
+      [],
+    ],
+    [
+      "rows of values alone",
+      'value\r\nann@example.com\r\n"ben@x"\r\n',
+      { field: "email" },
+      [`2 ${ann}`, "3 email=ben@x"],
+      [],
+    ],
     ["one value per line", "ann@example.com\r\n\r\n ben@x \n", { field: "email" }, [`1 ${ann}`, "3 email=ben@x"], []],
     [
       "one value per line of another table",
@@ -105,9 +119,9 @@ describe("a file of identities", () => {
     ],
     [
       "a JSON array",
-      '[{"value":"u-1"},\n\n{"field":"email","value":"ann@example.com"}\n]',
+      '[{"value":"u-1"},\n\n{"field":"email","value":"ann@example.com"},{"field":null,"value":"u-2"}\n]',
       { field: "_uid" },
-      ["1 _uid=u-1", `3 ${ann}`],
+      ["1 _uid=u-1", `3 ${ann}`, "3 _uid=u-2"],
       [],
     ],
     // Files with refused lines.
