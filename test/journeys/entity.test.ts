@@ -6,9 +6,10 @@ import { exportEntity } from "../../src/entities/read/export-entity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { canary } from "../support/bad-input.js";
 import { endless, opening } from "../support/opening.js";
-import { serviceOfEachTest } from "../support/service.js";
+import { serviceOfEachTest, serviceOfSuite } from "../support/service.js";
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const START = Date.UTC(2026, 0, 5, 10);
 const at = (minute: number) => new Date(START + minute * MINUTE).toISOString();
 
@@ -161,74 +162,78 @@ interface Meta {
 }
 
 describe("the meta of an entity", () => {
-  let now: number;
+  let now = START;
+  /** The start of a test, which no other test uses. */
+  let start = START;
   beforeEach(() => {
-    now = START;
+    start += HOUR;
   });
-  const service = serviceOfEachTest({ roles: ["api"] }, { clock: () => now });
+  const service = serviceOfSuite({ roles: ["api"] }, { clock: () => now });
+  /** An id that no other test uses. */
+  const own = (id: string) => `${id}.${start}`;
 
   /** Sends messages to a stream so many minutes after the start. */
   const send = async (minute: number, stream: string, ...messages: object[]) => {
-    now = START + minute * MINUTE;
+    now = start + minute * MINUTE;
     const path = `/collect/json/${stream}?timestamp_field=at`;
     expect((await service.fetch(path, { method: "POST", json: messages })).status).to.equal(200);
   };
   /** Minutes of creation and change, and the streams. */
   const meta = async (id: string) => {
-    const answer = await service.fetch(`/api/entity/user/user_id/${id}`);
+    const answer = await service.fetch(`/api/entity/user/user_id/${own(id)}`);
     expect(answer.status).to.equal(200);
     const { created_at, modified_at, streams } = ((await answer.json()) as { meta: Meta }).meta;
     for (const text of [created_at, modified_at]) expect(text).to.equal(new Date(text).toISOString());
-    return [created_at, modified_at].map((text) => (Date.parse(text) - START) / MINUTE).concat(streams as never[]);
+    return [created_at, modified_at].map((text) => (Date.parse(text) - start) / MINUTE).concat(streams as never[]);
   };
 
   it("contains the arrivals of the first message and the newest change, and the streams of all messages", async () => {
-    await send(1, "web", { user_id: "a", plan: "free" });
+    await send(1, "web", { user_id: own("a"), plan: "free" });
     expect(await meta("a")).to.deep.equal([1, 1, "web"]);
-    await send(2, "app", { user_id: "a", plan: "gold" });
+    await send(2, "app", { user_id: own("a"), plan: "gold" });
     expect(await meta("a")).to.deep.equal([1, 2, "app", "web"]);
-    await send(3, "Web", { user_id: "a", segments: ["s"] });
+    await send(3, "Web", { user_id: own("a"), segments: ["s"] });
     expect(await meta("a")).to.deep.equal([1, 3, "Web", "app", "web"]);
-    await send(4, "web", { user_id: "a", segments: { remove: ["s"] } }, { user_id: "b" });
+    await send(4, "web", { user_id: own("a"), segments: { remove: ["s"] } }, { user_id: own("b") });
     expect(await meta("a")).to.deep.equal([1, 4, "Web", "app", "web"]);
-    await send(5, "web", { user_id: "a", email: "a@x.org" });
+    await send(5, "web", { user_id: own("a"), email: "a@x.org" });
     expect(await meta("a")).to.deep.equal([1, 5, "Web", "app", "web"]);
-    await send(6, "web", { user_id: "a", plan: null });
+    await send(6, "web", { user_id: own("a"), plan: null });
     expect(await meta("a")).to.deep.equal([1, 6, "Web", "app", "web"]);
     expect(await meta("b")).to.deep.equal([4, 4, "web"]);
   });
 
   it("has the time of the last change, also after messages that change nothing", async () => {
-    const at = new Date(START).toISOString();
+    const at = new Date(start).toISOString();
     const known = { plan: "gold", list: [1, { a: null }], segments: ["s"] };
-    await send(1, "web", { user_id: "a", at, ...known });
+    await send(1, "web", { user_id: own("a"), at, ...known });
     for (const unchanging of [
       known,
-      { plan: "free", segments: [], at: new Date(START - MINUTE).toISOString() },
+      { plan: "free", segments: [], at: new Date(start - MINUTE).toISOString() },
       {},
       { other: null, segments: { remove: ["t"] } },
     ]) {
-      await send(2, "late", { user_id: "a", at, ...unchanging });
+      await send(2, "late", { user_id: own("a"), at, ...unchanging });
       expect(await meta("a"), JSON.stringify(unchanging)).to.deep.equal([1, 1, "late", "web"]);
     }
   });
 
   it("has the first arrival, the newest change and all streams of merged entities", async () => {
-    await send(1, "web", { user_id: "old", plan: "free" });
-    await send(2, "app", { user_id: "mid", email: "m@x.org" });
-    await send(3, "shop", { user_id: "new", plan: "gold" });
-    await send(4, "join", { user_id: ["old", "new"] });
+    await send(1, "web", { user_id: own("old"), plan: "free" });
+    await send(2, "app", { user_id: own("mid"), email: "m@x.org" });
+    await send(3, "shop", { user_id: own("new"), plan: "gold" });
+    await send(4, "join", { user_id: [own("old"), own("new")] });
     expect(await meta("old")).to.deep.equal([1, 4, "join", "shop", "web"]);
-    await send(5, "app", { user_id: "mid", city: "Oslo" });
-    await send(6, "join", { user_id: ["new", "mid"] });
+    await send(5, "app", { user_id: own("mid"), city: "Oslo" });
+    await send(6, "join", { user_id: [own("new"), own("mid")] });
     for (const id of ["old", "mid", "new"]) expect(await meta(id)).to.deep.equal([1, 6, "app", "join", "shop", "web"]);
   });
 
   it("of a deleted entity is based only on messages after the deletion", async () => {
-    await send(1, "web", { user_id: "a", plan: "free" });
-    now = START + 2 * MINUTE;
-    await service.fetch("/api/entity/user/user_id/a", { method: "DELETE" });
-    await send(3, "app", { user_id: "a", plan: "gold" });
+    await send(1, "web", { user_id: own("a"), plan: "free" });
+    now = start + 2 * MINUTE;
+    await service.fetch(`/api/entity/user/user_id/${own("a")}`, { method: "DELETE" });
+    await send(3, "app", { user_id: own("a"), plan: "gold" });
     expect(await meta("a")).to.deep.equal([3, 3, "app"]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { serviceOfEachTest } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 
 interface Line {
   readonly identities: Readonly<Record<string, readonly string[]>>;
@@ -16,16 +16,23 @@ interface End {
 describe("the members of a segment", () => {
   const now = Date.UTC(2026, 0, 5, 10);
   const hourAgo = new Date(now - 3_600_000).toISOString();
-  const service = serviceOfEachTest({ roles: ["api"] }, { clock: () => now });
+  const service = serviceOfSuite({ roles: ["api"] }, { clock: () => now });
+
+  let serial = 0;
+  beforeEach(() => {
+    serial += 1;
+  });
+  /** A name that no other test uses. */
+  const own = (name: string) => `${name}.${serial}`;
 
   const send = async (messages: object[], query = "") => {
     const answer = await service.fetch(`/collect/json/web${query}`, { method: "POST", json: messages });
     expect(await answer.json()).to.have.nested.property("data.rejected_count", 0);
   };
   const people = (from: number, to: number, more: object = {}) =>
-    Array.from({ length: to - from }, (_, i) => ({ user_id: `u${from + i}`, segments: ["s"], ...more }));
+    Array.from({ length: to - from }, (_, i) => ({ user_id: own(`u${from + i}`), segments: [own("s")], ...more }));
   const post = (segment: string, json?: unknown) =>
-    service.fetch(`/api/segment/${segment}/members`, { method: "POST", ...(json === undefined ? {} : { json }) });
+    service.fetch(`/api/segment/${own(segment)}/members`, { method: "POST", ...(json === undefined ? {} : { json }) });
   const list = async (json?: unknown) => {
     const answer = await post("s", json);
     expect(answer.status).to.equal(200);
@@ -43,12 +50,15 @@ describe("the members of a segment", () => {
 
   it("are listed with identities, requested attributes and start of membership, and counted in the last line", async () => {
     await send([
-      { _uid: "a", user_id: ["1", "2"], email: "Ann@x.org", plan: "gold", deep: { x: [1] }, segments: ["s", "t"] },
+      {
+        ...{ _uid: "a", user_id: ["1", "2"], email: "Ann@x.org", plan: "gold", deep: { x: [1] } },
+        segments: [own("s"), "t"],
+      },
       { user_id: "b", segments: ["t"] },
-      { user_id: "c", segments: { add: ["s"] } },
-      { user_id: "c", segments: { remove: ["s"] } },
+      { user_id: "c", segments: { add: [own("s")] } },
+      { user_id: "c", segments: { remove: [own("s")] } },
     ]);
-    await send([{ account_id: "acme", at: hourAgo, segments: ["s"] }], "?table=account&timestamp_field=at");
+    await send([{ account_id: "acme", at: hourAgo, segments: [own("s")] }], "?table=account&timestamp_field=at");
     const ann = { _uid: ["a"], user_id: ["1", "2"], email: ["ann@x.org"] };
     const since = new Date(now).toISOString();
     const { members, end } = await list();
@@ -96,13 +106,13 @@ describe("the members of a segment", () => {
   });
 
   it("are an empty list for a segment without members, and 404 for an unknown or deleted segment", async () => {
-    await service.fetch("/api/segment/s", { method: "PUT", json: {} });
+    await service.fetch(`/api/segment/${own("s")}`, { method: "PUT", json: {} });
     expect(await list()).to.deep.equal({ members: [], end: { type: "end", members: 0, next: null } });
     expect((await post("unknown")).status).to.equal(404);
     await send(people(0, 2));
-    await service.fetch("/api/segment/s", { method: "DELETE" });
+    await service.fetch(`/api/segment/${own("s")}`, { method: "DELETE" });
     expect((await post("s")).status).to.equal(404);
-    await service.fetch("/api/segment/s", { method: "PUT", json: {} });
+    await service.fetch(`/api/segment/${own("s")}`, { method: "PUT", json: {} });
     expect((await list()).members).to.deep.equal([]);
   });
 
@@ -125,7 +135,7 @@ describe("the members of a segment", () => {
     this.timeout(60_000);
     for (let from = 0; from < 600; from += 100) await send(people(from, from + 100, { about: "y".repeat(20_000) }));
     const order = idsOf((await list()).members) as string[];
-    const answer = await service.fetch("/api/segment/s/members", {
+    const answer = await service.fetch(`/api/segment/${own("s")}/members`, {
       method: "POST",
       json: { fields: ["about"] },
       headers: { "accept-encoding": "gzip" },
@@ -154,7 +164,7 @@ describe("the members of a segment", () => {
   it("are no longer read when the caller disconnects", async () => {
     await send(people(0, 100, { about: "z".repeat(50_000) }));
     const abort = new AbortController();
-    const answer = await service.fetch("/api/segment/s/members", {
+    const answer = await service.fetch(`/api/segment/${own("s")}/members`, {
       method: "POST",
       json: { fields: ["about"] },
       signal: abort.signal,
