@@ -25,15 +25,15 @@ const SLOW = [
   ...["primary-changes", "shared-history", "processes", "passwords", "growth"].map((name) => `test/servers/${name}`),
   "test/bench-script",
   "test/browser/",
-  ...["failpoints", "points-killed", "deadline"].map((name) => `test/faults/${name}`),
+  ...["failpoints", "points-killed", "deadline", "influxdb-answers"].map((name) => `test/faults/${name}`),
   "test/deletions/random-histories",
   "test/entities/shared-identities",
   ...["oracle", "recorder-year"].map((name) => `test/metrics/${name}`),
   ...["secured", "held", "killed-runs"].map((name) => `test/servers/${name}`),
-  "test/start-scripts",
-  "test/package",
+  ...["start-scripts", "start.", "settings", "package"].map((name) => `test/${name}`),
   ...["body-limits", "slow-", "deletion-reads"].map((name) => `test/http/${name}`),
-  "test/bad-inputs/random-requests",
+  ...["erase", "migrate."].map((name) => `test/commands/${name}`),
+  ...["long-texts", "random-requests"].map((name) => `test/bad-inputs/${name}`),
 ];
 
 /** Free bytes of memory from which on tests store their data in memory. */
