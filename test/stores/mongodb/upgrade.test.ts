@@ -86,10 +86,8 @@ onServers(["mongodb"], "an upgrade of the databases on MongoDB", function () {
 
   for (const [failpoint, after, left] of [
     ["layout-step-done", 1, ["3", undefined]],
-    ["layout-step-stored", 1, ["4", undefined]],
     ["layout-step-stored", 2, ["5", undefined]],
     ["layout-step-done", 3, ["5", "3"]],
-    ["layout-step-stored", 3, ["5", "4"]],
   ] as const) {
     it(`that was killed at ${failpoint} (${after}) is continued by the next process`, async () => {
       const environment = { FAILPOINT: failpoint, FAILPOINT_AFTER: String(after) };

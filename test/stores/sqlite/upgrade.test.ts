@@ -52,8 +52,6 @@ describe("an upgrade of a file", () => {
   for (const [failpoint, after, left] of [
     ["layout-step-done", 1, 3],
     ["layout-step-stored", 1, 4],
-    ["layout-step-done", 2, 4],
-    ["layout-step-stored", 2, 5],
   ] as const) {
     it(`that was killed at ${failpoint} (${after}) continues from layout ${left}`, async () => {
       const environment = { FAILPOINT: failpoint, FAILPOINT_AFTER: String(after) };
