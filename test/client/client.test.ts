@@ -1,5 +1,4 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { expect } from "chai";
 import {
   ApiError,
@@ -9,6 +8,7 @@ import {
   type MembersInput,
   NotReached,
 } from "../../src/client/client.js";
+import { type HttpServer, httpServer } from "../support/http-server.js";
 import { serviceOfSuite } from "../support/service.js";
 
 /** The reason of a rejected promise. */
@@ -149,25 +149,21 @@ describe("the client", () => {
 });
 
 describe("the client of a service that fails", () => {
-  let server: Server;
+  let server: HttpServer;
   let url: string;
   let asked: number;
   let answer: RequestListener;
 
   beforeEach(async () => {
     asked = 0;
-    server = createServer((request, response) => {
+    server = await httpServer((request, response) => {
       asked++;
       request.resume();
       answer(request, response);
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    url = server.url;
   });
-  afterEach(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  afterEach(() => server.close());
 
   const busy: RequestListener = (_, response) => response.writeHead(503, { "retry-after": "0" }).end("{}");
   const ready: RequestListener = (_, response) => response.end('{"status":200,"message":"success","data":[]}');

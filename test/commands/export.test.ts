@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { folderOfSuite } from "../support/files.js";
+import { httpServer } from "../support/http-server.js";
 import { runToEnd } from "../support/run-command.js";
 import { adminKey, newKey, serviceOfSuite } from "../support/service.js";
 import { root } from "../support/source-tree.js";
@@ -54,15 +53,13 @@ describe("the export command", function () {
   });
 
   it("fails and leaves no file if the last line is missing", async () => {
-    const server = createServer((request, response) => {
+    const { url, close } = await httpServer((request, response) => {
       request.resume();
       response.end('{"type":"profile"}\n');
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const file = at("cut.ndjson");
     const { code, err } = await runToEnd("export", [...of("x"), "--out", file, "--url", url]);
-    server.close();
+    await close();
     expect(code).to.equal(1);
     expect(err).to.match(/^The export is incomplete: .*\n$/);
     expect(existsSync(file)).to.equal(false);

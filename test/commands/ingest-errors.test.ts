@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { folderOfSuite } from "../support/files.js";
+import { type HttpServer, httpServer } from "../support/http-server.js";
 import { rejectionsIn, runToEnd, startCommand } from "../support/run-command.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -25,7 +23,7 @@ describe("ingest, when the service fails or rejects points", function () {
     const busy = await scripted(answers);
     const began = performance.now();
     const result = await runToEnd("ingest", args(busy.url));
-    busy.server.close();
+    await busy.close();
     expect(result, result.err).to.include({ code: 0 });
     expect(result.err).to.contain("is busy (503); retrying in 1 s").and.contain("(429)");
     expect(performance.now() - began).to.be.above(2000);
@@ -40,7 +38,7 @@ describe("ingest, when the service fails or rejects points", function () {
     ] as const) {
       const refusing = await scripted([{ status }]);
       const result = await runToEnd("ingest", args(refusing.url));
-      refusing.server.close();
+      await refusing.close();
       expect(result.code).to.equal(1);
       expect(result.err)
         .to.contain(words)
@@ -80,8 +78,7 @@ describe("ingest, when the service fails or rejects points", function () {
     await until("the command sends", () => silent.bodies.length > 0, 30_000);
     child.kill("SIGINT");
     expect(await ended).to.equal(130);
-    silent.server.closeAllConnections();
-    silent.server.close();
+    await silent.close();
     expect(err())
       .to.contain("Stopped. No slot was confirmed as written. Running the same command again is safe")
       .and.not.match(/\n\s+at /);
@@ -95,9 +92,9 @@ interface Answer {
 }
 
 /** A server that gives these answers, one after the other, and then none. */
-async function scripted(answers: Answer[]): Promise<{ server: Server; url: string; bodies: string[] }> {
+async function scripted(answers: Answer[]): Promise<HttpServer & { bodies: string[] }> {
   const bodies: string[] = [];
-  const server = createServer(async (req, res) => {
+  const server = await httpServer(async (req, res) => {
     let body = "";
     for await (const chunk of req) body += chunk;
     bodies.push(body);
@@ -110,7 +107,5 @@ async function scripted(answers: Answer[]): Promise<{ server: Server; url: strin
     res.writeHead(answer.status, answer.retryAfter === undefined ? {} : { "Retry-After": answer.retryAfter });
     res.end("{}");
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies };
+  return { ...server, bodies };
 }

@@ -1,9 +1,8 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { requireKey, serviceUrl } from "../../src/commands/running-service.js";
 import { folderOfSuite } from "../support/files.js";
 import { freePort } from "../support/free-port.js";
+import { httpServer } from "../support/http-server.js";
 import { runToEnd } from "../support/run-command.js";
 import { serviceOfSuite } from "../support/service.js";
 
@@ -64,11 +63,9 @@ describe("the address of the service", function () {
   });
 
   it("is refused if it redirects to another address", async () => {
-    const server = createServer((_, response) => response.writeHead(308, { Location: service.url }).end());
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { url, close } = await httpServer((_, response) => response.writeHead(308, { Location: service.url }).end());
     const { code, err } = await runToEnd("ingest", commands[1]?.[1]() ?? [], { ENTITY_METRICS_URL: url });
-    server.close();
+    await close();
     expect(code).to.equal(1);
     expect(err).to.contain(`${url} redirects to another address: use that one`);
   });

@@ -1,11 +1,11 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { systemClock } from "../../src/clock.js";
 import type { Log } from "../../src/log.js";
 import { openInflux } from "../../src/stores/influxdb/index.js";
 import type { MetricEngine } from "../../src/stores/stores.js";
+import { httpServer } from "../support/http-server.js";
 import { settingsFor } from "../support/service.js";
 
 /** Response to a request: a status with headers and a body, or a fault. */
@@ -41,7 +41,7 @@ export async function influxAnswers(deadlineMs: number): Promise<InfluxAnswers> 
   let open = 0;
   const bodies: string[] = [];
   const logged: string[] = [];
-  const server = createServer(async (request, response) => {
+  const server = await httpServer(async (request, response) => {
     if (request.method === "GET") return send(response, { status: 200, ...bucketAnswer });
     open += 1;
     response.on("close", () => {
@@ -57,12 +57,10 @@ export async function influxAnswers(deadlineMs: number): Promise<InfluxAnswers> 
     const answer = (answers.length > 1 ? answers.shift() : answers[0]) as AnswerFor;
     give(response, typeof answer === "function" ? await answer(body) : answer);
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
   const note = (...args: unknown[]) => logged.push(JSON.stringify(args));
   const log = { debug: note, info: () => {}, warn: note, error: note } as unknown as Log;
   const settings = settingsFor("/nothing-is-kept-here", {
-    metrics: { url: `influxdb://127.0.0.1:${port}/?org=o&bucket=b`, token: "secret" },
+    metrics: { url: `${server.url.replace("http", "influxdb")}/?org=o&bucket=b`, token: "secret" },
     limits: { store_deadline_ms: deadlineMs },
   });
   const engine = await openInflux({ settings, log, clock: systemClock });
@@ -80,9 +78,7 @@ export async function influxAnswers(deadlineMs: number): Promise<InfluxAnswers> 
     },
     async close() {
       await engine.close();
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
+      await server.close();
     },
   };
 }

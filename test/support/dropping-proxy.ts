@@ -1,6 +1,5 @@
-import { once } from "node:events";
-import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { request } from "node:http";
+import { httpServer } from "./http-server.js";
 
 /** An HTTP proxy on this machine that drops the response to each fifth POST after the server has sent it. */
 export interface DroppingProxy {
@@ -15,7 +14,7 @@ const EACH = 5;
 export async function openDroppingProxy(target: string): Promise<DroppingProxy> {
   let posts = 0;
   let dropped = 0;
-  const server = createServer((req, res) => {
+  const { url, close } = await httpServer((req, res) => {
     const isDropped = req.method === "POST" && ++posts % EACH === 0;
     const { method = "GET", headers, url = "/" } = req;
     const forwarded = request(new URL(url, target), { method, headers, agent: false }, (answer) => {
@@ -30,17 +29,11 @@ export async function openDroppingProxy(target: string): Promise<DroppingProxy> 
     forwarded.on("error", () => req.socket.destroy());
     req.pipe(forwarded);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     get dropped() {
       return dropped;
     },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    close,
   };
 }

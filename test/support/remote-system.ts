@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage } from "node:http";
+import { httpServer } from "./http-server.js";
 
 /** A call that the system received. */
 export interface Call {
@@ -28,7 +28,7 @@ export interface RemoteSystem {
 export async function remoteSystem(): Promise<RemoteSystem> {
   const holds = new Set<string>();
   const calls: Call[] = [];
-  const server = createServer((request, response) => {
+  const { url, close } = await httpServer((request, response) => {
     void bodyOf(request).then((text) => {
       const body = JSON.parse(text) as Call["body"];
       const path = request.url ?? "";
@@ -46,16 +46,12 @@ export async function remoteSystem(): Promise<RemoteSystem> {
       response.end(path.endsWith("/verify") ? JSON.stringify({ clean }) : "");
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const system: RemoteSystem = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+    url: `${url}/hooks`,
     holds,
     calls,
     trouble: undefined,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
   };
   return system;
 }

@@ -1,28 +1,26 @@
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { is_valid_flux } from "@influxdata/flux-lsp-node";
 import { expect } from "chai";
 import { influxClient } from "../../../src/stores/influxdb/connection.js";
 import { beginCopy } from "../../../src/stores/influxdb/import.js";
+import { httpServer } from "../../support/http-server.js";
 
 describe("a copy into a bucket", () => {
   /** Begins a copy on a server with this response. Resolves with the requests, and the name of the failure. */
   async function begun(bucket: string, answer: (path: string, response: ServerResponse) => void) {
     const requests: { readonly path: string; readonly body: string }[] = [];
-    const server = createServer(async (request, response) => {
+    const { url, close } = await httpServer(async (request, response) => {
       const { pathname } = new URL(request.url ?? "", "http://127.0.0.1");
       requests.push({ path: pathname, body: Buffer.concat(await request.toArray()).toString() });
       answer(pathname, response);
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    const client = influxClient({ url: `http://127.0.0.1:${port}`, org: "o", bucket, token: "t" }, 10_000);
+    const client = influxClient({ url, org: "o", bucket, token: "t" }, 10_000);
     const failure = await beginCopy(client, bucket, "source", 0).then(
       () => undefined,
       ({ name }: Error) => name,
     );
     client.close();
-    server.close();
+    await close();
     return { requests, failure };
   }
 
