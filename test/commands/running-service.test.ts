@@ -10,33 +10,24 @@ describe("the address of the service", function () {
   this.timeout(60_000);
   const service = serviceOfSuite();
   const { file } = folderOfSuite();
-  const commands: [name: string, args: () => string[]][] = [
-    ["collect", () => [file("people.ndjson", '{"_uid":"u-1"}\n'), "--stream", "web"]],
-    [
-      "ingest",
-      () => [file("points.csv", "ts,value\n2024-06-01,1\n"), "--dimension", "stream", "--dimension-id", "web"],
-    ],
-  ];
+  const collect = (environment: Record<string, string>) =>
+    runToEnd("collect", [file("people.ndjson", '{"_uid":"u-1"}\n'), "--stream", "web"], environment);
 
-  for (const [name, args] of commands) {
-    it(`is found by ENTITY_METRICS_URL or PORT for ${name}`, async () => {
-      const byUrl = await runToEnd(name, args(), { ENTITY_METRICS_URL: `${service.url}/` });
-      expect(byUrl, byUrl.err).to.include({ code: 0 });
-      const byPort = await runToEnd(name, args(), { PORT: String(service.port) });
-      expect(byPort, byPort.err).to.include({ code: 0 });
-    });
+  it("is found by ENTITY_METRICS_URL or PORT", async () => {
+    for (const environment of [{ ENTITY_METRICS_URL: `${service.url}/` }, { PORT: String(service.port) }]) {
+      const { code, err } = await collect(environment);
+      expect(code, err).to.equal(0);
+    }
+  });
 
-    it(`is reported by ${name} at its first try if there is no service`, async () => {
-      const port = await freePort();
-      for (const host of ["127.0.0.1", "localhost"]) {
-        const result = await runToEnd(name, args(), { ENTITY_METRICS_URL: `http://${host}:${port}` });
-        expect(result.code).to.equal(1);
-        expect(result.err)
-          .to.contain(`There is no service at http://${host}:${port}: start it`)
-          .and.not.contain("retrying");
-      }
-    });
-  }
+  it("is reported at the first try of a command if there is no service", async () => {
+    const port = await freePort();
+    for (const host of ["127.0.0.1", "localhost"]) {
+      const { code, err } = await collect({ ENTITY_METRICS_URL: `http://${host}:${port}` });
+      expect(code).to.equal(1);
+      expect(err).to.contain(`There is no service at http://${host}:${port}: start it`).and.not.contain("retrying");
+    }
+  });
 
   const addresses: [option: string | undefined, environment: Record<string, string>, url: string][] = [
     [undefined, {}, "http://127.0.0.1:8080"],
@@ -64,7 +55,9 @@ describe("the address of the service", function () {
 
   it("is refused if it redirects to another address", async () => {
     const { url, close } = await httpServer((_, response) => response.writeHead(308, { Location: service.url }).end());
-    const { code, err } = await runToEnd("ingest", commands[1]?.[1]() ?? [], { ENTITY_METRICS_URL: url });
+    const points = file("points.csv", "ts,value\n2024-06-01,1\n");
+    const args = [points, "--dimension", "stream", "--dimension-id", "web"];
+    const { code, err } = await runToEnd("ingest", args, { ENTITY_METRICS_URL: url });
     await close();
     expect(code).to.equal(1);
     expect(err).to.contain(`${url} redirects to another address: use that one`);

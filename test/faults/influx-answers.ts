@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { systemClock } from "../../src/clock.js";
 import type { Log } from "../../src/log.js";
@@ -89,9 +90,7 @@ const bucketAnswer = {
 };
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of request) pieces.push(piece as Buffer);
-  const body = Buffer.concat(pieces);
+  const body = await buffer(request);
   return (request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString();
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import { httpServer } from "./http-server.js";
 
 /** A call that the system received. */
@@ -29,8 +29,8 @@ export async function remoteSystem(): Promise<RemoteSystem> {
   const holds = new Set<string>();
   const calls: Call[] = [];
   const { url, close } = await httpServer((request, response) => {
-    void bodyOf(request).then((text) => {
-      const body = JSON.parse(text) as Call["body"];
+    void text(request).then((sent) => {
+      const body = JSON.parse(sent) as Call["body"];
       const path = request.url ?? "";
       calls.push({ path, authorization: request.headers.authorization, body });
       if (system.trouble === "silence") return;
@@ -54,10 +54,4 @@ export async function remoteSystem(): Promise<RemoteSystem> {
     close,
   };
   return system;
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

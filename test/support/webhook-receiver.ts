@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { freePort } from "./free-port.js";
 
 /** A notification as it arrived. */
@@ -54,7 +55,7 @@ export async function webhookReceiver(
       server = serve(async (request, response) => {
         const { method, url: path } = request;
         const { authorization, "content-type": contentType } = request.headers;
-        const body = JSON.parse(await textOf(request)) as Received["body"];
+        const body = JSON.parse(await text(request)) as Received["body"];
         receiver.received.push({ method, path, authorization, contentType, body });
         const fail = receiver.failure === undefined ? undefined : failures[receiver.failure];
         if (fail === undefined) response.writeHead(200).end("ok");
@@ -65,10 +66,4 @@ export async function webhookReceiver(
   };
   await receiver.open();
   return receiver;
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }
