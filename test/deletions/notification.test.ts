@@ -351,7 +351,7 @@ describe("P31: the notification of a completed deletion", () => {
     it(`${allowed ? "may" : "may not"} be sent to ${url}`, async () => {
       await open();
       if (allowed) expect(webhook(url).notify).to.be.a("function");
-      else expect(() => webhook(url)).to.throw(StartError, /^deletions\.webhook is wrong: it /);
+      else expect(() => webhook(url)).to.throw(StartError, /^webhook is wrong: it /);
     });
   }
 });
