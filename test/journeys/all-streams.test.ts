@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { pointOf, writePoints } from "../support/requests.js";
-import { type FetchOptions, startService, type TestService } from "../support/service.js";
+import { type FetchOptions, serviceOfEachTest } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const HOUR = 3_600_000;
@@ -18,12 +18,10 @@ interface Series {
 
 describe("the series of all streams", () => {
   let now: number;
-  let service: TestService;
-  beforeEach(async () => {
+  beforeEach(() => {
     now = START + HOUR / 2;
-    service = await startService({ roles: ["api"] }, { clock: () => now });
   });
-  afterEach(() => service.stop());
+  const service = serviceOfEachTest({ roles: ["api"] }, { clock: () => now });
 
   const point = (id: string, value: number, hoursAgo: number) => pointOf("stream", id, value, START - hoursAgo * HOUR);
   const write = (...points: object[]) => writePoints(service, points);
