@@ -2,7 +2,7 @@ import { eachAtOnce } from "../../async/each-at-once.js";
 import { ExactSum } from "../../exact-sum.js";
 import type { Dimension } from "../../metrics/dimensions.js";
 import { type SeriesWindow, slotsIn, type ValueSource } from "../../metrics/ports.js";
-import { addSlots, isSum, seriesKey } from "../../metrics/series.js";
+import { addSlots, isSum, type Series, seriesKey, slotStart } from "../../metrics/series.js";
 import type { TakeAdded } from "../copy.js";
 import {
   addedScript,
@@ -19,6 +19,9 @@ import { addedReader, type RowReader, SlotTarget, slotReader, UNKNOWN_SUM } from
 
 /** Slots of all series that one query sums up. */
 const SUMMED_SLOTS = 300_000;
+
+/** Slots of each series whose added points one query reads. */
+const ADDED_SLOTS = 48;
 
 /** Concurrent queries of one read. */
 const CONCURRENT_QUERIES = 4;
@@ -100,7 +103,7 @@ export function seriesReads({ bucket, query, countIds }: SeriesReadDependencies)
     return columns;
   }
 
-  /** Replaces each `UNKNOWN_SUM` by the sum of the points of its slot. They are read slot by slot and not kept. */
+  /** Replaces each `UNKNOWN_SUM` by the sum of the points of its slot. They are read a part at a time and not kept. */
   async function addPoints(windows: readonly SeriesWindow[], columns: readonly Float64Array[]): Promise<void> {
     const unknown = windows.flatMap(({ series, from }, i) => {
       const column = columns[i] as Float64Array;
@@ -108,27 +111,28 @@ export function seriesReads({ bucket, query, countIds }: SeriesReadDependencies)
       return slotsOf(column, UNKNOWN_SUM).map((slot) => ({ series, start: startOf(slot), column, slot }));
     });
     for (const { column, slot } of unknown) column[slot] = Number.NaN;
-    for (const slots of groupBy(unknown, ({ start }) => String(start)).values()) {
-      const windowsOfSlot = slots.map(({ series, start: from }) => ({
-        series,
-        from,
-        to: from + series.dimension.slotMs,
-      }));
-      const columnsOf = groupBy(slots, ({ series }) => seriesKey(series));
-      for (const slotQuery of slotQueries(windowsOfSlot)) {
+    const partOf = ({ series: { dimension }, start }: (typeof unknown)[number]) =>
+      `${dimension.name} ${Math.floor(start / dimension.slotMs / ADDED_SLOTS)}`;
+    await eachAtOnce([...groupBy(unknown, partOf).values()], CONCURRENT_QUERIES, async (slots) => {
+      const from = Math.min(...slots.map(({ start }) => start));
+      const to = Math.max(...slots.map(({ series, start }) => start + series.dimension.slotMs));
+      const keyOf = (series: Series, start: number) => `${start} ${seriesKey(series)}`;
+      const bySlot = groupBy(slots, ({ series, start }) => keyOf(series, start));
+      for (const slotQuery of slotQueries(slots.map(({ series }) => ({ series, from, to })))) {
         let sums = new Map<string, ExactSum>();
         await queryAdded(slotQuery, () => {
           sums = new Map();
-          return (series, { value }) => {
-            const sum = sums.get(seriesKey(series)) ?? new ExactSum();
-            sums.set(seriesKey(series), sum);
+          return (series, { ms, value }) => {
+            const key = keyOf(series, slotStart(series.dimension, ms));
+            const sum = sums.get(key) ?? new ExactSum();
+            sums.set(key, sum);
             sum.add(value);
           };
         });
         for (const [key, sum] of sums)
-          for (const { column, slot } of columnsOf.get(key) ?? []) column[slot] = sum.round().sum;
+          for (const { column, slot } of bySlot.get(key) ?? []) column[slot] = sum.round().sum;
       }
-    }
+    });
   }
 
   /** Queries all series of the dimension, in windows short enough that the values of one query fit into memory. */
