@@ -40,6 +40,8 @@ export interface ListedIds {
 export interface WriteOrder {
   /** An integer of at least 0, less than the length of the shortest slot in ns. */
   readonly number: number;
+  /** Start of the write, ms of `performance.now`, from which the store counts its deadline; the call if absent. */
+  readonly since?: number;
   /** The store calls it before it settles a write that it may still execute later, and waits for it. */
   abandon(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { singleFlight } from "../async/single-flight.js";
 import type { WriteOrder } from "./ports.js";
 
 /**
@@ -6,7 +7,7 @@ import type { WriteOrder } from "./ports.js";
  * raised only when that is necessary, because a slot is stored once for each order.
  */
 export class WriteOrders {
-  readonly #raise: () => Promise<number>;
+  readonly #raise: () => Promise<void>;
   /** The newest known order. */
   #newest = 0;
   /** The store may still execute writes up to this order: at the start, writes of processes that were killed. */
@@ -14,12 +15,13 @@ export class WriteOrders {
 
   /** `raise` is a `RaiseOrder`. */
   constructor(raise: () => Promise<number>) {
-    this.#raise = raise;
+    // Otherwise concurrent writes would raise it one after another, and all but the last of them be repeated.
+    this.#raise = singleFlight(async () => this.learn(await raise()));
   }
 
   /** Returns the order of a write that begins now, after raising it if necessary. Rejects as `RaiseOrder` does. */
   async begin(): Promise<WriteOrder> {
-    if (this.#newest <= this.#abandoned) this.learn(await this.#raise());
+    while (this.#newest <= this.#abandoned) await this.#raise();
     const number = this.#newest;
     return { number, abandon: () => this.abandon(number) };
   }

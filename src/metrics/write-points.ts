@@ -33,10 +33,11 @@ export function pointWrites({
     windows: readonly SeriesWindow[],
     source: SettingSource,
     store: (order: WriteOrder) => Promise<void>,
+    since = performance.now(),
   ): Promise<number> {
     const order = await orders[source].begin();
     try {
-      await store(order);
+      await store({ ...order, since });
     } catch (error) {
       // A part may be stored. The caller repeats the write, so this announcement may fail.
       await generations.written(windows).catch(() => {});
@@ -48,12 +49,15 @@ export function pointWrites({
   }
 
   /**
-   * Repeats a write of clients until no process has raised the order before the write was announced: the announcement
-   * receives it. Otherwise a write that was abandoned before this one began could have the same order, or a higher one.
+   * Repeats a write of clients once if a process has raised the order: the announcement receives it. A write that was
+   * abandoned before this one began could have the order of the first attempt, or a higher one, but not the order that
+   * was received since.
    */
   async function inOrder(windows: readonly SeriesWindow[], store: (order: WriteOrder) => Promise<void>): Promise<void> {
     if (windows.length === 0) return;
-    while ((await announced(windows, "clients", store)) < (await orders.clients.begin()).number);
+    const since = performance.now();
+    const order = await announced(windows, "clients", store, since);
+    if (order < (await orders.clients.begin()).number) await announced(windows, "clients", store, since);
   }
 
   return {

@@ -107,6 +107,44 @@ describe("P12: a response of InfluxDB", () => {
     });
   }
 
+  it("to a write: nothing → its order is abandoned before the next attempt, as the last one ends with the request", async () => {
+    let isAbandoned = false;
+    server.answer("never", () => (isAbandoned ? 204 : 400));
+    await write(1, {
+      number: 1,
+      async abandon() {
+        isAbandoned = true;
+      },
+    });
+    expect(server.bodies).to.have.length(2);
+  });
+
+  it("to two writes that share a request: nothing → both orders are abandoned, also if that fails for one of them", async () => {
+    server.answer(204, 204, "never", 204);
+    const [first, second] = [write(), write()];
+    const abandoned: string[] = [];
+    const sharing = ["a", "b"].map((name) =>
+      write(1, {
+        number: 1,
+        async abandon() {
+          abandoned.push(name);
+          throw new ServiceError("unavailable", "away");
+        },
+      }),
+    );
+    await Promise.all([first, second]);
+    expect((await Promise.allSettled(sharing)).map(({ status }) => status)).to.deep.equal(["rejected", "rejected"]);
+    expect(abandoned).to.deep.equal(["a", "b"]);
+  });
+
+  it("to a write: nothing, late → no attempt after the deadline of the whole write", async () => {
+    server.answer("never");
+    const begun = performance.now();
+    const since = begun - 0.75 * DEADLINE;
+    await outcomeOf(() => write(1, { number: 1, since, abandon: async () => {} }));
+    expect(performance.now() - begun).to.be.below(0.5 * DEADLINE);
+  });
+
   it("to a write: 413 → smaller requests, in order", async () => {
     server.answer(413, 413, 204);
     await write(40_000);
@@ -165,6 +203,19 @@ describe("P12: a response of InfluxDB", () => {
       await until("nothing is under way", () => server.open === 0);
     });
   }
+
+  it("to a read: added points of two orders in each of 96 slots → they are read in a few queries", async () => {
+    const rows = [5, 6].flatMap((order, table) =>
+      Array.from({ length: 96 }, (_, slot) => {
+        const time = new Date(from + slot * HOUR).toISOString();
+        return `,added,${table},${time},1,added,an-id,size,${order}\r\n`;
+      }),
+    );
+    const header = csv.slice(0, csv.indexOf("\r\n"));
+    server.answer(text(`${header},order\r\n${rows.join("")}\r\n`), text("\r\n"));
+    await server.engine.series.read([{ series, from, to: from + 96 * HOUR }]);
+    expect(server.bodies.length).to.be.within(2, 5);
+  });
 
   it("to one of several queries: an error → the others are abandoned at once", async () => {
     const windows = Array.from({ length: 6 }, (_, i) => {

@@ -9,6 +9,7 @@ const START = Date.UTC(2024, 0, 1);
 
 describe("a write of points", () => {
   let steps: string[];
+  let since: (number | undefined)[];
   let failure: Error | undefined;
   /** Raised by other processes while the next writes are announced. */
   let raised: number[];
@@ -17,13 +18,15 @@ describe("a write of points", () => {
 
   beforeEach(async () => {
     steps = [];
+    since = [];
     failure = undefined;
     raised = [];
     let order = 0;
     orders = new WriteOrders(async () => ++order);
     writes = pointWrites({
       store: {
-        async write(source, columns, { number } = never) {
+        async write(source, columns, { number, since: start } = never) {
+          since.push(start);
           steps.push(`write ${number} ${source} ${columns.map(({ values }) => values.join(",")).join(" ")}`);
           if (failure !== undefined) throw failure;
         },
@@ -70,13 +73,21 @@ describe("a write of points", () => {
     expect(steps.at(-1)).to.equal("written 0-1");
   });
 
-  it("of clients is repeated until its order is the newest one when it is announced", async () => {
-    raised = [4, 4, 9, 9];
+  it("of clients is repeated once, and not again, if its order is not the newest one when it is announced", async () => {
+    raised = [4, 8, 9, 10];
     await writes.write("clients", [column(1)]);
     expect(steps).to.deep.equal(["write 1 clients 1", "written 0-1", "write 4 clients 1", "written 0-1"]);
     steps = [];
     await writes.add([{ series: column().series, points: [{ ms: START, ns: 0, source: 0, value: 2 }] }]);
-    expect(steps).to.deep.equal(["add 4 2", "written 0-1", "add 9 2", "written 0-1"]);
+    expect(steps).to.deep.equal(["add 8 2", "written 0-1", "add 9 2", "written 0-1"]);
+  });
+
+  it("of clients has one time limit, also if it is repeated", async () => {
+    raised = [4, 4];
+    const start = performance.now();
+    await writes.write("clients", [column(1)]);
+    expect(since[0]).to.be.within(start, performance.now());
+    expect(since).to.deep.equal([since[0], since[0]]);
   });
 
   it("of a recorder has an order of its own, and is not repeated", async () => {
@@ -116,6 +127,13 @@ describe("the orders of writes", () => {
     orders.learn(50);
     await c.abandon();
     expect(await next()).to.equal(50);
+  });
+
+  it("are raised once by concurrent writes", async () => {
+    expect(await Promise.all([1, 2, 3].map(next))).to.deep.equal([11, 11, 11]);
+    const abandoned = await Promise.all([1, 2, 3].map(() => orders.begin()));
+    await Promise.all(abandoned.map((write) => write.abandon()));
+    expect(await Promise.all([1, 2, 3].map(next))).to.deep.equal([12, 12, 12]);
   });
 
   it("are used by no further write of the process while raising them fails", async () => {

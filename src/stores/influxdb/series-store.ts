@@ -40,7 +40,7 @@ interface Write {
   readonly order: WriteOrder;
   /** Returns whether it has a value of a slot that starts before an instant (Unix ms). */
   hasValueBefore(ms: number): boolean;
-  /** Time of the call, ms of `performance.now`. */
+  /** Start of the write, ms of `performance.now`. */
   readonly since: number;
 }
 
@@ -99,13 +99,13 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
       reported("write", async () => {
         const hasValueBefore = (ms: number) => hasSlotBefore(columns, ms);
         const lines = linesOf(source, columns, order.number);
-        await grouped([{ lines, order, hasValueBefore, since: performance.now() }]);
+        await grouped([{ lines, order, hasValueBefore, since: order.since ?? performance.now() }]);
         bucket.isFull = false;
         names.written(columns.filter(hasValue).map(({ series }) => series));
       }),
     add: (added, order = FIRST_ORDER) =>
       reported("write", async () => {
-        const since = performance.now();
+        const since = order.since ?? performance.now();
         const hasValueBefore = (before: number) =>
           added.some(({ series: { dimension }, points }) => points.some(({ ms }) => slotStart(dimension, ms) < before));
         await grouped([{ lines: addedLines(added, order.number), order, hasValueBefore, since }]);
@@ -125,22 +125,23 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
   };
 
   /**
-   * Sends the lines of concurrent writes in one request. Abandons their orders if an attempt was not answered, because
-   * the server may execute it later.
+   * Sends the lines of concurrent writes in one request. Abandons their orders as soon as an attempt is not answered,
+   * because the server may execute it later: the last attempt may end when the request is answered with 503.
    */
   async function sendTogether(writes: readonly Write[]): Promise<void> {
-    const requests = { unanswered: 0 };
+    let abandoned: Promise<unknown> | undefined;
+    const abandon = () => {
+      abandoned ??= withTimeLimit(deadlineMs / 2, [], () => Promise.all(writes.map(({ order }) => order.abandon())));
+      abandoned.catch(() => {});
+    };
     try {
-      await sendUntilStored(writes, requests);
+      await sendUntilStored(writes, abandon);
     } finally {
-      if (requests.unanswered > 0)
-        await withTimeLimit(deadlineMs / 2, [], async () => {
-          for (const { order } of writes) await order.abandon();
-        });
+      await abandoned;
     }
   }
 
-  async function sendUntilStored(writes: readonly Write[], requests: { unanswered: number }): Promise<void> {
+  async function sendUntilStored(writes: readonly Write[], abandon: () => void): Promise<void> {
     const lines = writes.map((write) => write.lines).join("");
     // Deadline of the write that has waited longest.
     const restMs = Math.min(...writes.map(({ since }) => since)) + deadlineMs - performance.now();
@@ -151,7 +152,7 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
       if (writes.some((write) => write.hasValueBefore(oldest))) await bucket.checked(signal);
       refuseExpired(writes, 0);
       try {
-        await send(lines, requests, signal);
+        await send(lines, abandon, signal);
       } catch (error) {
         if (statusOf(error) !== 422) throw error;
         // The retention may have been shortened, or the server's clock may be ahead of ours.
@@ -172,22 +173,23 @@ export function influxSeriesStore(dependencies: InfluxSeriesDependencies): Influ
   }
 
   /** Sends lines. After a 413 of the server or a proxy, sends them in two requests. */
-  async function send(lines: string, requests: { unanswered: number }, signal: AbortSignal): Promise<void> {
+  async function send(lines: string, abandon: () => void, signal: AbortSignal): Promise<void> {
     try {
       await inBucket(signal, async () => {
-        requests.unanswered += 1;
+        signal.addEventListener("abort", abandon);
         try {
           await client.write(lines, signal);
-          requests.unanswered -= 1;
         } catch (error) {
-          if (isAnswered(error)) requests.unanswered -= 1;
+          if (!isAnswered(error)) abandon();
           throw error;
+        } finally {
+          signal.removeEventListener("abort", abandon);
         }
       });
     } catch (error) {
       const both = statusOf(error) === 413 ? halves(lines) : undefined;
       if (both === undefined) throw error;
-      for (const half of both) await send(half, requests, signal);
+      for (const half of both) await send(half, abandon, signal);
     }
   }
 
