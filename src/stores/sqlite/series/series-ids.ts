@@ -49,7 +49,7 @@ export function seriesIds(db: Database): SeriesIds {
   const selectUnlisted = db.prepare("SELECT series FROM unlisted");
   const list = db.prepare("DELETE FROM unlisted WHERE series = ?");
   const removeSome = db.prepare(
-    `DELETE FROM series WHERE id IN (SELECT series FROM unlisted LIMIT ${REMOVED_AT_ONCE})`,
+    `DELETE FROM series WHERE id IN (SELECT series FROM unlisted LIMIT ${REMOVED_AT_ONCE}) AND chunks IS NULL`,
   );
   const known = new Map<string, number>();
   const unlisted = new Set<number>();
@@ -137,9 +137,9 @@ export function seriesIds(db: Database): SeriesIds {
 
     removeUnlisted() {
       if (unlisted.size === 0) return false;
-      removeSome.run();
+      const { changes: removed } = removeSome.run();
       forget();
-      return true;
+      return Number(removed) > 0;
     },
 
     forget,

@@ -58,7 +58,7 @@ type Write =
 
 /** Reads the journal into memory. Throws a `StartError` if it, or the list of series, is damaged. */
 export function sqliteSeriesStore(db: Database, options: JournalOptions & AddedPointOptions = {}): SqliteSeriesStore {
-  for (const table of ["series", "journal", "added_piece"]) refuseDamagedTable(db, table);
+  for (const table of ["series", "unlisted", "journal", "added_piece"]) refuseDamagedTable(db, table);
   const ids = seriesIds(db);
   const lists = new ChunkLists(db);
   const journal = new Journal(db, lists, options);
@@ -67,7 +67,9 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions & AddedP
   const writeColumn = columnWriter(db, ids, lists);
   const idsOf = db.prepare("SELECT dimension_id AS id FROM series WHERE dimension = ? AND type = ?");
   const removeChunks = db.prepare("DELETE FROM chunk WHERE id >= ? AND id < ?");
-  const removeEmpty = db.prepare("DELETE FROM series WHERE id = ? AND chunks IS NULL");
+  // A damaged row may have lost its list.
+  const removeEmpty = db.prepare(`DELETE FROM series WHERE id = ?1 AND chunks IS NULL AND sum IS NULL
+    AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.id >= ?2 AND chunk.id < ?3)`);
 
   const append = groupedCalls<Write, void>(
     async (writes) => {
@@ -214,7 +216,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions & AddedP
           journal.report(error);
         }
         if (journal.has(id) || points.isAddingTo(id)) continue;
-        if (Number(removeEmpty.run(id).changes) > 0) ids.forget();
+        if (Number(removeEmpty.run(id, rowOf(id, 0), rowOf(id + 1, 0)).changes) > 0) ids.forget();
       }
       points.forget();
     },
