@@ -26,7 +26,7 @@ export const LEDGER_MARK = "ledger";
 export const RECEIPT_KEY = "receipt key";
 
 /** In the data: the number up to which all requests are erased. */
-const ERASED = "erased";
+export const ERASED = "erased";
 
 /** In the data: the newest number of a request that was ever accepted. */
 export const ACCEPTED = "accepted";

@@ -1,5 +1,5 @@
 import type { ClientSession, Collection, Db } from "mongodb";
-import { ACCEPTED, FORGOTTEN } from "../../database-facts.js";
+import { ACCEPTED, ERASED, FORGOTTEN } from "../../database-facts.js";
 import { byIds, type CollectionPlan, type InSession } from "../collection.js";
 import type { StoreDependencies } from "../connection.js";
 import { numberIn, raiseTo } from "../database-facts.js";
@@ -72,7 +72,9 @@ export async function hasNoted(ledger: Db, data: Db): Promise<boolean> {
       .find(byIds(noted), { projection: { number: 1 } })
       .toArray();
     const isMissing = found.length < noted.length;
-    if (isMissing && (await newestNumber(ledger)) <= (await numberIn(data, ACCEPTED))) return false;
+    // After its restore the data has erased newer requests than it has accepted.
+    const newest = Math.max(await numberIn(data, ACCEPTED), await numberIn(data, ERASED));
+    if (isMissing && (await newestNumber(ledger)) <= newest) return false;
     const fresh = new Set(found.filter(({ number }) => number === null).map(({ _id }) => _id));
     await notesOf(data).deleteMany(byIds(noted.filter((id) => !fresh.has(id))));
     after = last;
