@@ -188,6 +188,31 @@ describe("alerts", function () {
     expect(await firing()).to.deep.equal([]);
   });
 
+  it("are sent once although their state changes while they are sent", async () => {
+    const { alerts } = opened.stores;
+    const received: Notification[] = [];
+    const around = async <T>(call: () => Promise<T>, name: string) => {
+      const result = await call();
+      const text = name === "notify" ? await alerts.read() : undefined;
+      if (text !== undefined) await alerts.replace(text, `${text} `);
+      return result;
+    };
+    const work = alertProcess(opened.stores, {
+      clock,
+      owner: "a",
+      rules: [below],
+      receiver: receiverOf(received),
+      around,
+    });
+    now = start + HOUR;
+    await write("web", start, 3);
+    await evaluate(work);
+    now += MINUTE;
+    await evaluate(work);
+    await evaluate(work);
+    expect(received.map(({ state }) => state)).to.deep.equal(["firing"]);
+  });
+
   it("are evaluated while the state of notifications changes", async () => {
     const { alerts } = opened.stores;
     // Each change of the text acts as the change that a notification makes.

@@ -33,37 +33,57 @@ const BATCH = 20;
 export function alertNotifier({ state, receiver, lease, clock, log }: NotifierDependencies): () => Promise<boolean> {
   return async () => {
     if ((await lease()) === "refused") return false;
-    const text = await state.read();
-    const current = storedAlerts(text);
     const now = clock();
-    const due = current.alerts
-      .filter(({ pending, notBefore }) => pending.length > 0 && isDue(notBefore, now))
+    const due = storedAlerts(await state.read())
+      .alerts.filter(({ pending, notBefore }) => pending.length > 0 && isDue(notBefore, now))
       .sort((a, b) => a.notBefore - b.notBefore);
-    const sent = new Map<string, Alert>();
+    const sent = new Map<string, Sent>();
     let hasFailed = false;
     for (const alert of due.slice(0, BATCH)) {
-      const problem = await receiver.notify(notificationOf(alert, alert.pending[0] as AlertEvent));
+      const event = alert.pending[0] as AlertEvent;
+      const problem = await receiver.notify(notificationOf(alert, event));
       const attempts = alert.attempts + 1;
       hasFailed = problem !== undefined;
-      if (!hasFailed) sent.set(alert.id, { ...alert, pending: alert.pending.slice(1), attempts: 0, notBefore: 0 });
-      else {
-        sent.set(alert.id, { ...alert, attempts, notBefore: now + receiver.retryDelay(attempts) });
-        log.warn({ alert: alert.id, problem, attempts }, "a notification of an alert failed; retrying later");
-        break;
-      }
+      sent.set(alert.id, {
+        event,
+        retry: hasFailed ? { attempts, notBefore: now + receiver.retryDelay(attempts) } : undefined,
+      });
+      if (!hasFailed) continue;
+      log.warn({ alert: alert.id, problem, attempts }, "a notification of an alert failed; retrying later");
+      break;
     }
     if (sent.size === 0) return false;
-    const alerts = current.alerts
-      .map((alert) => sent.get(alert.id) ?? alert)
-      .filter((alert) => isFiring(alert) || alert.pending.length > 0);
-    await state.replace(text, JSON.stringify({ ...current, alerts }));
+    // Repeated if an evaluation, or the process that took over, has changed the state since.
+    while (!(await store(sent)));
     return !hasFailed && due.length > BATCH;
   };
+
+  /** Stores the results; false, with nothing stored, if the state changes concurrently. */
+  async function store(sent: ReadonlyMap<string, Sent>): Promise<boolean> {
+    const text = await state.read();
+    const current = storedAlerts(text);
+    const alerts = current.alerts
+      .map((alert) => after(alert, sent.get(alert.id)))
+      .filter((alert) => isFiring(alert) || alert.pending.length > 0);
+    return state.replace(text, JSON.stringify({ ...current, alerts }));
+  }
 
   /** A time further ahead than any delay was stored before the clock was set back. */
   function isDue(notBefore: number, now: number): boolean {
     return notBefore <= now || notBefore > now + receiver.longestDelayMs;
   }
+}
+
+/** The outcome of an event that was sent; `retry` if it was not received. */
+interface Sent {
+  readonly event: AlertEvent;
+  readonly retry: Pick<Alert, "attempts" | "notBefore"> | undefined;
+}
+
+/** Returns the alert after its event was sent, unless another process has sent it since. */
+function after(alert: Alert, sent: Sent | undefined): Alert {
+  if (sent === undefined || alert.pending[0] !== sent.event) return alert;
+  return { ...alert, ...(sent.retry ?? { pending: alert.pending.slice(1), attempts: 0, notBefore: 0 }) };
 }
 
 /** The body of a notification: the same for each attempt, so that `id` and `state` identify it. */
