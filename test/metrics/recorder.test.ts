@@ -136,6 +136,26 @@ describe("the recorder", () => {
     expect(missed).to.equal(0);
   });
 
+  it("asks for the ids every 5 s, also while another recorder samples them", async () => {
+    await tickAll(recorder);
+    let asked = 0;
+    const audiences = audienceCounts(stores.catalogue, stores.memberships);
+    const second = recorderOver(stores, () => now, "two", {
+      audiences: {
+        ...audiences,
+        segments() {
+          asked += 1;
+          return audiences.segments();
+        },
+      },
+    });
+    for (let tick = 0; tick < 4; tick += 1) {
+      await tickAll(second);
+      now += SECOND;
+    }
+    expect(asked).to.equal(1);
+  });
+
   it("saves more counts than fit into one batch", async () => {
     const old = START - 1_500 * HOUR;
     for (let hour = 0; hour < 1_200; hour += 1) await receive(stores, "views", old + hour * HOUR);

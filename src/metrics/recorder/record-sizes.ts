@@ -73,6 +73,7 @@ export function sizeRecorder(
 
     const missing = new Set((await sampling.ids(dependencies.audiences)).filter((id) => !current.sampled.has(id)));
     if (missing.size > 0 && (await dependencies.lease()) === "refused") {
+      current.askedAt = now;
       current.isSettled = true;
       return [];
     }
