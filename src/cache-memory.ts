@@ -5,20 +5,23 @@ const ADMITTED = 1 / 4;
 const MAX_USES = 3;
 
 /** Memory of an entry besides its key and its value, bytes. */
-const ENTRY_BYTES = 200;
+const ENTRY_BYTES = 150;
+
+type Key = string | number;
 
 interface Entry<V> {
-  readonly key: string;
-  readonly of: Map<string, Entry<V>>;
+  readonly key: Key;
+  readonly of: Map<Key, Entry<V>>;
   value: V;
   bytes: number;
   uses: number;
 }
 
 /**
- * Bytes that caches share. To make room, the oldest entry without a counted use is removed, whichever cache it belongs
- * to; an older entry with a counted use is spared, loses one use and becomes the newest. This is the main queue of
- * S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023).
+ * Bytes that all caches of a process share, and the state that counts with them. To make room, the oldest entry without
+ * a counted use is removed, whichever cache it belongs to; an older entry with a counted use is spared, loses one use
+ * and becomes the newest. This is the main queue of S3-FIFO (Yang et al., "FIFO queues are all you need for cache
+ * eviction", SOSP 2023).
  *
  * If requests cycle through slightly more data than the memory holds, each entry is removed just before its next use,
  * in this queue as in LRU and SIEVE. So while the memory is full, most new entries are refused and the stored ones stay
@@ -46,9 +49,22 @@ export class CacheMemory {
     const fits = this.#bytes + entry.bytes <= this.#most;
     if (entry.bytes > this.#most || !(fits || Math.random() < ADMITTED)) return false;
     this.#makeRoom(entry.bytes);
+    if (this.#bytes + entry.bytes > this.#most) return false;
     this.#entries.add(entry);
     this.#bytes += entry.bytes;
     return true;
+  }
+
+  /** Counts bytes of state that is in use, and so is not removed, or no longer counts them if negative. */
+  hold(bytes: number): void {
+    this.#bytes += bytes;
+    this.#makeRoom(0);
+  }
+
+  remove(entry: Entry<unknown>): void {
+    this.#entries.delete(entry);
+    entry.of.delete(entry.key);
+    this.#bytes -= entry.bytes;
   }
 
   /** Changes the bytes of an entry, which may remove it. */
@@ -59,35 +75,32 @@ export class CacheMemory {
   }
 
   #makeRoom(bytes: number): void {
-    while (this.#bytes + bytes > this.#most) {
+    while (this.#bytes + bytes > this.#most && this.#entries.size > 0) {
       const { value: entry, done } = this.#oldest.next();
       if (done) {
         this.#oldest = this.#entries.values();
         continue;
       }
-      this.#entries.delete(entry);
       if (entry.uses > 0) {
         entry.uses -= 1;
+        this.#entries.delete(entry);
         this.#entries.add(entry);
-      } else {
-        entry.of.delete(entry.key);
-        this.#bytes -= entry.bytes;
-      }
+      } else this.remove(entry);
     }
   }
 }
 
 /** Values by key in a memory that other caches may share. */
-export class SharedCache<V> {
+export class SharedCache<V, K extends Key = string> {
   readonly #memory: CacheMemory;
-  readonly #entries = new Map<string, Entry<V>>();
+  readonly #entries = new Map<Key, Entry<V>>();
 
   constructor(memory: CacheMemory) {
     this.#memory = memory;
   }
 
   /** Returns the value of a key if it is valid. */
-  get(key: string, isValid: (value: V) => boolean = () => true): V | undefined {
+  get(key: K, isValid: (value: V) => boolean = () => true): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || !isValid(entry.value)) return undefined;
     entry.uses = Math.min(MAX_USES, entry.uses + 1);
@@ -95,8 +108,8 @@ export class SharedCache<V> {
   }
 
   /** Caches a value of these bytes, unless the memory refuses it. A later value of a key replaces the earlier one. */
-  set(key: string, value: V, bytes: number): void {
-    const size = ENTRY_BYTES + key.length + bytes;
+  set(key: K, value: V, bytes: number): void {
+    const size = ENTRY_BYTES + (typeof key === "string" ? key.length : 0) + bytes;
     const entry = this.#entries.get(key);
     if (entry !== undefined) {
       entry.value = value;
@@ -108,8 +121,12 @@ export class SharedCache<V> {
   }
 
   /** Adds bytes to a value that has grown, if it is still cached. */
-  grow(key: string, value: V, bytes: number): void {
+  grow(key: K, value: V, bytes: number): void {
     const entry = this.#entries.get(key);
     if (entry?.value === value) this.#memory.resize(entry as Entry<unknown>, entry.bytes + bytes);
+  }
+
+  clear(): void {
+    for (const entry of this.#entries.values()) this.#memory.remove(entry as Entry<unknown>);
   }
 }

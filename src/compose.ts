@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import { retryStart } from "./async/retry-start.js";
 import { YieldBudget } from "./async/yielding.js";
+import { CacheMemory } from "./cache-memory.js";
 import { monotonicClock } from "./clock.js";
 import { composeDeletions } from "./compose/deletions.js";
 import { composeProfiles } from "./compose/profiles.js";
@@ -76,7 +77,8 @@ export async function compose(
 ): Promise<Service> {
   const { roles, limits } = settings;
   const { now: clock } = serviceClock;
-  const stores = await openStores({ settings, log, clock, failpoint });
+  const cache = new CacheMemory(settings.cache.bytes);
+  const stores = await openStores({ settings, log, clock, failpoint, cache });
   const followed = stores.serverTime && serviceClock.follow(stores.serverTime);
   const meters = openMeters();
   const tables = configuredTables(settings);
@@ -88,7 +90,7 @@ export async function compose(
     () => budgets.memory.reserved,
   );
 
-  const shared = { settings, stores, clock, arrivalClock, budgets, version, tables, meters, log, failpoint };
+  const shared = { settings, stores, clock, arrivalClock, budgets, cache, version, tables, meters, log, failpoint };
   const series = composeSeries(shared);
   const profiles = composeProfiles(shared);
   const deletions = composeDeletions(shared, profiles);
@@ -122,7 +124,7 @@ export async function compose(
     }),
   );
   const { history, catalogue, keys, serviceErrorOf } = stores;
-  const verify = keyVerifier(keys, settings.admin_key, clock);
+  const verify = keyVerifier(keys, settings.admin_key, clock, cache);
   const port = openServer({
     routes,
     settings,

@@ -25,7 +25,7 @@ try {
 async function serve(settings: Settings): Promise<void> {
   const log = openLog(settings.log.level);
   for (const name of retiredNames(process.env))
-    log.warn({ name }, `the setting ${name} is ignored: its value is fixed`);
+    log.warn({ name }, `the setting ${name} is ignored: there is no such setting any more`);
   for (const { name, nearest } of similarNames(process.env)) {
     log.warn({ name, nearest }, `unknown environment variable ${name}; did you mean ${nearest}?`);
   }

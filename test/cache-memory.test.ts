@@ -26,7 +26,7 @@ describe("caches that share memory", () => {
     expect(partServed(200, 100 * entry)).to.be.above(0.2);
   });
 
-  it("return the last value of a key or nothing, never exceed their bytes, and drop unused entries", () => {
+  it("return the last value of a key or nothing, never exceed their bytes with the state, and drop unused entries", () => {
     const key = fc.integer({ min: 0, max: 40 }).map(String);
     const size = fc.oneof(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 90_000, max: 110_000 }));
     const which = fc.boolean();
@@ -35,10 +35,13 @@ describe("caches that share memory", () => {
       fc.record({ kind: fc.constant("get" as const), which, key, size }),
       fc.record({ kind: fc.constant("grow" as const), which, key, size }),
       fc.record({ kind: fc.constant("end" as const), which, key, size }),
+      fc.record({ kind: fc.constant("clear" as const), which, key, size }),
+      fc.record({ kind: fc.constant("hold" as const), which, key, size }),
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
         const memory = new CacheMemory(MOST);
+        let state = 0;
         const caches = [true, false].map((is) => ({
           is,
           cache: new SharedCache<Value>(memory),
@@ -50,7 +53,14 @@ describe("caches that share memory", () => {
           if (kind === "get")
             expect(cache.get(key, isValid)).to.be.oneOf([known?.isValid ? known : undefined, undefined]);
           else if (kind === "end" && known !== undefined) known.isValid = false;
-          else if (kind === "grow" && known !== undefined) {
+          else if (kind === "clear") {
+            cache.clear();
+            last.clear();
+          } else if (kind === "hold") {
+            const change = (size % 20_000) - state;
+            memory.hold(change);
+            state += change;
+          } else if (kind === "grow" && known !== undefined) {
             if (cache.get(key) === known) known.bytes += size;
             cache.grow(key, known, size);
           } else if (kind === "set") {
@@ -64,9 +74,10 @@ describe("caches that share memory", () => {
             [...last].filter(([key, value]) => cache.get(key) === value),
           );
           const bytes = held.reduce((sum, [, value]) => sum + value.bytes, 0);
-          expect(bytes).to.be.at.most(memory.bytes);
+          expect(bytes).to.be.at.most(memory.bytes - state);
           expect(memory.bytes).to.be.at.most(MOST);
         }
+        memory.hold(-state);
         const { cache } = caches[0] as (typeof caches)[number];
         for (let i = 0; i < 4_000; i += 1) cache.set(`new ${i}`, { isValid: true, bytes: 1_000 }, 1_000);
         for (const { last, cache } of caches) for (const key of last.keys()) expect(cache.get(key)).to.equal(undefined);

@@ -57,15 +57,24 @@ describe("settings", () => {
     ]);
   });
 
-  it("of earlier versions that are constants now are ignored and named, in a file and in the environment", () => {
+  it("of earlier versions that do not exist any more are ignored and named, in a file and in the environment", () => {
     const limits = { buckets: 10, batch_series: 7 };
-    const environment = { CONFIG: fileWith(JSON.stringify({ limits, recorder: { tick_ms: 5 } })) };
+    const environment = {
+      CONFIG: fileWith(JSON.stringify({ limits, recorder: { tick_ms: 5 }, cache: { columns_bytes: 5 } })),
+    };
     expect(readSettings(environment).limits).to.deep.equal({ ...readSettings({}).limits, batch_series: 7 });
-    const names = { ...environment, RECORDER_TICK_MS: "5", LIMITS_WRONG_KEYS_PER_MINUTE: "many" };
+    const names = {
+      ...environment,
+      RECORDER_TICK_MS: "5",
+      CACHE_RESPONSES_BYTES: "5",
+      LIMITS_WRONG_KEYS_PER_MINUTE: "many",
+    };
     expect(readSettings(names)).to.deep.equal(readSettings(environment));
     expect(retiredNames(names)).to.have.members([
+      "CACHE_RESPONSES_BYTES",
       "RECORDER_TICK_MS",
       "LIMITS_WRONG_KEYS_PER_MINUTE",
+      "cache.columns_bytes",
       "limits.buckets",
       "recorder.tick_ms",
     ]);

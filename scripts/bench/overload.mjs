@@ -23,7 +23,7 @@ export async function measureOverload(session) {
   const { key, seriesCount, days, overloadSecs, say } = session;
   const filled = filledTime(days, Date.now());
   // All requests use one key, so its limit is raised out of the way.
-  const service = await session.service("overload", { LIMITS_REQUESTS_PER_KEY: "512", CACHE_RESPONSES_BYTES: "0" });
+  const service = await session.service("overload", { LIMITS_REQUESTS_PER_KEY: "512", CACHE_BYTES: "0" });
   await writeBlocks(service, blocks({ end: seriesCount, ...filled }), key);
   const requests = distinctReads(seriesCount, filled);
 

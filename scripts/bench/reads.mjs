@@ -21,12 +21,11 @@ const COMING_REQUESTS = 4;
 export async function measureReads(session) {
   const { key, seriesCount, days, secs, say } = session;
   const filled = filledTime(days, Date.now());
-  const unkeptSettings = { CACHE_RESPONSES_BYTES: "0" };
   let service = await session.service("reads");
-  const unkept = await session.service("unkept", unkeptSettings);
+  const uncached = await session.service("uncached", { CACHE_BYTES: "0" });
   let rows = await session.rows("reads");
   const koa = await session.koa();
-  for (const server of [service, unkept, rows]) {
+  for (const server of [service, uncached, rows]) {
     await writeBlocks(server, blocks({ end: seriesCount, ...filled }), key);
   }
   const lines = [];
@@ -66,7 +65,7 @@ export async function measureReads(session) {
     const cost = await compare(workload.label, [workload], service);
     w1Cost ??= cost;
   }
-  for (const workload of reads) await compare(`${workload.label}, answers not kept`, [workload], unkept);
+  for (const workload of reads) await compare(`${workload.label}, nothing cached`, [workload], uncached);
   await compare(
     `W4: W1, ${HOT_BATCHES} batches, ${MANY} connections`,
     w1Batches(HOT_BATCHES, seriesCount, filled),
@@ -83,7 +82,7 @@ export async function measureReads(session) {
     closeIdle();
     service = await session.service("reads");
   };
-  await session.stop(unkept);
+  await session.stop(uncached);
   await afresh();
   const costOfPolls = async ({ request }) => {
     const { count, cost } = await sendAll(service, Array(HERD).fill(request), key, { count: MANY });

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { CacheMemory } from "../cache-memory.js";
 import { audienceCounts } from "../catalogue/audience-counts.js";
 import { firstSegmentIds } from "../catalogue/segments.js";
 import { retentionMs, shorterOf } from "../formats/duration.js";
@@ -33,11 +32,12 @@ export function composeSeries({
   stores,
   clock,
   budgets,
+  cache,
   version,
   meters,
   failpoint,
 }: Omit<SharedDependencies, "arrivalClock" | "tables" | "log">) {
-  const { limits, cache } = settings;
+  const { limits } = settings;
   const { series: store, catalogue, counts, exclusive, sharedGenerations } = stores;
   const { memory, turns } = budgets;
   const deadlineMs = limits.store_deadline_ms;
@@ -53,8 +53,7 @@ export function composeSeries({
   const learnOrder = (order: number) => writeOrders.clients.learn(order);
   const shared = isShared ? new SharedInvalidation(sharedGenerations, deadlineMs, learnOrder) : undefined;
   const generations = new Generations(store.chunkSlots, { exclusive: exclusive.metrics, shared });
-  const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, turns, deadlineMs });
-  const cacheMemory = new CacheMemory(cache.responses_bytes);
+  const slots = new SlotCache({ store, generations, memory: cache, turns, deadlineMs });
 
   const longest = retentionMs(settings.metrics.retention);
   const retention = shorterOf(longest, stores.retentionMs);
@@ -81,7 +80,7 @@ export function composeSeries({
 
   const count = seriesCounters(meters);
   const fetch = fetchBatch({
-    read: readPlans({ store, slots, generations, memory: cacheMemory, turns }),
+    read: readPlans({ store, slots, generations, memory: cache, turns }),
     turns,
     countSeries: (dimension: Dimension) => store.count(dimension, { prefix: "" }),
     firstSegments: (limit: number) => firstSegmentIds(catalogue, limit),
@@ -95,7 +94,7 @@ export function composeSeries({
   const countPoints = meters.counter("points_taken_total", "Points that clients wrote.");
 
   return {
-    newest: newestValues({ slots: fewSlots, generations, retention }),
+    newest: newestValues({ slots: fewSlots, generations, memory: cache, retention }),
     recorder,
     lease: recorderLease({ clock, lease, owner }),
     fewSlots,
@@ -111,7 +110,7 @@ export function composeSeries({
       }),
       ...listingRoutes({ series: store, streams, catalogue, clock }),
       ...alertRoutes(stores.alerts),
-      ...metricRoutes({ fetch, generations, limits, clock, count, cacheMemory }),
+      ...metricRoutes({ fetch, generations, limits, clock, count, cacheMemory: cache }),
       ...federateRoutes({ series: store, slots: fewSlots, catalogue, turns, retention, clock }),
     ],
     close: () => shared?.close(),

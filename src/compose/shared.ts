@@ -1,3 +1,4 @@
+import type { CacheMemory } from "../cache-memory.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
 import type { Tables } from "../entities/profile/entity-tables.js";
@@ -16,6 +17,8 @@ export interface SharedDependencies {
   /** See `monotonicClock`. */
   readonly arrivalClock: Clock;
   readonly budgets: Budgets;
+  /** Memory of every cache. */
+  readonly cache: CacheMemory;
   /** Version of the package. */
   readonly version: string;
   readonly tables: Tables;

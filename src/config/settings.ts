@@ -47,8 +47,10 @@ type Tree = Record<string, unknown>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings of earlier versions, which are constants now: they are ignored. */
+/** Settings of earlier versions, which are constants or part of another setting now: they are ignored. */
 const RETIRED = [
+  "cache.columns_bytes",
+  "cache.responses_bytes",
   "http.slow_reader_ms",
   "http.slow_sender_ms",
   "limits.buckets",

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { CacheMemory, SharedCache } from "../cache-memory.js";
+import { type CacheMemory, SharedCache } from "../cache-memory.js";
 import type { Clock } from "../clock.js";
 import { type ApiKey, type KeyBounds, type KeyStore, keyIdOf, type Scope, scopes } from "./api-key.js";
 import { isExpired } from "./bounds.js";
@@ -20,9 +20,6 @@ const BELIEVED_MS = 3000;
 
 const DAY_MS = 86_400_000;
 
-/** Maximum memory of the cached keys, about 6,000, bytes. */
-const REMEMBERED_BYTES = 4 * 1024 * 1024;
-
 /** Memory of a cached key besides its text, bytes. */
 const CALLER_BYTES = 400;
 
@@ -30,8 +27,8 @@ const CALLER_BYTES = 400;
  * Resolves with the holder of a key, also of an expired one; undefined for a key that is unknown, has a wrong secret,
  * or is revoked. Keys are found by id and compared by digest in constant time. `adminKey` is valid with every scope.
  */
-export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clock): VerifyKey {
-  const remembered = new SharedCache<{ caller: Caller; until: number }>(new CacheMemory(REMEMBERED_BYTES));
+export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clock, memory: CacheMemory): VerifyKey {
+  const remembered = new SharedCache<{ caller: Caller; until: number }>(memory);
   const adminDigest = adminKey === null ? undefined : digestOf(adminKey);
   const admin: Caller = { keyId: "admin", name: "admin", scopes: new Set(scopes), bounds: {} };
 

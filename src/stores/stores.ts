@@ -1,3 +1,4 @@
+import type { CacheMemory } from "../cache-memory.js";
 import type { CatalogueStore, MarkStore } from "../catalogue/ports.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
@@ -25,6 +26,8 @@ export interface EngineDependencies {
   readonly log: Log;
   readonly clock: Clock;
   readonly failpoint?: Failpoint | undefined;
+  /** Memory of every cache of the process; by default the engine has its own. */
+  readonly cache?: CacheMemory | undefined;
 }
 
 /** Description of an engine. Its driver is loaded only when one of its functions is called. */

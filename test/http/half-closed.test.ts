@@ -8,7 +8,7 @@ import { until } from "../support/until.js";
 
 describe("P16: a caller that closes its side of the connection after its request", () => {
   const open: Socket[] = [];
-  const service = serviceOfSuite({ cache: { columns_bytes: 0, responses_bytes: 0 } });
+  const service = serviceOfSuite({ cache: { bytes: 0 } });
   afterEach(() => {
     for (const socket of open.splice(0)) socket.destroy();
   });

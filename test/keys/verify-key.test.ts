@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { CacheMemory } from "../../src/cache-memory.js";
 import { type ApiKey, type KeyBounds, type KeyStore, keyIdOf, scopes } from "../../src/keys/api-key.js";
 import { keyVerifier, mintKey } from "../../src/keys/verify-key.js";
 import { keySchema, sqliteKeyStore } from "../../src/stores/sqlite/catalogue/key-store.js";
@@ -10,12 +11,14 @@ describe("the verification of a key", () => {
   let store: KeyStore;
   let reads: number;
   let now: number;
+  let cache: CacheMemory;
 
   beforeEach(() => {
     const db = new DatabaseSync(":memory:");
     db.exec(keySchema);
     const kept = sqliteKeyStore(db);
     reads = 0;
+    cache = new CacheMemory(2 ** 20);
     now = 1_700_000_000_000;
     store = {
       ...kept,
@@ -34,7 +37,7 @@ describe("the verification of a key", () => {
 
   it("reads a valid key from the store every five seconds, not each time", async () => {
     const { key } = await added();
-    const verify = keyVerifier(store, null, () => now);
+    const verify = keyVerifier(store, null, () => now, cache);
     for (let i = 0; i < 100; i += 1) expect(await verify(key)).to.not.equal(undefined);
     expect(reads).to.equal(1);
     now += 5000;
@@ -49,7 +52,7 @@ describe("the verification of a key", () => {
       noted.push(day);
       return store.noteUse(id, day);
     };
-    const verify = keyVerifier({ ...store, noteUse }, null, () => now);
+    const verify = keyVerifier({ ...store, noteUse }, null, () => now, cache);
     expect(await verify(`${key}0`)).to.equal(undefined);
     expect(noted).to.deep.equal([]);
     const days = [Date.UTC(2023, 10, 14), Date.UTC(2023, 10, 15)];
@@ -65,7 +68,7 @@ describe("the verification of a key", () => {
 
   it("returns the bounds of a key, also after its end, and stores no use of it then", async () => {
     const { key, kept } = await added({ rate: 5, expiresAt: now });
-    const caller = await keyVerifier(store, null, () => now)(key);
+    const caller = await keyVerifier(store, null, () => now, cache)(key);
     expect(caller?.bounds).to.deep.equal({ rate: 5, expiresAt: now });
     expect((await store.find(kept.id))?.lastUsedOn).to.equal(undefined);
   });
@@ -73,14 +76,14 @@ describe("the verification of a key", () => {
   it("accepts a key whose use cannot be stored", async () => {
     const { key, kept } = await added();
     const noteUse = () => Promise.reject(new Error("The disk is full"));
-    const verify = keyVerifier({ ...store, noteUse }, null, () => now);
+    const verify = keyVerifier({ ...store, noteUse }, null, () => now, cache);
     expect((await verify(key))?.keyId).to.equal(kept.id);
   });
 
   it("obeys a revocation within five seconds, also when the clock is set back", async () => {
     for (const step of [5000, -3_600_000]) {
       const { key, kept } = await added();
-      const verify = keyVerifier(store, null, () => now);
+      const verify = keyVerifier(store, null, () => now, cache);
       await verify(key);
       await store.revoke(kept.id, now);
       now += step;
@@ -89,7 +92,7 @@ describe("the verification of a key", () => {
   });
 
   it("reads an unknown key from the store each time, so that a new key works at once", async () => {
-    const verify = keyVerifier(store, null, () => now);
+    const verify = keyVerifier(store, null, () => now, cache);
     const { key, kept } = mintKey("", ["admin"], now);
     expect(await verify(key)).to.equal(undefined);
     await store.add(kept);
@@ -97,11 +100,11 @@ describe("the verification of a key", () => {
   });
 
   it("accepts the key of the configuration with every scope, and only while it is set", async () => {
-    const caller = await keyVerifier(store, admin, () => now)(admin);
+    const caller = await keyVerifier(store, admin, () => now, cache)(admin);
     expect(caller?.keyId).to.equal("admin");
     expect([...(caller?.scopes ?? [])]).to.deep.equal([...scopes]);
-    expect(await keyVerifier(store, null, () => now)(admin)).to.equal(undefined);
-    expect(await keyVerifier(store, admin, () => now)(`${admin}0`)).to.equal(undefined);
+    expect(await keyVerifier(store, null, () => now, cache)(admin)).to.equal(undefined);
+    expect(await keyVerifier(store, admin, () => now, cache)(`${admin}0`)).to.equal(undefined);
   });
 });
 

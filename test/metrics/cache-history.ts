@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { CacheMemory } from "../../src/cache-memory.js";
 import { composeSeries } from "../../src/compose/series.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { openMeters } from "../../src/meters.js";
@@ -21,17 +22,12 @@ const DAY = 24 * HOUR;
 /** Clocks change in Berlin on March 31, and a month before the 29th to the 31st is limited to February 29. */
 const begin = Date.parse("2024-03-27T00:00:00Z");
 
-/** Sizes of the two caches: each has its own ways to be wrong. Half of the histories have a retention. */
+/** Sizes of the cache: each has its own ways to be wrong. Half of the histories have a retention. */
 export const cacheSizes = [
-  { what: "large caches", cache: largeCaches, retention: null, seed: 1 },
-  {
-    what: "caches that hold hardly anything",
-    cache: { columns_bytes: 9_000, responses_bytes: 9_001 },
-    retention: "3d",
-    seed: 2,
-  },
-  { what: "a cache of answers alone", cache: { ...largeCaches, columns_bytes: 1 }, retention: null, seed: 3 },
-  { what: "a cache of columns alone", cache: { ...largeCaches, responses_bytes: 1 }, retention: "3d", seed: 4 },
+  { what: "a large cache", cache: largeCaches, retention: null, seed: 1 },
+  { what: "a cache that holds hardly anything", cache: { bytes: 9_000 }, retention: "3d", seed: 2 },
+  { what: "a cache of a few columns or responses", cache: { bytes: 40_000 }, retention: null, seed: 3 },
+  { what: "a cache that holds half of them", cache: { bytes: 200_000 }, retention: "3d", seed: 4 },
 ];
 
 export interface HistoryOptions {
@@ -238,13 +234,14 @@ export async function openSeriesService(
   retention: string | null,
   clock: () => number,
 ): Promise<ComposedSeries> {
-  const settings = settingsFor("unused", { cache, metrics: { retention } });
+  const settings = settingsFor("unused", { metrics: { retention } });
   const meters = openMeters();
   const series = composeSeries({
     settings,
     stores,
     clock,
     budgets: newBudgets(),
+    cache: new CacheMemory(cache.bytes),
     version: "0",
     meters,
     failpoint: noFailpoint,

@@ -14,12 +14,11 @@ import type { Stores } from "../../src/stores/stores.js";
 import { temporaryStores } from "../support/stores.js";
 
 export interface Caches {
-  readonly columns_bytes: number;
-  readonly responses_bytes: number;
+  readonly bytes: number;
 }
 
-export const largeCaches: Caches = { columns_bytes: 2 ** 24, responses_bytes: 2 ** 24 };
-export const noCaches: Caches = { columns_bytes: 1, responses_bytes: 1 };
+export const largeCaches: Caches = { bytes: 2 ** 25 };
+export const noCaches: Caches = { bytes: 1 };
 
 /** Series read and written as the service does it, with a count of the reads that reach the store. */
 export interface MetricReader {
@@ -64,8 +63,8 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
   const turns = new YieldBudget();
-  const slots = new SlotCache({ store, generations, bytes: cache.columns_bytes, turns, deadlineMs });
-  const memory = new CacheMemory(cache.responses_bytes);
+  const memory = new CacheMemory(cache.bytes);
+  const slots = new SlotCache({ store, generations, memory, turns, deadlineMs });
   const read = readPlans({ store, slots, generations, memory, turns });
   const orders = new WriteOrders(async () => 1);
   const { write: record } = pointWrites({ store, generations, orders: { clients: orders, recorder: orders } });

@@ -1,6 +1,6 @@
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { YieldBudget } from "../../async/yielding.js";
-import { CacheMemory } from "../../cache-memory.js";
+import type { CacheMemory } from "../../cache-memory.js";
 import { ServiceError } from "../../errors.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
 import type { SlotColumn } from "../series.js";
@@ -37,8 +37,8 @@ const BUFFER_BYTES = 200;
 export interface SlotCacheDependencies {
   readonly store: SlotStore;
   readonly generations: Generations;
-  /** Maximum memory of the slots. */
-  readonly bytes: number;
+  /** Memory of the cached slots. */
+  readonly memory: CacheMemory;
   readonly turns: YieldBudget;
   /** Time limit of a read of the store, which several requests may share, ms. */
   readonly deadlineMs: number;
@@ -58,13 +58,13 @@ export class SlotCache {
   /** The shared chunk without a saved slot. */
   readonly #empty: Float64Array;
 
-  constructor({ store, generations, bytes, turns, deadlineMs }: SlotCacheDependencies) {
+  constructor({ store, generations, memory, turns, deadlineMs }: SlotCacheDependencies) {
     this.#store = store;
     this.#generations = generations;
     this.#turns = turns;
     this.#deadlineMs = deadlineMs;
     this.#empty = new Float64Array(store.chunkSlots).fill(Number.NaN);
-    this.#chunks = new VersionedCache(generations, new CacheMemory(bytes), (slots) =>
+    this.#chunks = new VersionedCache(generations, memory, (slots) =>
       slots === this.#empty ? 0 : slots.byteLength + BUFFER_BYTES,
     );
   }

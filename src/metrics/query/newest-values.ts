@@ -1,5 +1,5 @@
 import { weightedBatches } from "../../async/weighted-batches.js";
-import { CacheMemory } from "../../cache-memory.js";
+import type { CacheMemory } from "../../cache-memory.js";
 import { type Generations, joinVersions } from "../cache/generations.js";
 import type { UncachedSlots } from "../cache/uncached-slots.js";
 import { type Versioned, VersionedCache } from "../cache/versioned-cache.js";
@@ -22,9 +22,6 @@ const SEARCHED_MS = 28 * 86_400_000;
 /** Series read at once. */
 const IDS_PER_READ = 1_000;
 
-/** Maximum memory of the cache, bytes. */
-const CACHE_BYTES = 16 * 1024 * 1024;
-
 /** Memory of a cached trend, and of each trend of a cached list, besides keys and versions, bytes. */
 const TREND_BYTES = 80;
 const LISTED_BYTES = 150;
@@ -32,6 +29,8 @@ const LISTED_BYTES = 150;
 export interface NewestValuesDependencies {
   readonly slots: UncachedSlots;
   readonly generations: Generations;
+  /** Memory of the cached values. */
+  readonly memory: CacheMemory;
   /** Retention of points, ms; undefined: unlimited. */
   retention(): number | undefined;
 }
@@ -42,14 +41,9 @@ interface ListedTrends {
   readonly trends: readonly Trend[];
 }
 
-export function newestValues({ slots, generations, retention }: NewestValuesDependencies): NewestValues {
-  const cacheMemory = new CacheMemory(CACHE_BYTES);
-  const cache = new VersionedCache<Trend>(generations, cacheMemory, () => TREND_BYTES);
-  const lists = new VersionedCache<ListedTrends>(
-    generations,
-    cacheMemory,
-    ({ ids }) => (ids.length + 1) * LISTED_BYTES,
-  );
+export function newestValues({ slots, generations, memory, retention }: NewestValuesDependencies): NewestValues {
+  const cache = new VersionedCache<Trend>(generations, memory, () => TREND_BYTES);
+  const lists = new VersionedCache<ListedTrends>(generations, memory, ({ ids }) => (ids.length + 1) * LISTED_BYTES);
 
   return async ({ dimension, type, ids }, asked, now) => {
     const window = trendWindow({ dimension, type }, asked, now, retention());

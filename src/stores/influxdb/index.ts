@@ -1,4 +1,5 @@
 import { withTimeLimit } from "../../async/time-limit.js";
+import { CacheMemory } from "../../cache-memory.js";
 import { retentionMs } from "../../formats/duration.js";
 import type { Probe } from "../../meters.js";
 import type { EngineDependencies, MetricEngine } from "../stores.js";
@@ -25,6 +26,7 @@ export async function openInflux({
   settings,
   log,
   clock,
+  cache = new CacheMemory(0),
 }: EngineDependencies): Promise<MetricEngine & { readonly series: InfluxSeriesStore }> {
   const address = influxAddress(settings);
   const deadlineMs = settings.limits.store_deadline_ms;
@@ -46,6 +48,7 @@ export async function openInflux({
     clock,
     log,
     closing: closing.signal,
+    cache,
   });
   return {
     series,

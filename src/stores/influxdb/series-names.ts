@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../async/grouped-calls.js";
+import type { CacheMemory } from "../../cache-memory.js";
 import type { Dimension } from "../../metrics/dimensions.js";
 import type { ListedIds, SeriesStore } from "../../metrics/ports.js";
 import type { Series } from "../../metrics/series.js";
@@ -11,21 +12,27 @@ type LoadIds = (dimension: Dimension, type: string, take: (id: string) => void) 
 /** Maximum age of a list, ms. */
 const MAX_AGE_MS = 10_000;
 
+/** Memory of an id besides its characters, bytes. */
+const ID_BYTES = 80;
+
 /** Maximum calls that wait for one load. */
 const MAX_CALLS = 10_000;
 
 /**
  * Ids of series by dimension, sorted in memory. The server lists only all values of a tag, which takes a second for
  * 200,000 values in 40 weeks, so pages are cut from a list that is cached for 10 s. A series added by this process
- * invalidates the list. `time` is monotonic, ms.
+ * invalidates the list. The lists count in the memory of the caches, which does not remove them. `time` is monotonic,
+ * ms.
  */
 export class SeriesNames {
   readonly #load: LoadIds;
+  readonly #cache: CacheMemory;
   readonly #time: () => number;
   readonly #lists = new Map<Dimension, IdList>();
 
-  constructor(load: LoadIds, time = () => performance.now()) {
+  constructor(load: LoadIds, cache: CacheMemory, time = () => performance.now()) {
     this.#load = load;
+    this.#cache = cache;
     this.#time = time;
   }
 
@@ -50,7 +57,8 @@ export class SeriesNames {
   #listOf(dimension: Dimension): IdList {
     let list = this.#lists.get(dimension);
     if (list === undefined) {
-      list = new IdList(dimension.storedTypes, (type, take) => this.#load(dimension, type, take), this.#time);
+      const load = (type: string, take: (id: string) => void) => this.#load(dimension, type, take);
+      list = new IdList(dimension.storedTypes, load, this.#cache, this.#time);
       this.#lists.set(dimension, list);
     }
     return list;
@@ -79,6 +87,7 @@ class IdList {
   constructor(
     types: readonly string[],
     load: (type: string, take: (id: string) => void) => Promise<void>,
+    cache: CacheMemory,
     time: () => number,
   ) {
     this.#time = time;
@@ -86,7 +95,9 @@ class IdList {
       async () => {
         if (this.#isFresh()) return this.#sorted;
         const added = this.#added;
-        this.#sorted = await loadSorted(types, load);
+        const sorted = await loadSorted(types, load);
+        cache.hold(bytesOf(sorted) - bytesOf(this.#sorted));
+        this.#sorted = sorted;
         // The load may have missed writes during it.
         if (added === this.#added) this.#freshUntil = this.#time() + MAX_AGE_MS;
         return this.#sorted;
@@ -121,6 +132,10 @@ async function loadSorted(
   // The server lists in this order, type by type, so that sorting merges sorted runs.
   const ids = [...bitsOf.keys()].sort(compareBytes);
   return { ids, typesOf: (id) => types.filter((_, i) => ((bitsOf.get(id) ?? 0) & (1 << i)) !== 0) };
+}
+
+function bytesOf({ ids }: SortedIds): number {
+  return ids.reduce((bytes, id) => bytes + ID_BYTES + id.length, 0);
 }
 
 interface Page {

@@ -1,5 +1,6 @@
 import { groupedCalls } from "../../async/grouped-calls.js";
 import { withTimeLimit } from "../../async/time-limit.js";
+import type { CacheMemory } from "../../cache-memory.js";
 import type { Clock } from "../../clock.js";
 import { invalid, ServiceError } from "../../errors.js";
 import type { Log } from "../../log.js";
@@ -26,6 +27,8 @@ interface InfluxSeriesDependencies {
   readonly log: Log;
   /** Aborts every running call. */
   readonly closing: AbortSignal;
+  /** Memory in which the names of series count. */
+  readonly cache: CacheMemory;
 }
 
 /** Series in a bucket, whose added points can be read one by one. */
@@ -71,12 +74,14 @@ const OF_ONE_WRITE = [201, 400, 422];
  * retention, `internal` for lines that the server refuses.
  */
 export function influxSeriesStore(dependencies: InfluxSeriesDependencies): InfluxSeriesStore {
-  const { client, bucket, bucketName, deadlineMs, clock, log, closing } = dependencies;
-  const names = new SeriesNames((dimension, type, take) =>
-    query(idsScript(bucketName, dimension.name, type), () => ({
-      columns: ["_value"],
-      row: ([id]) => take(id as string),
-    })),
+  const { client, bucket, bucketName, deadlineMs, clock, log, closing, cache } = dependencies;
+  const names = new SeriesNames(
+    (dimension, type, take) =>
+      query(idsScript(bucketName, dimension.name, type), () => ({
+        columns: ["_value"],
+        row: ([id]) => take(id as string),
+      })),
+    cache,
   );
   const reads = seriesReads({
     bucket: bucketName,

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { weightedBatches } from "../../async/weighted-batches.js";
+import { CacheMemory } from "../../cache-memory.js";
 import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
 import { dimensionNamed, LONGEST_SLOT_MS } from "../../metrics/dimensions.js";
@@ -112,7 +113,7 @@ function* seriesWindows(db: Database): Iterable<SeriesWindow[]> {
 
 /** Returns every series that has a chunk, grouped by dimension. */
 function extentsOf(db: Database): Extent[] {
-  const lists = new ChunkLists(db);
+  const lists = new ChunkLists(db, new CacheMemory(0));
   return [...seriesById(db)].flatMap(([id, series]) => {
     const rows = lists.extentOf(id);
     if (rows === undefined) return [];

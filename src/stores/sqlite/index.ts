@@ -81,7 +81,12 @@ export async function openSqliteEntities({
 }
 
 /** Opens the embedded engine for series: `metrics.db` in a folder that is locked for this process. */
-export async function openSqliteMetrics({ settings, log, failpoint }: EngineDependencies): Promise<MetricEngine> {
+export async function openSqliteMetrics({
+  settings,
+  log,
+  failpoint,
+  cache,
+}: EngineDependencies): Promise<MetricEngine> {
   const { metrics } = foldersOf(settings);
   const files = new OpenFiles();
   try {
@@ -90,7 +95,7 @@ export async function openSqliteMetrics({ settings, log, failpoint }: EngineDepe
     const foldFailed = (err: unknown) => log.error({ err }, "the journal of metrics.db could not be folded; retrying");
     const damaged = ({ message }: Error) =>
       log.error(`${message}. Until then reads of it fail, and points written to it stay in the journal`);
-    const series = sqliteSeriesStore(db, { failpoint, foldFailed, damaged });
+    const series = sqliteSeriesStore(db, { failpoint, foldFailed, damaged, cache });
     return {
       series,
       probes: [probe("metrics", db, metrics)],

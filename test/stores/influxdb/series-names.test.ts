@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { CacheMemory } from "../../../src/cache-memory.js";
 import { stream } from "../../../src/metrics/dimensions.js";
 import type { Series } from "../../../src/metrics/series.js";
 import { SeriesNames } from "../../../src/stores/influxdb/series-names.js";
@@ -11,12 +12,14 @@ describe("the list of series in InfluxDB", () => {
   let onServer: string[] = [];
   let loads = 0;
   let failure: Error | undefined;
+  let cache: CacheMemory;
   let names: SeriesNames;
 
   beforeEach(() => {
     time = 0;
     onServer = [];
     loads = 0;
+    cache = new CacheMemory(2 ** 20);
     failure = undefined;
     const load = async (_: unknown, __: string, take: (id: string) => void) => {
       loads += 1;
@@ -24,7 +27,7 @@ describe("the list of series in InfluxDB", () => {
       if (failure !== undefined) throw failure;
       for (const id of [...onServer].sort()) take(id);
     };
-    names = new SeriesNames(load, () => time);
+    names = new SeriesNames(load, cache, () => time);
   });
 
   function write(ids: readonly string[]): void {
@@ -66,6 +69,21 @@ describe("the list of series in InfluxDB", () => {
     expect(await list()).to.deep.equal([]);
     time += 10 * SECOND;
     expect(await list()).to.deep.equal(["other"]);
+  });
+
+  it("counts in the memory of the caches, and once when it is loaded again", async () => {
+    const id = "x".repeat(200);
+    const bytes: number[] = [];
+    for (const ids of [[], [id], [id], [id, `${id}2`]]) {
+      onServer = ids;
+      time += 10 * SECOND;
+      await list();
+      bytes.push(cache.bytes);
+    }
+    const [none, one, same, two] = bytes as [number, number, number, number];
+    expect([none, same]).to.deep.equal([0, one]);
+    expect(one).to.be.within(200, 400);
+    expect(two - one).to.be.within(one, one + 1);
   });
 
   it("takes no memory for written series while it is not requested", async () => {

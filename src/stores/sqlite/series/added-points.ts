@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { weightedBatches } from "../../../async/weighted-batches.js";
 import { pacer } from "../../../async/yielding.js";
+import type { CacheMemory } from "../../../cache-memory.js";
 import { invalid } from "../../../errors.js";
 import { type Failpoint, noFailpoint } from "../../../failpoint.js";
 import { type AddedPoints, slotStart } from "../../../metrics/series.js";
@@ -50,6 +51,7 @@ export interface AddedPointOptions {
 interface AddedPointDependencies extends AddedPointOptions {
   readonly ids: SeriesIds;
   readonly read: ReadWindows;
+  readonly cache: CacheMemory;
 }
 
 /**
@@ -70,14 +72,14 @@ export class AddedPointTable {
 
   constructor(
     db: Database,
-    { ids, read, failpoint = noFailpoint, pointsAtOnce = POINTS_AT_ONCE }: AddedPointDependencies,
+    { ids, read, cache, failpoint = noFailpoint, pointsAtOnce = POINTS_AT_ONCE }: AddedPointDependencies,
   ) {
     this.#db = db;
     this.#failpoint = failpoint;
     this.#ids = ids;
     this.#rows = addedRows(db);
     this.#pointsAtOnce = pointsAtOnce;
-    this.#sums = new SlotSums(db, ids, read);
+    this.#sums = new SlotSums(db, { ids, read, cache });
     this.#settled = settledIn(db);
   }
 

@@ -1,3 +1,4 @@
+import { type CacheMemory, SharedCache } from "../../../cache-memory.js";
 import { CHECKSUM, checksumOf, signed } from "../checksum.js";
 import { type Database, inTransaction } from "../connection.js";
 import { DamagedRow, placeOfRow, rowOf, SOURCES } from "./chunks.js";
@@ -8,9 +9,8 @@ import { DamagedRow, placeOfRow, rowOf, SOURCES } from "./chunks.js";
  */
 export type Runs = readonly number[];
 
-/** Maximum memory of the cached lists, and the memory of a list besides its runs, in units of 8 bytes. */
-const MOST_CACHED = 4 * 1024 * 1024;
-const LIST_COST = 12;
+/** Memory of each row that a list names, bytes. */
+const ROW_BYTES = 8;
 
 /**
  * The rows of `chunk` that exist. A damaged page may hide a row, so a row is absent only if the list of its series does
@@ -22,12 +22,15 @@ export class ChunkLists {
   readonly #select;
   readonly #update;
   readonly #rows;
-  /** Lists by the id of their series: stored lists, and lists that the current transaction has changed. */
-  readonly #cached = new Map<number, Runs>();
+  /**
+   * Lists by the id of their series: stored lists, and lists that the current transaction has changed. The cache stays
+   * because without it writes over 200,000 series take about a tenth more CPU.
+   */
+  readonly #cached: SharedCache<Runs, number>;
   readonly #changed = new Map<number, Runs>();
-  #size = 0;
 
-  constructor(db: Database) {
+  constructor(db: Database, cache: CacheMemory) {
+    this.#cached = new SharedCache(cache);
     this.#db = db;
     this.#select = db.prepare(`SELECT chunks, ${CHECKSUM} FROM series WHERE id = ?`);
     this.#update = db.prepare("UPDATE series SET chunks = ?, sum = ? WHERE id = ?");
@@ -106,12 +109,7 @@ export class ChunkLists {
   }
 
   #cache(series: number, runs: Runs): void {
-    if (this.#size > MOST_CACHED) {
-      this.#cached.clear();
-      this.#size = 0;
-    }
-    this.#size += runs.length - (this.#cached.get(series)?.length ?? -LIST_COST);
-    this.#cached.set(series, runs);
+    this.#cached.set(series, runs, ROW_BYTES * runs.length);
   }
 
   #stored(series: number): Runs {

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { type CacheMemory, SharedCache } from "../../../cache-memory.js";
 import type { Dimension } from "../../../metrics/dimensions.js";
 import type { ListedIds, SeriesStore } from "../../../metrics/ports.js";
 import { type Series, seriesKey } from "../../../metrics/series.js";
@@ -19,9 +20,6 @@ export const seriesIdSchema = `
 /** Series removed in one transaction; other requests run in between. */
 const REMOVED_AT_ONCE = 2_000;
 
-/** Maximum cached numbers. */
-const REMEMBERED = 250_000;
-
 /** Numbers of series in `metrics.db`. */
 export interface SeriesIds {
   find(series: Series): number | undefined;
@@ -39,7 +37,7 @@ export interface SeriesIds {
   all(): { readonly id: number; readonly dimension: string }[];
 }
 
-export function seriesIds(db: Database): SeriesIds {
+export function seriesIds(db: Database, cache: CacheMemory): SeriesIds {
   const select = db.prepare("SELECT id FROM series WHERE dimension = ? AND dimension_id = ? AND type = ?");
   const insert = db.prepare(
     "INSERT INTO series (dimension, dimension_id, type) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -51,7 +49,7 @@ export function seriesIds(db: Database): SeriesIds {
   const removeSome = db.prepare(
     `DELETE FROM series WHERE id IN (SELECT series FROM unlisted LIMIT ${REMOVED_AT_ONCE}) AND chunks IS NULL`,
   );
-  const known = new Map<string, number>();
+  const known = new SharedCache<number>(cache);
   const unlisted = new Set<number>();
   let changes = 0;
   readUnlisted();
@@ -62,8 +60,7 @@ export function seriesIds(db: Database): SeriesIds {
   }
 
   function remember(key: string, id: number): number {
-    if (known.size >= REMEMBERED) known.clear();
-    known.set(key, id);
+    known.set(key, id, 0);
     return id;
   }
 
@@ -157,16 +154,17 @@ interface ListedId {
 /** Ids of a list read at once; other requests run in between. */
 const IDS_PER_QUERY = 2_000;
 
-/** Maximum cached counts of ids. A count is valid until a series is added or removed. */
-const COUNTS = 100;
-
 /** Upper bound of all ids, by length and in the order of UTF-8 bytes. */
 const LAST_ID = "\u{10ffff}".repeat(256);
 
 const IS_LISTED = "NOT EXISTS (SELECT 1 FROM unlisted WHERE series = series.id)";
 
 /** Lists the series of `metrics.db`. A series emptied by retention may briefly keep its row. */
-export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<SeriesStore, "list" | "count"> {
+export function seriesList(
+  db: Database,
+  ids: Pick<SeriesIds, "changes">,
+  cache: CacheMemory,
+): Pick<SeriesStore, "list" | "count"> {
   const ascending = db.prepare(`SELECT dimension_id AS id, group_concat(type) AS types FROM series
     WHERE dimension = ?1 AND dimension_id >= ?2 AND dimension_id <> ?3 AND ${IS_LISTED}
     GROUP BY dimension_id ORDER BY dimension_id LIMIT ?4`);
@@ -175,7 +173,8 @@ export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<
     GROUP BY dimension_id ORDER BY dimension_id DESC LIMIT ?4`);
   const countBetween = db.prepare(`SELECT count(DISTINCT dimension_id) AS count FROM series
     WHERE dimension = ? AND dimension_id BETWEEN ? AND ? AND ${IS_LISTED}`);
-  const counts = new Map<string, number>();
+  /** A count is valid until a series is added or removed. */
+  const counts = new SharedCache<number>(cache);
 
   const list: SeriesStore["list"] = async (dimension, { prefix, contains = "", after, limit, descending: isDown }) => {
     const found: { id: string; types: readonly string[] }[] = [];
@@ -213,8 +212,7 @@ export function seriesList(db: Database, ids: Pick<SeriesIds, "changes">): Pick<
       const known = counts.get(key);
       if (known !== undefined) return known;
       const count = await countIds(dimension, among);
-      if (counts.size >= COUNTS) counts.clear();
-      counts.set(key, count);
+      counts.set(key, count, 0);
       return count;
     },
   };

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../../async/grouped-calls.js";
 import { weightedBatches } from "../../../async/weighted-batches.js";
+import { CacheMemory } from "../../../cache-memory.js";
 import { ServiceError } from "../../../errors.js";
 import { dimensionNamed } from "../../../metrics/dimensions.js";
 import { type SeriesStore, type SeriesWindow, type SettingSource, slotsIn } from "../../../metrics/ports.js";
@@ -34,6 +35,9 @@ const COLUMN_COST = 40;
 /** Maximum added points of concurrent writes per commit. */
 const COMMIT_POINTS = 12_500;
 
+/** Cached numbers, lists and sums of series of a store that shares no memory with other caches, bytes. */
+const CACHE_BYTES = 64 * 1024 * 1024;
+
 /** Rows removed in one transaction; other requests run in between. */
 const EXPIRED_AT_ONCE = 2_000;
 
@@ -56,14 +60,21 @@ type Write =
   | { readonly source: SettingSource; readonly columns: readonly SlotColumn[] }
   | { readonly source: "added"; readonly change: AddedChange };
 
+export interface SqliteSeriesOptions extends JournalOptions, AddedPointOptions {
+  readonly cache?: CacheMemory | undefined;
+}
+
 /** Reads the journal into memory. Throws a `StartError` if it, or the list of series, is damaged. */
-export function sqliteSeriesStore(db: Database, options: JournalOptions & AddedPointOptions = {}): SqliteSeriesStore {
+export function sqliteSeriesStore(
+  db: Database,
+  { cache = new CacheMemory(CACHE_BYTES), ...options }: SqliteSeriesOptions = {},
+): SqliteSeriesStore {
   for (const table of ["series", "unlisted", "journal", "added_piece"]) refuseDamagedTable(db, table);
-  const ids = seriesIds(db);
-  const lists = new ChunkLists(db);
+  const ids = seriesIds(db, cache);
+  const lists = new ChunkLists(db, cache);
   const journal = new Journal(db, lists, options);
   const readWindows = windowReader(db, ids, lists, journal);
-  const points = new AddedPointTable(db, { ...options, ids, read: readWindows });
+  const points = new AddedPointTable(db, { ...options, ids, read: readWindows, cache });
   const writeColumn = columnWriter(db, ids, lists);
   const idsOf = db.prepare("SELECT dimension_id AS id FROM series WHERE dimension = ? AND type = ?");
   const removeChunks = db.prepare("DELETE FROM chunk WHERE id >= ? AND id < ?");
@@ -198,7 +209,7 @@ export function sqliteSeriesStore(db: Database, options: JournalOptions & AddedP
 
     mayHold: (series) => isSum(series) || ids.find(series) !== undefined,
 
-    ...seriesList(db, ids),
+    ...seriesList(db, ids, cache),
 
     async expire(before) {
       // A full disk may prevent both, and this removal frees space. Slots left in the journal are removed later.

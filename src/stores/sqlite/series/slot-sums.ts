@@ -1,4 +1,5 @@
 import { weightedBatches } from "../../../async/weighted-batches.js";
+import { type CacheMemory, SharedCache } from "../../../cache-memory.js";
 import { ExactSum } from "../../../exact-sum.js";
 import type { AddedPoint, AddedPoints, Series } from "../../../metrics/series.js";
 import type { Database } from "../connection.js";
@@ -6,8 +7,10 @@ import { placeOf } from "./journal-table.js";
 import type { SeriesIds } from "./series-ids.js";
 import type { ReadWindows } from "./window-reader.js";
 
-/** Cached sums, approximately, and sums read before other requests run. */
-const MOST_SUMS = 200_000;
+/** Memory of a cached sum, bytes. */
+const SUM_BYTES = 150;
+
+/** Sums read before other requests run. */
 const SUMS_AT_ONCE = 400;
 
 /** The exact sum of the points of one slot. */
@@ -53,15 +56,22 @@ interface PlacedSlot extends SlotPoints {
   readonly place: number;
 }
 
+export interface SlotSumDependencies {
+  readonly ids: SeriesIds;
+  readonly read: ReadWindows;
+  readonly cache: CacheMemory;
+}
+
 /** The sums of added points in `metrics.db`, cached. */
 export class SlotSums {
   readonly #ids: SeriesIds;
   readonly #read: ReadWindows;
   readonly #restOf;
   /** Sums by the place of their slot. */
-  readonly #sums = new Map<number, SlotSum>();
+  readonly #sums: SharedCache<SlotSum, number>;
 
-  constructor(db: Database, ids: SeriesIds, read: ReadWindows) {
+  constructor(db: Database, { ids, read, cache }: SlotSumDependencies) {
+    this.#sums = new SharedCache(cache);
     this.#ids = ids;
     this.#read = read;
     this.#restOf = db.prepare("SELECT rest FROM added_rest WHERE slot = ? AND series = ?");
@@ -76,9 +86,8 @@ export class SlotSums {
     used: Set<number>,
     pause: () => Promise<void> | undefined,
   ): Promise<PlacedPoint[]> {
-    if (this.#sums.size > MOST_SUMS) this.forget();
     const placed: PlacedPoint[] = [];
-    // Not only in the cache: a concurrent expiry may empty it. The cache must not get a second sum of a slot.
+    // Not only in the cache, which may remove any of them at any time: a slot has one sum in a write.
     const sums = new Map<number, SlotSum>();
     for (const some of weightedBatches(slotPoints(added), SUMS_AT_ONCE)) {
       const ids = this.#ids.addUnlisted(some.map(({ series }) => series));
@@ -86,16 +95,22 @@ export class SlotSums {
         const id = ids[i] as number;
         return { series, id, slot, place: placeOf(id, slot), points };
       });
-      this.#loadSome(slots.filter(({ place }) => !sums.has(place) && !this.#sums.has(place)));
+      for (const { place } of slots) {
+        const known = sums.get(place) ?? this.#sums.get(place);
+        if (known !== undefined) sums.set(place, known);
+      }
+      this.#loadSome(
+        slots.filter(({ place }) => !sums.has(place)),
+        sums,
+      );
       for (const { id, place, points } of slots) {
-        const sum = sums.get(place) ?? (this.#sums.get(place) as SlotSum);
-        sums.set(place, sum);
+        const sum = sums.get(place) as SlotSum;
         used.add(id);
         for (const point of points) placed.push({ series: id, sum, point });
       }
       await pause();
     }
-    for (const [place, sum] of sums) this.#sums.set(place, sum);
+    for (const [place, sum] of sums) this.#sums.set(place, sum, SUM_BYTES);
     return placed;
   }
 
@@ -103,8 +118,8 @@ export class SlotSums {
     this.#sums.clear();
   }
 
-  /** Caches the sums of slots. */
-  #loadSome(slots: readonly PlacedSlot[]): void {
+  /** Adds the stored sums of slots to `sums`. */
+  #loadSome(slots: readonly PlacedSlot[], sums: Map<number, SlotSum>): void {
     if (slots.length === 0) return;
     const windows = slots.map(({ series, slot }) => {
       const { slotMs } = series.dimension;
@@ -115,7 +130,7 @@ export class SlotSums {
       const [sum = Number.NaN] = columns[i] as Float64Array;
       const start = slot * series.dimension.slotMs;
       const { rest = 0 } = (this.#restOf.get(start, id) ?? {}) as { rest?: number | Uint8Array };
-      this.#sums.set(place, new SlotSum({ series: id, slot, start }, Number.isNaN(sum) ? 0 : sum, rest));
+      sums.set(place, new SlotSum({ series: id, slot, start }, Number.isNaN(sum) ? 0 : sum, rest));
     }
   }
 }

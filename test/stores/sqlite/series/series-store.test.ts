@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { expect } from "chai";
+import { CacheMemory } from "../../../../src/cache-memory.js";
 import { stream } from "../../../../src/metrics/dimensions.js";
 import { lockSource } from "../../../../src/stores/sqlite/export.js";
 import { metricsFile } from "../../../../src/stores/sqlite/layout.js";
@@ -30,6 +31,39 @@ describe("series on the embedded engine", () => {
       expect(await read()).to.deep.equal([1]);
     } finally {
       await close();
+    }
+  });
+
+  it("keeps its numbers, lists and sums of series within the memory of the caches", async () => {
+    const dir = dataFolder();
+    const db = openDatabase(dir, metricsFile);
+    const cache = new CacheMemory(20_000);
+    const store = sqliteSeriesStore(db, { cache });
+    const from = Date.UTC(2026, 0, 1);
+    const series = Array.from({ length: 200 }, (_, i) => ({ dimension: stream, id: `web ${i}`, type: "size" }));
+    const windows = series.map((one) => ({ series: one, from, to: from + stream.slotMs }));
+    try {
+      for (const time of [0, 1]) {
+        await store.write(
+          "clients",
+          series.map((one) => ({ series: one, from, values: Float64Array.of(time) })),
+        );
+        await store.add(series.map((one) => ({ series: one, points: [{ ms: from, ns: time, source: 0, value: 1 }] })));
+        await store.fold();
+        expect(await store.count(stream, { prefix: "" })).to.equal(200);
+        expect(cache.bytes).to.be.within(10_000, 20_000);
+        for (const [source, value] of [
+          ["clients", time],
+          ["added", time + 1],
+        ] as const) {
+          const columns = await store.read(windows, source);
+          expect(columns.map(([slot]) => slot)).to.deep.equal(series.map(() => value));
+        }
+      }
+    } finally {
+      await store.close();
+      db.close();
+      rmSync(dir, { recursive: true });
     }
   });
 
