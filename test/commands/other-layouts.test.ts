@@ -29,7 +29,7 @@ describe("a command next to files of a newer layout", () => {
       const { code, out, err } = await runToEnd(name, own, { DATA_DIR: dir });
       expect({ code, out }).to.deep.equal({ code: 1, out: "" });
       expect(err).to.match(
-        new RegExp(`^\\S+${file} has layout 9, and this version .*reads layouts up to 3: start .*\n$`),
+        new RegExp(`^\\S+${file} has layout 9, and this version .*reads layouts up to 4: start .*\n$`),
       );
       expect(FILES.every((one, index) => readFileSync(join(dir, one)).equals(before[index] as Buffer))).to.equal(true);
     });
