@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { yieldWhenDue } from "./yielding.js";
 
 /** Items requested from the store at once. */
 const PAGE = 1_000;
@@ -11,7 +11,7 @@ export async function everyItem<T>(
   const items: T[] = [];
   for (;;) {
     const last = items.at(-1);
-    if (last !== undefined) await setImmediate();
+    if (last !== undefined) await yieldWhenDue();
     const next = await page(last === undefined ? undefined : idOf(last), PAGE);
     for (const item of next) items.push(item);
     if (next.length < PAGE) return items;

@@ -26,7 +26,6 @@ export function composeProfiles({
   const { entities, history, suppression, memberships, entityKeys, idempotency } = stores;
   const countDamaged = meters.counter("damaged_profiles_total", "Attempts to read a profile whose data was altered.");
   const opening = {
-    turns: budgets.turns,
     damaged(entity: string, err: unknown) {
       countDamaged();
       log.error({ entity, err }, "a profile is damaged; lists omit it, and reads of it fail");

@@ -16,7 +16,7 @@ const NOTIFY_EVERY_MS = 2_000;
 
 /** Connects the recorder, which evaluates alerts if there are any, and their notifications. */
 export function composeRecorder(
-  { settings, stores, clock, budgets, meters, log }: SharedDependencies,
+  { settings, stores, clock, meters, log }: SharedDependencies,
   { recorder, lease, fewSlots }: Pick<ReturnType<typeof composeSeries>, "recorder" | "lease" | "fewSlots">,
   sendSigned: SignedCall | undefined,
   tickMs: number,
@@ -30,7 +30,7 @@ export function composeRecorder(
     async start(): Promise<Background[]> {
       const isUsed = rules.length > 0 || storedAlerts(await state.read()).alerts.length > 0;
       const evaluation = { ...shared, rules, series, slots: fewSlots, isNotifying: sendSigned !== undefined };
-      const evaluating = isUsed ? evaluatingRecorder(recorder, { ...evaluation, turns: budgets.turns }) : recorder;
+      const evaluating = isUsed ? evaluatingRecorder(recorder, evaluation) : recorder;
       const running = [runRecorder(watchRecorder(evaluating, clock, meters), tickMs, log)];
       if (!isUsed || sendSigned === undefined) return running;
       const tick = alertNotifier({ ...shared, receiver: receiverAt(sendSigned) });

@@ -39,7 +39,7 @@ export function composeSeries({
 }: Omit<SharedDependencies, "arrivalClock" | "tables" | "log">) {
   const { limits } = settings;
   const { series: store, catalogue, counts, exclusive, sharedGenerations } = stores;
-  const { memory, turns } = budgets;
+  const { memory } = budgets;
   const deadlineMs = limits.store_deadline_ms;
 
   const isShared = sharedGenerations !== undefined && !exclusive.metrics;
@@ -53,7 +53,7 @@ export function composeSeries({
   const learnOrder = (order: number) => writeOrders.clients.learn(order);
   const shared = isShared ? new SharedInvalidation(sharedGenerations, deadlineMs, learnOrder) : undefined;
   const generations = new Generations(store.chunkSlots, { exclusive: exclusive.metrics, shared });
-  const slots = new SlotCache({ store, generations, memory: cache, turns, deadlineMs });
+  const slots = new SlotCache({ store, generations, memory: cache, deadlineMs });
 
   const longest = retentionMs(settings.metrics.retention);
   const retention = shorterOf(longest, stores.retentionMs);
@@ -80,8 +80,7 @@ export function composeSeries({
 
   const count = seriesCounters(meters);
   const fetch = fetchBatch({
-    read: readPlans({ store, slots, generations, memory: cache, turns }),
-    turns,
+    read: readPlans({ store, slots, generations, memory: cache }),
     countSeries: (dimension: Dimension) => store.count(dimension, { prefix: "" }),
     firstSegments: (limit: number) => firstSegmentIds(catalogue, limit),
     limits: { buckets: MAX_BUCKETS, response_slots: MAX_SLOTS, response_values: limits.response_values },
@@ -111,7 +110,7 @@ export function composeSeries({
       ...listingRoutes({ series: store, streams, catalogue, clock }),
       ...alertRoutes(stores.alerts),
       ...metricRoutes({ fetch, generations, limits, clock, count, cacheMemory: cache }),
-      ...federateRoutes({ series: store, slots: fewSlots, catalogue, turns, retention, clock }),
+      ...federateRoutes({ series: store, slots: fewSlots, catalogue, retention, clock }),
     ],
     close: () => shared?.close(),
   };

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { groupedCalls } from "../async/grouped-calls.js";
+import { yieldWhenDue } from "../async/yielding.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
-import { PAUSE_MS } from "../entities/read/open-profile.js";
 import { batchesOf, type RequestItems } from "../entities/requests/batches.js";
 import { differentBody, type IdempotencyDependencies, RepeatableRun } from "../entities/requests/repeatable-run.js";
 import type { ValidationIssue } from "../errors.js";
@@ -90,10 +90,9 @@ function limitedScopes(
   dependencies: AcceptManyDependencies,
   memory: Reservation,
 ): (hash: IdentityHash) => Promise<DeletionScope> {
-  const pause = dependencies.turns.pauses(PAUSE_MS);
   const expand = groupedCalls(
     async ([hash]: readonly IdentityHash[]) => {
-      await pause();
+      await yieldWhenDue();
       return expandScope(dependencies, hash as IdentityHash, memory);
     },
     { most: 1, atOnce: MAX_CONCURRENT_SCOPES },

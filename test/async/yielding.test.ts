@@ -1,42 +1,42 @@
 import { setImmediate as setImmediateCallback } from "node:timers";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { YieldBudget } from "../../src/async/yielding.js";
+import { connectionAccepted, yieldToStarted, yieldWhenDue } from "../../src/async/yielding.js";
 
-describe("a yield budget for long work", () => {
-  it("runs one part of waiting work in each round of the event loop, in the order of arrival", async () => {
-    const budget = new YieldBudget();
-    const log: (number | "round")[] = [];
+/** Time that work may use before the network is served, ms. */
+const WORK_MS = 5;
+
+describe("long work", () => {
+  it("shares one round of the event loop: the time without network does not depend on the number of requests", async () => {
     let isDone = false;
-    const rounds = (async () => {
-      while (!isDone) {
+    let longestMs = 0;
+    const network = (async () => {
+      for (let last = performance.now(); !isDone; last = performance.now()) {
         await setImmediate();
-        log.push("round");
+        longestMs = Math.max(longestMs, performance.now() - last);
       }
     })();
-    const work = async (number: number) => {
-      for (let part = 0; part < 3; part += 1) {
-        await budget.next();
-        log.push(number);
+    const work = async () => {
+      for (let step = 0; step < 20; step += 1) {
+        await yieldWhenDue();
+        busy(1);
       }
     };
-    await Promise.all([0, 1, 2, 3].map(work));
+    await Promise.all(Array.from({ length: 30 }, work));
     isDone = true;
-    await rounds;
-    expect(log.filter((entry) => entry !== "round")).to.deep.equal([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]);
-    expect(log.some((entry, i) => entry !== "round" && log[i + 1] !== "round" && i + 1 < log.length)).to.equal(false);
+    await network;
+    expect(longestMs).to.be.below(30 * WORK_MS);
   });
 
-  it("continues a paused part before all others, and runs others between two parts", async () => {
-    const budget = new YieldBudget();
+  it("of large values runs one after another, in the order of arrival, although each yields", async () => {
     const log: string[] = [];
     const work = async (name: string) => {
       for (let part = 0; part < 2; part += 1) {
-        await budget.next();
-        const pause = budget.pauses(0);
+        await yieldToStarted();
         for (let step = 0; step < 3; step += 1) {
           log.push(`${name}${part}`);
-          await pause();
+          busy(WORK_MS + 1);
+          await yieldWhenDue();
         }
       }
     };
@@ -44,52 +44,41 @@ describe("a yield budget for long work", () => {
     expect(log.join(" ")).to.equal("a0 a0 a0 b0 b0 b0 a1 a1 a1 b1 b1 b1");
   });
 
-  it("starts a request in each round, also while paused parts take all of them", async () => {
-    const budget = new YieldBudget();
-    let isDone = false;
-    const long = (async () => {
-      const pause = budget.pauses(0);
-      while (!isDone) await pause();
-    })();
-    for (let n = 0; n < 3; n += 1) await budget.start();
-    isDone = true;
-    await long;
-  });
-
   it("continues after a failed part, and after idle time", async () => {
-    const budget = new YieldBudget();
-    const failed = budget.next().then(() => Promise.reject(new Error("failed")));
-    const next = budget.next();
+    const failed = yieldToStarted().then(() => Promise.reject(new Error("failed")));
+    const next = yieldToStarted();
     await failed.catch(() => {});
     await next;
-    await budget.next();
+    await yieldToStarted();
   });
 });
 
 describe("long work while connections arrive", () => {
   it("waits while connections are accepted, so that none of them waits for a part of it", async () => {
-    const budget = new YieldBudget();
     const log: string[] = [];
     const accept = (left: number) => {
-      budget.connectionAccepted();
+      connectionAccepted();
       log.push("accepted");
       if (left > 1) setImmediateCallback(accept, left - 1);
     };
     accept(20);
-    await budget.next();
+    await yieldToStarted();
     log.push("part");
     expect(log).to.deep.equal([...Array(20).fill("accepted"), "part"]);
   });
 
   it("continues after a bounded time, however many connections arrive", async () => {
-    const budget = new YieldBudget();
     let isOver = false;
     const accept = () => {
-      budget.connectionAccepted();
+      connectionAccepted();
       if (!isOver) setImmediateCallback(accept);
     };
     accept();
-    for (let part = 0; part < 3; part += 1) await budget.next();
+    for (let part = 0; part < 3; part += 1) await yieldToStarted();
     isOver = true;
   });
 });
+
+function busy(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { YieldBudget } from "../../src/async/yielding.js";
+import { yieldWhenDue } from "../../src/async/yielding.js";
 import { newKeys, seal } from "../../src/entities/profile/encryption.js";
 import { DECODED_BYTES } from "../../src/entities/profile/entity-document.js";
 import { DamagedProfile, openProfile } from "../../src/entities/read/open-profile.js";
@@ -14,7 +14,7 @@ describe("the decryption of a profile", () => {
   const plain = Buffer.alloc(1_000_000, "x");
   const [sealed] = seal(keys, [{ entity: large.id, plain }]);
   const profile = { ...large, sealed: sealed as Uint8Array };
-  const opening = { turns: new YieldBudget(), damaged: () => {} };
+  const opening = { damaged: () => {} };
   let end: () => void;
   const reservation = () =>
     budget.open((then) => {
@@ -24,13 +24,13 @@ describe("the decryption of a profile", () => {
   it("runs for one large profile after another, each with its memory reserved", async () => {
     let open = 0;
     let most = 0;
-    const work = async (bytes: Uint8Array, pause: () => Promise<void> | undefined) => {
+    const work = async (bytes: Uint8Array) => {
       open += 1;
       most = Math.max(most, open);
       expect(budget.reserved).to.be.at.least((1 + DECODED_BYTES) * profile.sealed.length);
       expect(budget.reserved).to.be.at.most((8 + 2 * DECODED_BYTES) * profile.sealed.length);
       for (const until = performance.now() + 12; performance.now() < until; );
-      await pause();
+      await yieldWhenDue();
       open -= 1;
       return bytes.length;
     };

@@ -1,6 +1,5 @@
 import { gunzipSync } from "node:zlib";
 import { expect } from "chai";
-import { YieldBudget } from "../../src/async/yielding.js";
 import { ServiceError } from "../../src/errors.js";
 import { type MetricResponse, ResponseCache } from "../../src/http/metrics/response-cache.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
@@ -37,8 +36,7 @@ describe("a cached metric response", () => {
     const firstSegments = async () => [];
     const countSeries = async () => 1;
     const retention = () => undefined;
-    const turns = new YieldBudget();
-    const fetchOf = fetchBatch({ read: reader.readPlans, limits, retention, count, countSeries, firstSegments, turns });
+    const fetchOf = fetchBatch({ read: reader.readPlans, limits, retention, count, countSeries, firstSegments });
     fail = undefined;
     const fetch: FetchBatch = async (...all) => {
       fetches += 1;

@@ -1,4 +1,3 @@
-import { YieldBudget } from "../../src/async/yielding.js";
 import type { Clock } from "../../src/clock.js";
 import { openLog } from "../../src/log.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
@@ -50,7 +49,6 @@ export function alertProcess(
     series: through({ list: series.list }),
     slots: uncachedSlots({ store: through({ read: series.read }), generations, memory, deadlineMs: 60_000 }),
     isNotifying: receiver !== undefined,
-    turns: new YieldBudget(),
   });
   const sent = receiver && { ...receiver, ...through({ notify: receiver.notify }) };
   const notify = sent && alertNotifier({ ...shared, receiver: sent });

@@ -1,4 +1,3 @@
-import { YieldBudget } from "../../src/async/yielding.js";
 import { CacheMemory } from "../../src/cache-memory.js";
 import { MemoryBudget, type Reservation } from "../../src/memory-budget.js";
 import { Generations } from "../../src/metrics/cache/generations.js";
@@ -62,10 +61,9 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
     },
   };
   const { cache = largeCaches, deadlineMs = 5_000 } = options;
-  const turns = new YieldBudget();
   const memory = new CacheMemory(cache.bytes);
-  const slots = new SlotCache({ store, generations, memory, turns, deadlineMs });
-  const read = readPlans({ store, slots, generations, memory, turns });
+  const slots = new SlotCache({ store, generations, memory, deadlineMs });
+  const read = readPlans({ store, slots, generations, memory });
   const orders = new WriteOrders(async () => 1);
   const { write: record } = pointWrites({ store, generations, orders: { clients: orders, recorder: orders } });
   return {

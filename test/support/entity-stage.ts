@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Readable } from "node:stream";
-import { pacer } from "../../src/async/yielding.js";
+import { yieldWhenDue } from "../../src/async/yielding.js";
 import { segmentNames } from "../../src/catalogue/segments.js";
 import { type Clock, monotonicClock } from "../../src/clock.js";
 import { type CollectDependencies, collectMessages, weightOf } from "../../src/entities/collect/collect-messages.js";
@@ -120,7 +120,7 @@ export async function entityStage(
         stream: "web",
         table: userTable,
         items: Readable.from([items]),
-        pause: pacer(10),
+        pause: yieldWhenDue,
         memory: endless(),
         late: never,
         repeatName: undefined,

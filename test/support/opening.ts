@@ -1,9 +1,8 @@
-import { YieldBudget } from "../../src/async/yielding.js";
 import { MemoryBudget, type Reservation } from "../../src/memory-budget.js";
 
-/** Turns and memory of a service of its own, for tests that count no damaged profiles. */
+/** Memory of a service of its own, for tests that count no damaged profiles. */
 export function opening() {
-  return { turns: new YieldBudget(), memory: new MemoryBudget(2 ** 30), damaged: () => {} };
+  return { memory: new MemoryBudget(2 ** 30), damaged: () => {} };
 }
 
 /** The reservation of a request that never ends. */

@@ -1,3 +1,4 @@
+import { yieldWhenDue } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { MemoryBudget, Reservation } from "../../memory-budget.js";
 import type { Commit, EntityKeys, EntityStore, History, MembershipIndex, Suppression } from "../ports.js";
@@ -29,9 +30,6 @@ export interface BatchDependencies extends PlanDependencies {
  * as much, so four concurrent batches stay within 160 MiB.
  */
 const PROFILE_BYTES = 4 * 1_048_576;
-
-/** Ms of work before other requests run. */
-const PAUSE_MS = 20;
 
 /**
  * Maximum bytes of the encrypted profiles that one message merges: they are decrypted together to check the limits of
@@ -71,7 +69,7 @@ export function applyBatch(dependencies: BatchDependencies, batch: readonly Batc
       if (plan.messages.length === 0) return plan.outcomes;
       const updates = sumOf(plan.profiles.map(({ changedUpdates }) => changedUpdates));
       if (part.length > 1 && updates > MAX_UPDATES) return "too-large";
-      if (await dependencies.entities.commit(await commitOf(dependencies, plan, found))) {
+      if (await dependencies.entities.commit(await commitOf(plan, found))) {
         dependencies.countTaken(plan.messages.filter(({ message }) => message.message.isUncounted !== true).length);
         for (const { leftOut = [] } of plan.outcomes.values()) {
           for (const field of leftOut) dependencies.countLeftOut(1, field);
@@ -83,7 +81,7 @@ export function applyBatch(dependencies: BatchDependencies, batch: readonly Batc
     };
     return retryOnConflict(() => dependencies.memory.within(attempt));
   };
-  return inHalves(batch, work, dependencies.turns.pauses(PAUSE_MS));
+  return inHalves(batch, work);
 }
 
 /** Returns the messages that `applyBatch` would not store as sent now. Stores and changes nothing. */
@@ -94,25 +92,24 @@ export function checkBatch(dependencies: BatchDependencies, batch: readonly Batc
       if (found === "too-large") return found;
       return (await planBatch(part, found, dependencies)).outcomes;
     });
-  return inHalves(batch, work, dependencies.turns.pauses(PAUSE_MS));
+  return inHalves(batch, work);
 }
 
 /** Runs the work for a batch or, when that is too large, for its halves in turn. Other requests run in between. */
 async function inHalves(
   batch: readonly BatchMessage[],
   work: (part: readonly BatchMessage[], maxBytes: number) => Promise<Outcomes | "too-large">,
-  pause: () => Promise<void> | undefined,
 ): Promise<Outcomes> {
   const [message] = batch;
   if (message === undefined) return new Map();
-  await pause();
+  await yieldWhenDue();
   const isOne = batch.length === 1;
   const outcomes = await work(batch, isOne ? MERGE_BYTES : PROFILE_BYTES);
   if (outcomes !== "too-large") return outcomes;
   if (isOne) return new Map([[message.message, { issue: MERGE_TOO_LARGE }]]);
   const half = Math.ceil(batch.length / 2);
-  const first = await inHalves(batch.slice(0, half), work, pause);
-  return new Map([...first, ...(await inHalves(batch.slice(half), work, pause))]);
+  const first = await inHalves(batch.slice(0, half), work);
+  return new Map([...first, ...(await inHalves(batch.slice(half), work))]);
 }
 
 /** Returns the messages that the history does not contain. */
@@ -140,14 +137,13 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-async function commitOf({ turns }: BatchDependencies, plan: BatchPlan, found: ReadableProfiles): Promise<Commit> {
+async function commitOf(plan: BatchPlan, found: ReadableProfiles): Promise<Commit> {
   const added = newKeys(plan.profiles.filter(({ isNew }) => isNew).map(({ id }) => id));
   const keys = new Map([...found.keys, ...added]);
-  const pause = turns.pauses(PAUSE_MS);
   const plain: { entity: EntityId; plain: Uint8Array }[] = [];
   for (const { id, document } of plan.profiles) {
     plain.push({ entity: id, plain: encodeDocument(document) });
-    await pause();
+    await yieldWhenDue();
   }
   const documents = seal(keys, plain);
   const messages = seal(
@@ -193,7 +189,7 @@ interface ReadableProfiles extends FoundProfiles {
  * `unavailable` when memory is short.
  */
 async function findProfiles(
-  { entities, suppression, entityKeys, turns }: BatchDependencies,
+  { entities, suppression, entityKeys }: BatchDependencies,
   batch: readonly BatchMessage[],
   maxBytes: number,
   memory: Reservation,
@@ -204,14 +200,13 @@ async function findProfiles(
   if (found.left.length > 0) return "too-large";
   memory.reserveUnlessSmall(DECODED_BYTES * sumOf([...found.profiles.values()].map(storedBytes)));
   const keys = await entityKeys.read([...found.profiles.keys()]);
-  const pause = turns.pauses(PAUSE_MS);
   const profiles = new Map<EntityId, OpenProfile>();
   const unreadable: StoredEntity[] = [];
   for (const [id, entity] of found.profiles) {
     const bytes = open(keys, { entity: id, sealed: entity.sealed });
     if (bytes === undefined) unreadable.push(entity);
     else profiles.set(id, { entity, opened: { document: decodeDocument(bytes), bytes: bytes.length } });
-    await pause();
+    await yieldWhenDue();
   }
   const owners = new Map(hashes.map((hash) => [hash, found.owners.get(hash)]));
   return { owners, profiles, unreadable, cutOffs, keys, deletions: found.deletions };

@@ -1,4 +1,4 @@
-import type { YieldBudget } from "../../async/yielding.js";
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { ValidationIssue } from "../../errors.js";
 import type { CutOff } from "../ports.js";
 import type { SegmentDeletions } from "../profile/deleted-segments.js";
@@ -48,15 +48,10 @@ export type LimitIssue = Omit<ValidationIssue, "path">;
 export interface PlanDependencies {
   /** Returns a new random entity id. */
   newId(): EntityId;
-  /** Gives requests turns, one after another, to work on large decoded values. */
-  readonly turns: Pick<YieldBudget, "pauses">;
 }
 
 /** Maximum segments of an entity, including the ones it left. */
 const MAX_SEGMENTS = 10_000;
-
-/** Ms of work before other requests run. */
-const PAUSE_MS = 20;
 
 /**
  * Plans the messages in order, except suppressed ones and repeated ids. A message whose identities are one person (see
@@ -66,9 +61,8 @@ const PAUSE_MS = 20;
 export async function planBatch(
   batch: readonly BatchMessage[],
   { owners, profiles, cutOffs, deletions }: FoundProfiles,
-  { newId, turns }: PlanDependencies,
+  { newId }: PlanDependencies,
 ): Promise<BatchPlan> {
-  const pause = turns.pauses(PAUSE_MS);
   const limitReached = limitCheck();
   const drafts = new Map<EntityId, ProfileDraft>();
   const holders = new Map<IdentityHash, ProfileDraft>();
@@ -96,7 +90,7 @@ export async function planBatch(
   }
 
   for (const message of batch) {
-    await pause();
+    await yieldWhenDue();
     if (plannedIds.has(message.id)) continue;
     if (isSuppressed(message, cutOffs)) continue;
     const joined = joinIdentities(message, holderOf);

@@ -1,4 +1,4 @@
-import { pacer } from "../../async/yielding.js";
+import { yieldWhenDue } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
 import type { Log } from "../../log.js";
@@ -61,7 +61,6 @@ interface Checked {
 /** Checks all live profiles, in pages of a few MiB. */
 async function* storedProfiles(dependencies: CheckDependencies): AsyncGenerator<Checked[]> {
   const { entities, entityKeys } = dependencies;
-  const pace = pacer();
   for (
     let ids = await entities.idsAfter(undefined, PAGE);
     ids.length > 0;
@@ -73,7 +72,7 @@ async function* storedProfiles(dependencies: CheckDependencies): AsyncGenerator<
       const page: Checked[] = [];
       for (const profile of profiles.values()) {
         page.push({ table: profile.table, isReached: isReached(dependencies, keys, profile) });
-        await pace();
+        await yieldWhenDue();
       }
       yield page;
       waiting = left;

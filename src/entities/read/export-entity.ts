@@ -1,3 +1,4 @@
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { EntityKeys, EntityStore, History, HistoryMessage, SegmentNames } from "../ports.js";
 import { open } from "../profile/encryption.js";
@@ -7,7 +8,7 @@ import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
 import { decodeMessage } from "../profile/message.js";
-import { type OpeningDependencies, openProfile, openTurn } from "./open-profile.js";
+import { type OpeningDependencies, openProfile, reserveDecoded } from "./open-profile.js";
 import { liveHolder } from "./read-entity.js";
 
 export interface ExportDependencies extends OpeningDependencies {
@@ -69,14 +70,14 @@ async function* piecesOf(
     memory.refuseIfOver();
     const keys = await dependencies.entityKeys.read([...new Set(page.map((message) => message.entity))]);
     const bytes = page.reduce((sum, { sealed }) => sum + sealed.length, 0);
-    const { pause, release } = await openTurn(dependencies, bytes, memory);
+    const release = await reserveDecoded(bytes, memory);
     const shown: ExportedMessage[] = [];
     for (const { stream, time, arrival, ...message } of page) {
       const plain = open(keys, message);
       // An erasure destroys the key last: the rest cannot be decrypted.
       if (plain === undefined) return;
       shown.push({ type: "message", stream, time, arrival, body: decodeMessage(plain) });
-      await pause();
+      await yieldWhenDue();
     }
     if (!(await isStill(dependencies, entity))) return;
     messages += page.length;
@@ -97,9 +98,9 @@ async function profileLine(
     dependencies.entityKeys.read([entity.id]),
     dependencies.segments.names(ids),
   ]);
-  return openProfile(dependencies, keys, entity, memory, async (plain, pause) => {
+  return openProfile(dependencies, keys, entity, memory, async (plain) => {
     const { attributes, identities } = decodeDocument(plain);
-    await pause();
+    await yieldWhenDue();
     return {
       type: "profile",
       table,

@@ -1,10 +1,11 @@
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { EntityKeys, EntityStore, MembershipIndex, Suppression } from "../ports.js";
 import { type EntityId, idsOf, type StoredEntity, storedBytes } from "../profile/entity.js";
 import { decodeDocument, type EntityDocument, type Json } from "../profile/entity-document.js";
 import type { Table, Tables } from "../profile/entity-tables.js";
 import { valuesByField } from "../profile/identity.js";
-import { type OpeningDependencies, openProfile, PAUSE_MS, undefinedIfDamaged } from "./open-profile.js";
+import { type OpeningDependencies, openProfile, undefinedIfDamaged } from "./open-profile.js";
 import { attributesOf } from "./read-entity.js";
 
 export interface MembersDependencies extends OpeningDependencies {
@@ -84,18 +85,17 @@ async function membersOf(
   wanted: ReadonlySet<string> | undefined,
   memory: Reservation,
 ): Promise<Member[]> {
-  const { entityKeys, suppression, tables, turns } = dependencies;
+  const { entityKeys, suppression, tables } = dependencies;
   const keys = await entityKeys.read(profiles.map(({ id }) => id));
-  const pause = turns.pauses(PAUSE_MS);
   const shown: { readonly profile: StoredEntity; readonly member: Member }[] = [];
   for (const profile of profiles) {
     const update = profile.memberships.updates.get(segment);
     if (update?.member !== true) continue;
-    await pause();
+    await yieldWhenDue();
     memory.refuseIfOver();
-    const member = await openProfile(dependencies, keys, profile, memory, async (plain, pause): Promise<Member> => {
+    const member = await openProfile(dependencies, keys, profile, memory, async (plain): Promise<Member> => {
       const document = decodeDocument(plain);
-      await pause();
+      await yieldWhenDue();
       return {
         identities: valuesByField(document.identities),
         attributes: wanted && wantedOf(tables.get(profile.table), document, wanted),

@@ -1,12 +1,10 @@
-import type { YieldBudget } from "../../async/yielding.js";
+import { yieldToStarted, yieldWhenDue } from "../../async/yielding.js";
 import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 import { open } from "../profile/encryption.js";
 import { type EntityId, type StoredEntity, storedBytes } from "../profile/entity.js";
 import { DECODED_BYTES } from "../profile/entity-document.js";
 
 export interface OpeningDependencies {
-  /** Gives requests turns, one after another, to work on large decoded values. */
-  readonly turns: Pick<YieldBudget, "next" | "pauses">;
   /** Called for each profile that cannot be decrypted. */
   damaged(id: EntityId, error: unknown): void;
 }
@@ -16,57 +14,39 @@ export class DamagedProfile extends Error {
   override readonly name = "DamagedProfile";
 }
 
-/** Ms of work before other requests run. */
-export const PAUSE_MS = 10;
-
-/** A turn of work on large values. */
-export interface Turn {
-  /** Awaited between two steps, so that other requests run. */
-  pause(): Promise<void> | undefined;
-  /** Releases the memory. */
-  release(): void;
-}
-
 /**
- * Begins work on values that have `bytes` in stored form. Large values wait until other requests have ended this work,
- * so the decoded large values of only one request are in memory. Rejects when the request has ended or memory is short.
+ * Reserves memory for decoding values that have `bytes` in stored form, and resolves with its release. Large values
+ * wait until other requests have ended this work, so the decoded large values of only one request are in memory.
+ * Rejects when the request has ended or memory is short.
  */
-export async function openTurn(
-  { turns }: Pick<OpeningDependencies, "turns">,
-  bytes: number,
-  memory: Reservation,
-): Promise<Turn> {
-  if (bytes <= UNCOUNTED_BYTES) return { pause: () => undefined, release: () => {} };
+export async function reserveDecoded(bytes: number, memory: Reservation): Promise<() => void> {
+  if (bytes <= UNCOUNTED_BYTES) return () => {};
   const releaseStored = memory.reserveUnlessSmall(bytes);
-  await turns.next();
+  await yieldToStarted();
   const releaseDecoded = memory.reserveUnlessSmall(DECODED_BYTES * bytes);
-  return {
-    pause: turns.pauses(PAUSE_MS),
-    release() {
-      releaseStored();
-      releaseDecoded();
-    },
+  return () => {
+    releaseStored();
+    releaseDecoded();
   };
 }
 
 /**
- * Decrypts a profile in a turn and returns the result of `decode` for its document; undefined when its key is gone.
- * `decode` awaits `pause` between two steps. Rejects as `openTurn` does, and with `DamagedProfile` when the bytes were
- * altered.
+ * Decrypts a profile and returns the result of `decode` for its document; undefined when its key is gone. Rejects as
+ * `reserveDecoded` does, and with `DamagedProfile` when the bytes were altered.
  */
 export async function openProfile<T>(
   dependencies: OpeningDependencies,
   keys: ReadonlyMap<EntityId, Uint8Array>,
   profile: StoredEntity,
   memory: Reservation,
-  decode: (plain: Uint8Array, pause: Turn["pause"]) => T | Promise<T>,
+  decode: (plain: Uint8Array) => T | Promise<T>,
 ): Promise<T | undefined> {
   const { id, sealed } = profile;
-  const { pause, release } = await openTurn(dependencies, storedBytes(profile), memory);
+  const release = await reserveDecoded(storedBytes(profile), memory);
   try {
     const plain = open(keys, { entity: id, sealed });
-    await pause();
-    return plain && (await decode(plain, pause));
+    await yieldWhenDue();
+    return plain && (await decode(plain));
   } catch (error) {
     dependencies.damaged(id, error);
     throw new DamagedProfile("A profile is damaged", { cause: error });

@@ -1,3 +1,4 @@
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { EntityKeys, EntityStore, SegmentNames } from "../ports.js";
 import type { EntityId, Memberships, StoredEntity } from "../profile/entity.js";
@@ -45,9 +46,9 @@ export async function readEntity(
     entityKeys.read([entity.id]),
     options.segments ? segmentNames(segments, entity.memberships) : undefined,
   ]);
-  return openProfile(dependencies, keys, entity, memory, async (plain, pause) => {
+  return openProfile(dependencies, keys, entity, memory, async (plain) => {
     const document = decodeDocument(plain);
-    await pause();
+    await yieldWhenDue();
     return {
       attributes: attributesOf(document, table),
       segments: names,

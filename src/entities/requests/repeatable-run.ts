@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import { pacer } from "../../async/yielding.js";
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { Clock } from "../../clock.js";
 import { ServiceError } from "../../errors.js";
 import { NEARBY_DIGITS } from "../../ids.js";
@@ -28,7 +28,6 @@ export interface IdempotencyDependencies {
 export class RepeatableRun {
   readonly #dependencies: IdempotencyDependencies;
   readonly #id: string;
-  readonly #pace = pacer();
   /** The stored request; undefined before its first batch. */
   #stored: IdempotentRequest | undefined;
   #repeatedSince: LedgerPosition | undefined;
@@ -49,7 +48,7 @@ export class RepeatableRun {
   async idsFor(texts: readonly string[]): Promise<readonly string[]> {
     const digests: string[] = [];
     for (const text of texts) {
-      await this.#pace();
+      await yieldWhenDue();
       this.#digest = this.#dependencies.hashRequest(`${this.#digest}\n${text}`);
       digests.push(this.#digest);
     }

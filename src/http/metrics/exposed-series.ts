@@ -1,4 +1,4 @@
-import type { YieldBudget } from "../../async/yielding.js";
+import { yieldToStarted, yieldWhenDue } from "../../async/yielding.js";
 import type { CatalogueStore } from "../../catalogue/ports.js";
 import { ServiceError } from "../../errors.js";
 import type { Reservation } from "../../memory-budget.js";
@@ -22,8 +22,6 @@ export interface ExposedSeriesDependencies {
   readonly series: Pick<SeriesStore, "list">;
   readonly slots: UncachedSlots;
   readonly catalogue: Pick<CatalogueStore, "segmentsById" | "experiencesById">;
-  /** Shares the event loop between the batches. */
-  readonly turns: YieldBudget;
   /** Retention of points, ms; undefined: unlimited. */
   retention(): number | undefined;
 }
@@ -31,9 +29,8 @@ export interface ExposedSeriesDependencies {
 /** Maximum series with a value in a response. */
 export const MAX_EXPOSED = 10_000;
 
-/** Ids listed and read at once, and maximum time without a pause, ms. */
+/** Ids listed and read at once. */
 const PAGE = 200;
-const PAUSE_MS = 5;
 
 /** Requested series of one id. */
 interface Selected {
@@ -57,7 +54,7 @@ export type ExposedSeries = (
 ) => Promise<string>;
 
 export function exposedSeries(dependencies: ExposedSeriesDependencies): ExposedSeries {
-  const { series, slots, catalogue, turns, retention } = dependencies;
+  const { series, slots, catalogue, retention } = dependencies;
 
   return async (selectors, stream, now, memory) => {
     const oldest = now - (retention() ?? Number.POSITIVE_INFINITY);
@@ -77,7 +74,7 @@ export function exposedSeries(dependencies: ExposedSeriesDependencies): ExposedS
         if (count > MAX_EXPOSED) throw tooMany();
         memory.reserve(added.reduce((sum, [, line]) => sum + line.length, 0));
         // One page in each round of the event loop.
-        await turns.next();
+        await yieldToStarted();
       }
       texts.push(...Array.from(lines, ([metric, own]) => metricText(metric, own)));
     }
@@ -91,14 +88,13 @@ export function exposedSeries(dependencies: ExposedSeriesDependencies): ExposedS
     metrics: readonly ExposedMetric[],
   ): Promise<Selected[]> {
     const labelled = await labelsOf(dimension, page);
-    const pause = turns.pauses(PAUSE_MS);
     const selected: Selected[] = [];
     for (const [i, { id, types }] of page.entries()) {
       const labels = labelled[i] as Labels;
       const own = metrics.filter(({ stored, selects }) => types.includes(stored.at(-1) as string) && selects(labels));
       if (own.length > 0)
         selected.push({ id, labels, metrics: own, types: [...new Set(own.flatMap(({ stored }) => stored))] });
-      await pause();
+      await yieldWhenDue();
     }
     return selected;
   }

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { Clock } from "../../clock.js";
 import { invalid } from "../../errors.js";
 import { type LabelMatcher, parseSelector, SelectorError } from "../../formats/series-selector.js";
@@ -10,9 +11,6 @@ import { type ExposedSeriesDependencies, exposedSeries, MAX_EXPOSED } from "./ex
 export interface FederateDependencies extends ExposedSeriesDependencies {
   readonly clock: Clock;
 }
-
-/** Maximum time of compiling selectors without a pause, ms. */
-const PAUSE_MS = 5;
 
 /** Route that Prometheus scrapes. */
 export function federateRoutes({ clock, ...dependencies }: FederateDependencies): readonly Route[] {
@@ -47,10 +45,9 @@ export function federateRoutes({ clock, ...dependencies }: FederateDependencies)
         if (texts.length === 0) throw invalid("required", "match[]", "match[] is required");
         const { bounds, memory } = ctx.state;
         const selectors: Selectors[number][] = [];
-        const pause = dependencies.turns.pauses(PAUSE_MS);
         for (const text of texts) {
           selectors.push(readSelector(text, selectors.length));
-          await pause();
+          await yieldWhenDue();
         }
         const text = await textOf(selectors, bounds.stream, clock(), memory);
         ctx.set({ "Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store" });

@@ -1,4 +1,4 @@
-import type { YieldBudget } from "../../async/yielding.js";
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { Clock } from "../../clock.js";
 import type { Log } from "../../log.js";
 import type { UncachedSlots } from "../cache/uncached-slots.js";
@@ -23,7 +23,6 @@ export interface EvaluationDependencies {
   readonly clock: Clock;
   /** Whether events are sent to a webhook. */
   readonly isNotifying: boolean;
-  readonly turns: YieldBudget;
   readonly log: Log;
 }
 
@@ -52,7 +51,7 @@ const MAX_ALERTS = 5_000;
  * is repeated; the state changes as a whole, and only if no other process has changed it.
  */
 export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationDependencies): Recorder {
-  const { rules, state, lease, clock, isNotifying, turns, log } = dependencies;
+  const { rules, state, lease, clock, isNotifying, log } = dependencies;
   /** State of the last read; another process may have evaluated later slots. */
   let evaluated: StoredAlerts["evaluated"] = {};
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -110,7 +109,6 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
     const stillFiring = new Set<string>();
     const fired: Alert[] = [];
     let left = 0;
-    const pause = turns.pauses(5);
     for await (const selected of (selections.get(dimension) as ReturnType<typeof seriesSelection>)()) {
       const stored = await columnsOf(selected, dimension, end);
       for (const [i, { id, type, rules }] of selected.entries()) {
@@ -134,7 +132,7 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
             fired.push(newAlert(rule, { id, since: end, measured }, isNotifying ? ["firing"] : []));
           }
         }
-        await pause();
+        await yieldWhenDue();
       }
     }
     return { dimension, end, stillFiring, fired, left };

@@ -1,5 +1,5 @@
 import { withTimeLimit } from "../../async/time-limit.js";
-import type { YieldBudget } from "../../async/yielding.js";
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { CacheMemory } from "../../cache-memory.js";
 import { ServiceError } from "../../errors.js";
 import type { SeriesStore, SeriesWindow } from "../ports.js";
@@ -39,7 +39,6 @@ export interface SlotCacheDependencies {
   readonly generations: Generations;
   /** Memory of the cached slots. */
   readonly memory: CacheMemory;
-  readonly turns: YieldBudget;
   /** Time limit of a read of the store, which several requests may share, ms. */
   readonly deadlineMs: number;
 }
@@ -51,17 +50,15 @@ export interface SlotCacheDependencies {
 export class SlotCache {
   readonly #store: SlotStore;
   readonly #generations: Generations;
-  readonly #turns: YieldBudget;
   readonly #deadlineMs: number;
   readonly #chunks: VersionedCache<Float64Array>;
   readonly #loads = new Map<string, Versioned<Load>>();
   /** The shared chunk without a saved slot. */
   readonly #empty: Float64Array;
 
-  constructor({ store, generations, memory, turns, deadlineMs }: SlotCacheDependencies) {
+  constructor({ store, generations, memory, deadlineMs }: SlotCacheDependencies) {
     this.#store = store;
     this.#generations = generations;
-    this.#turns = turns;
     this.#deadlineMs = deadlineMs;
     this.#empty = new Float64Array(store.chunkSlots).fill(Number.NaN);
     this.#chunks = new VersionedCache(generations, memory, (slots) =>
@@ -132,7 +129,7 @@ export class SlotCache {
       const value = this.#compact(slots.get(key) as Float64Array);
       slots.set(key, value);
       this.#chunks.set(key, { value, versions: versions[i] as VersionVector });
-      if ((i + 1) % CACHED_AT_ONCE === 0) await this.#turns.next();
+      if ((i + 1) % CACHED_AT_ONCE === 0) await yieldWhenDue();
     }
     return slots;
   }

@@ -1,4 +1,4 @@
-import type { YieldBudget } from "../../async/yielding.js";
+import { yieldWhenDue } from "../../async/yielding.js";
 import { ServiceError, type ValidationIssue } from "../../errors.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { Meters } from "../../meters.js";
@@ -42,12 +42,7 @@ export interface FetchDependencies {
   /** Retention of points, ms; undefined: unlimited. */
   retention(): number | undefined;
   readonly count: CountSeries;
-  /** Shares the event loop between the plans of a large batch. */
-  readonly turns: YieldBudget;
 }
-
-/** Maximum time of planning without a pause, ms. */
-const PAUSE_MS = 5;
 
 /** The series of a batch. */
 export interface FetchedBatch {
@@ -72,12 +67,10 @@ export function fetchBatch({
   limits,
   retention,
   count,
-  turns,
 }: FetchDependencies): FetchBatch {
   return async (items, now, reading) => {
     const kept = retention();
     const readable: (SeriesPlan | RefusedSeries)[] = [];
-    const pause = turns.pauses(PAUSE_MS);
     let values = 0;
     for (const item of items) {
       const planned = plan(item, now, kept, limits);
@@ -85,7 +78,7 @@ export function fetchBatch({
       if (isPlan(planned) && !isForEvery(planned)) values += valuesOf(planned);
       // The others need not be planned.
       checkValues(values, limits);
-      await pause();
+      await yieldWhenDue();
     }
     const ids = readable.some(isForEvery) ? await firstSegments(MAX_SEGMENTS + 1) : [];
     const planned =

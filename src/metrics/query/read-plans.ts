@@ -1,4 +1,4 @@
-import type { YieldBudget } from "../../async/yielding.js";
+import { yieldToStarted, yieldWhenDue } from "../../async/yielding.js";
 import type { CacheMemory } from "../../cache-memory.js";
 import type { Reservation } from "../../memory-budget.js";
 import { type Generations, joinVersions, type VersionVector } from "../cache/generations.js";
@@ -16,8 +16,6 @@ export interface ReadPlansDependencies {
   readonly generations: Generations;
   /** Memory of the cached JSON. */
   readonly memory: CacheMemory;
-  /** Shares the event loop between the batches of long reads. */
-  readonly turns: YieldBudget;
 }
 
 /** The values of one series. */
@@ -43,9 +41,6 @@ export type ReadPlans = (
   reading: Reservation,
 ) => Promise<FetchedSeries[]>;
 
-/** Maximum time of computing values without a pause, ms. */
-const PAUSE_MS = 5;
-
 /** The values of a plan. */
 interface Values {
   readonly json: Buffer;
@@ -56,7 +51,7 @@ interface Values {
 /** Memory of a value besides its JSON, bytes. */
 const VALUES_BYTES = 250;
 
-export function readPlans({ store, slots, generations, memory, turns }: ReadPlansDependencies): ReadPlans {
+export function readPlans({ store, slots, generations, memory }: ReadPlansDependencies): ReadPlans {
   // A write changes few series of a dashboard; the JSON of the others is reused.
   const cache = new VersionedCache<Values>(generations, memory, ({ json }) => json.byteLength + VALUES_BYTES);
 
@@ -79,17 +74,16 @@ export function readPlans({ store, slots, generations, memory, turns }: ReadPlan
     reading.reserve(answerBytes(plans, mayHold));
     const made: Made[] = [];
     for (const batch of readBatches(plans)) {
-      if (!batch.isSmall) await turns.next();
+      if (!batch.isSmall) await yieldToStarted();
       reading.refuseIfOver();
       const bytes = slotBytes(batch.plans, mayHold);
       reading.reserve(bytes);
       try {
         const read = (await slots.read(batch.plans.flatMap(windowsOf))).values();
-        const pause = turns.pauses(PAUSE_MS);
         for (const plan of batch.plans) {
           const stored = plan.stored.map(() => read.next().value as CachedSlots);
           made.push(makeValues(plan, stored, now));
-          await pause();
+          await yieldWhenDue();
         }
       } finally {
         reading.release(bytes);

@@ -1,5 +1,5 @@
-import { setImmediate } from "node:timers/promises";
 import { weightedBatches } from "../../async/weighted-batches.js";
+import { yieldWhenDue } from "../../async/yielding.js";
 import { joinVersions } from "../cache/generations.js";
 import type { UncachedSlots } from "../cache/uncached-slots.js";
 import type { Versioned } from "../cache/versioned-cache.js";
@@ -59,7 +59,7 @@ export async function searchSlots(
     });
     if (parts.length === 0) return found;
     for (const [n, batch] of [...weightedBatches(parts, SLOTS_PER_READ, slotsIn)].entries()) {
-      if (n > 0) await setImmediate();
+      if (n > 0) await yieldWhenDue();
       const columns = await readSlots(read, batch);
       for (const [at, { i, from }] of batch.entries()) {
         const { value: values, versions } = columns[at] as Versioned<Float64Array>;

@@ -1,5 +1,5 @@
-import { setImmediate } from "node:timers/promises";
 import { weightedBatches } from "../../async/weighted-batches.js";
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { MemoryBudget } from "../../memory-budget.js";
 import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
 import { aggregate } from "./aggregate.js";
@@ -33,7 +33,7 @@ export function slotSums({ slots, memory }: SlotSumsDependencies): SlotSums {
     };
     const sums: number[] = [];
     for (const some of weightedBatches(ids, SLOTS_PER_READ, () => length)) {
-      if (sums.length > 0) await setImmediate();
+      if (sums.length > 0) await yieldWhenDue();
       await memory.within(async (reading) => {
         reading.reserve(some.length * length * SLOT_BYTES);
         const read = await slots.read(some.map((id) => ({ series: { dimension, id, type }, from, to })));

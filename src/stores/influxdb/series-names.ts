@@ -1,5 +1,5 @@
-import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../async/grouped-calls.js";
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { CacheMemory } from "../../cache-memory.js";
 import type { Dimension } from "../../metrics/dimensions.js";
 import type { ListedIds, SeriesStore } from "../../metrics/ports.js";
@@ -156,7 +156,7 @@ async function pageOf(
   const page: string[] = [];
   let place = firstPlace(sorted, after, descending);
   for (let compared = 1; page.length < limit && place >= 0 && place < sorted.length; compared += 1) {
-    if (compared % IDS_PER_STEP === 0) await setImmediate();
+    if (compared % IDS_PER_STEP === 0) await yieldWhenDue();
     const id = sorted[place] as string;
     if (id.startsWith(prefix) && (contains === "" || searchText(id).includes(contains))) page.push(id);
     place += descending ? -1 : 1;

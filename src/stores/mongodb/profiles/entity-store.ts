@@ -1,6 +1,6 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, FindCursor } from "mongodb";
 import { groupedErasure, groupedReads, pagedReads } from "../../../async/grouped-calls.js";
-import { pacer } from "../../../async/yielding.js";
+import { yieldWhenDue } from "../../../async/yielding.js";
 import {
   type Commit,
   type EntityStore,
@@ -37,9 +37,6 @@ const READS = { most: 1_000, atOnce: 2, isOfOneCall };
 
 /** Bytes of profiles that concurrent requests read at once: about one reply of the server. */
 const SHARED_BYTES = 16 * 1_048_576;
-
-/** Ms of decoding before other requests run. */
-const PACE_MS = 10;
 
 /** Stores each profile in a document, and each identity with its owner in another. */
 export function mongoEntityStore(dependencies: StoreDependencies): EntityStore {
@@ -125,14 +122,13 @@ async function documentsWithin(
   maxBytes: number,
 ): Promise<{ documents: EntityDocument[]; next: EntityId | undefined }> {
   const documents: EntityDocument[] = [];
-  const pace = pacer(PACE_MS);
   let bytes = 0;
   // Ending the loop early closes the cursor.
   for await (const document of cursor) {
     bytes += document.sealed.length() + UPDATE_BYTES * document.updates.length;
     if (bytes > maxBytes && documents.length > 0) return { documents, next: document._id };
     documents.push(document);
-    await pace();
+    await yieldWhenDue();
   }
   return { documents, next: undefined };
 }

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { yieldWhenDue } from "../../../async/yielding.js";
 import type { History, HistoryMessage } from "../../../entities/ports.js";
 import type { EntityId } from "../../../entities/profile/entity.js";
 import { type Database, sharingCommits } from "../connection.js";
@@ -56,7 +56,7 @@ export function sqliteHistory(db: Database): History {
     async at(entities, places) {
       const found: Awaited<ReturnType<History["at"]>> = [];
       for (let first = 0; first < places.length; first += MESSAGES_PER_STEP) {
-        if (first > 0) await setImmediate();
+        if (first > 0) await yieldWhenDue();
         const asked = places
           .slice(first, first + MESSAGES_PER_STEP)
           .map(({ arrival, position }) => [arrival, position]);

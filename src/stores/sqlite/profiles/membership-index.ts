@@ -1,4 +1,4 @@
-import { pacer } from "../../../async/yielding.js";
+import { yieldWhenDue } from "../../../async/yielding.js";
 import type { Clock } from "../../../clock.js";
 import type { MembershipIndex } from "../../../entities/ports.js";
 import type { EntityId, Memberships, MembershipUpdate } from "../../../entities/profile/entity.js";
@@ -66,9 +66,6 @@ const COUNTED_AT_ONCE = 50_000;
 /** Members of which one step reads the updates. */
 const COMPARED_AT_ONCE = 10_000;
 
-/** Ms of work before other requests run. */
-const PACE_MS = 10;
-
 /** Result of a step: the last entity of the step, after which the next one begins; null if it was the last step. */
 interface CountStep {
   readonly counted: number;
@@ -89,21 +86,20 @@ function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> 
   const { ending } = segmentDeletions(db);
 
   async function sizes(segments: readonly string[]): Promise<number[]> {
-    const pace = pacer(PACE_MS);
     const generations = ending();
     const counts: number[] = [];
     for (const segment of segments) {
       const count = generations.has(segment)
-        ? sharedBy(segment, segment, generations, pace)
-        : total((after) => members.get(segment, after), pace);
+        ? sharedBy(segment, segment, generations)
+        : total((after) => members.get(segment, after));
       counts.push(await count);
     }
     return counts;
   }
 
-  function sharedBy(a: string, b: string, generations: ReadonlyMap<string, number>, pace: Pace): Promise<number> {
+  function sharedBy(a: string, b: string, generations: ReadonlyMap<string, number>): Promise<number> {
     const [ofA, ofB] = [a, b].map((segment) => generations.get(segment) ?? 0);
-    return total((after) => shared.get(a, b, after, ofA as number, ofB as number), pace);
+    return total((after) => shared.get(a, b, after, ofA as number, ofB as number));
   }
 
   return {
@@ -113,18 +109,16 @@ function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> 
       // Starts with the smaller segment; compares the counts of one step only.
       const [ofA, ofB] = [a, b].map((segment) => (members.get(segment, "") as unknown as CountStep).counted);
       const [fewer, more] = (ofA as number) < (ofB as number) ? [a, b] : [b, a];
-      return sharedBy(fewer, more, ending(), pacer(PACE_MS));
+      return sharedBy(fewer, more, ending());
     },
   };
 }
 
-type Pace = ReturnType<typeof pacer>;
-
 /** Adds up the results of the steps; other requests run between them. */
-async function total(step: (after: string) => unknown, pace: Pace): Promise<number> {
+async function total(step: (after: string) => unknown): Promise<number> {
   let sum = 0;
   for (let after: string | null = ""; after !== null; ) {
-    await pace();
+    await yieldWhenDue();
     const { counted, next } = step(after) as CountStep;
     sum += counted;
     after = next;

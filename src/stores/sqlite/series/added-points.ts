@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { weightedBatches } from "../../../async/weighted-batches.js";
-import { pacer } from "../../../async/yielding.js";
+import { yieldWhenDue } from "../../../async/yielding.js";
 import type { CacheMemory } from "../../../cache-memory.js";
 import { invalid } from "../../../errors.js";
 import { type Failpoint, noFailpoint } from "../../../failpoint.js";
@@ -125,8 +125,7 @@ export class AddedPointTable {
   async #prepare(added: readonly AddedPoints[]): Promise<AddedChange> {
     const oldest = oldestSlot(added);
     this.#refuseSettled(oldest);
-    const pause = pacer();
-    const placed = (await this.#sums.place(added, this.#adding, pause)).sort(inOrderOfRows);
+    const placed = (await this.#sums.place(added, this.#adding)).sort(inOrderOfRows);
     // The later one counts if a point is there twice.
     const latest = placed.filter(
       (one, i) => i + 1 === placed.length || inOrderOfRows(one, placed[i + 1] as PlacedPoint) !== 0,
@@ -141,16 +140,16 @@ export class AddedPointTable {
         one.sum.add(one.point.value);
         changed.push(one);
       }
-      await pause();
+      await yieldWhenDue();
     }
-    const { sums, rests } = await newSums(new Set(changed.map(({ sum }) => sum)), pause);
+    const { sums, rests } = await newSums(new Set(changed.map(({ sum }) => sum)));
     if (changed.length <= this.#pointsAtOnce) return { rows: pointRows(changed), rests, sums, oldest };
     const pieces = [...weightedBatches(changed, this.#pointsAtOnce)];
     const share = Math.ceil(rests.length / pieces.length);
     let lastPiece = 0;
     for (const [i, some] of pieces.entries()) {
       lastPiece = this.#rows.addPiece(pointRows(some), rests.slice(i * share, (i + 1) * share));
-      await pause();
+      await yieldWhenDue();
     }
     return { sums, oldest, lastPiece };
   }
@@ -211,7 +210,7 @@ function oldestSlot(added: readonly AddedPoints[]): number {
 }
 
 /** Returns the new sums of slots, and the rests that have changed. */
-async function newSums(slotSums: ReadonlySet<SlotSum>, pause: () => Promise<void> | undefined) {
+async function newSums(slotSums: ReadonlySet<SlotSum>) {
   const values = new Float64Array(slotSums.size);
   const sums: PlacedSlots[] = [];
   const rests: RestRow[] = [];
@@ -227,7 +226,7 @@ async function newSums(slotSums: ReadonlySet<SlotSum>, pause: () => Promise<void
       values[start] = sum;
       sums.push({ series, source: sourceNumber.added, slot, values, start, end: start + 1 });
     }
-    await pause();
+    await yieldWhenDue();
   }
   return { sums, rests };
 }

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { yieldWhenDue } from "../../../async/yielding.js";
 import { type CacheMemory, SharedCache } from "../../../cache-memory.js";
 import type { Dimension } from "../../../metrics/dimensions.js";
 import type { ListedIds, SeriesStore } from "../../../metrics/ports.js";
@@ -181,7 +181,7 @@ export function seriesList(
     // Begins at an id in the order of the UTF-8 bytes, and skips the last returned id.
     let start = isDown ? `${prefix}${LAST_ID}` : prefix;
     if (after !== undefined && compareBytes(after, start) < 0 === (isDown === true)) start = after;
-    for (let last = after ?? ""; ; await setImmediate()) {
+    for (let last = after ?? ""; ; await yieldWhenDue()) {
       const most = contains === "" ? Math.min(IDS_PER_QUERY, limit - found.length) : IDS_PER_QUERY;
       const ids = (isDown ? descending : ascending).all(dimension.name, start, last, most) as unknown as ListedId[];
       for (const { id, types } of ids) {

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { groupedCalls } from "../../../async/grouped-calls.js";
 import { weightedBatches } from "../../../async/weighted-batches.js";
+import { yieldWhenDue } from "../../../async/yielding.js";
 import { CacheMemory } from "../../../cache-memory.js";
 import { ServiceError } from "../../../errors.js";
 import { dimensionNamed } from "../../../metrics/dimensions.js";
@@ -163,7 +164,7 @@ export function sqliteSeriesStore(
     // Adding a column costs as much as reading it.
     for (const some of weightedBatches(windows, READ_AT_ONCE, (window) => WINDOW_COST + 2 * slotsIn(window))) {
       for (const column of readWindows(some)) addSlots(column, sums);
-      await setImmediate();
+      await yieldWhenDue();
     }
     return sums;
   }
@@ -199,7 +200,7 @@ export function sqliteSeriesStore(
       const stored = windows.filter(({ series }) => !isSum(series));
       const columns: Float64Array[] = [];
       for (const some of weightedBatches(stored, READ_AT_ONCE, (window) => WINDOW_COST + slotsIn(window))) {
-        if (columns.length > 0) await setImmediate();
+        if (columns.length > 0) await yieldWhenDue();
         columns.push(...readWindows(some, source));
       }
       for (const [i, window] of windows.entries())

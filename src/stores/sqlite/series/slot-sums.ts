@@ -1,4 +1,5 @@
 import { weightedBatches } from "../../../async/weighted-batches.js";
+import { yieldWhenDue } from "../../../async/yielding.js";
 import { type CacheMemory, SharedCache } from "../../../cache-memory.js";
 import { ExactSum } from "../../../exact-sum.js";
 import type { AddedPoint, AddedPoints, Series } from "../../../metrics/series.js";
@@ -81,11 +82,7 @@ export class SlotSums {
    * Resolves with the points and the sums of their slots, one for each slot, and adds the numbers of their series to
    * `used`. New series are not listed.
    */
-  async place(
-    added: readonly AddedPoints[],
-    used: Set<number>,
-    pause: () => Promise<void> | undefined,
-  ): Promise<PlacedPoint[]> {
+  async place(added: readonly AddedPoints[], used: Set<number>): Promise<PlacedPoint[]> {
     const placed: PlacedPoint[] = [];
     // Not only in the cache, which may remove any of them at any time: a slot has one sum in a write.
     const sums = new Map<number, SlotSum>();
@@ -108,7 +105,7 @@ export class SlotSums {
         used.add(id);
         for (const point of points) placed.push({ series: id, sum, point });
       }
-      await pause();
+      await yieldWhenDue();
     }
     for (const [place, sum] of sums) this.#sums.set(place, sum, SUM_BYTES);
     return placed;
