@@ -1,7 +1,6 @@
 import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import { retryStart } from "./async/retry-start.js";
-import { YieldBudget } from "./async/yielding.js";
 import { CacheMemory } from "./cache-memory.js";
 import { monotonicClock } from "./clock.js";
 import { composeDeletions } from "./compose/deletions.js";
@@ -83,14 +82,10 @@ export async function compose(
   const meters = openMeters();
   const tables = configuredTables(settings);
   const arrivalClock = monotonicClock(clock);
-  const budgets = { memory: new MemoryBudget(limits.read_bytes), turns: new YieldBudget() };
-  meters.gauge(
-    "metric_read_bytes",
-    "Estimated memory of reads, bodies and unsent responses.",
-    () => budgets.memory.reserved,
-  );
+  const memory = new MemoryBudget(limits.read_bytes);
+  meters.gauge("metric_read_bytes", "Estimated memory of reads, bodies and unsent responses.", () => memory.reserved);
 
-  const shared = { settings, stores, clock, arrivalClock, budgets, cache, version, tables, meters, log, failpoint };
+  const shared = { settings, stores, clock, arrivalClock, memory, cache, version, tables, meters, log, failpoint };
   const series = composeSeries(shared);
   const profiles = composeProfiles(shared);
   const deletions = composeDeletions(shared, profiles);
@@ -128,7 +123,7 @@ export async function compose(
   const port = openServer({
     routes,
     settings,
-    budgets,
+    memory,
     verify,
     keys,
     clock,

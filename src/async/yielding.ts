@@ -18,7 +18,7 @@ let deferredSince: number | undefined;
 /**
  * Awaited between two steps of long work. After `WORK_MS` of work, of all requests together, the network is served;
  * then one piece of work continues in each round of the event loop, in the order of the calls. So the time without
- * network does not depend on the number of requests.
+ * network is `WORK_MS` and one step, or one step of each piece if many call this at once.
  */
 export function yieldWhenDue(): Promise<void> | undefined {
   beginRound();
@@ -60,12 +60,4 @@ function defersToConnections(): boolean {
   deferredSince = defers ? (deferredSince ?? now) : undefined;
   hasAccepted = false;
   return defers;
-}
-
-/** Facade while `http` passes it on. */
-export class YieldBudget {
-  readonly next = yieldToStarted;
-  readonly pauses = (_ms?: number) => yieldWhenDue;
-  readonly start = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  readonly connectionAccepted = connectionAccepted;
 }

@@ -16,7 +16,7 @@ export function composeProfiles({
   stores,
   clock,
   arrivalClock,
-  budgets,
+  memory,
   tables,
   meters,
   log,
@@ -36,7 +36,7 @@ export function composeProfiles({
   const profiles = { entities, history, suppression, memberships, entityKeys };
   const collectDependencies = {
     ...profiles,
-    ...budgets,
+    memory,
     newId: clusteredIds(),
     serviceErrorOf: stores.serviceErrorOf,
     countTaken: meters.counter(

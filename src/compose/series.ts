@@ -31,7 +31,7 @@ export function composeSeries({
   settings,
   stores,
   clock,
-  budgets,
+  memory,
   cache,
   version,
   meters,
@@ -39,7 +39,6 @@ export function composeSeries({
 }: Omit<SharedDependencies, "arrivalClock" | "tables" | "log">) {
   const { limits } = settings;
   const { series: store, catalogue, counts, exclusive, sharedGenerations } = stores;
-  const { memory } = budgets;
   const deadlineMs = limits.store_deadline_ms;
 
   const isShared = sharedGenerations !== undefined && !exclusive.metrics;

@@ -3,8 +3,8 @@ import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
 import type { Tables } from "../entities/profile/entity-tables.js";
 import type { Failpoint } from "../failpoint.js";
-import type { Budgets } from "../http/core/run-route.js";
 import type { Log } from "../log.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import type { Meters } from "../meters.js";
 import type { Stores } from "../stores/stores.js";
 
@@ -16,7 +16,7 @@ export interface SharedDependencies {
   readonly clock: Clock;
   /** See `monotonicClock`. */
   readonly arrivalClock: Clock;
-  readonly budgets: Budgets;
+  readonly memory: MemoryBudget;
   /** Memory of every cache. */
   readonly cache: CacheMemory;
   /** Version of the package. */

@@ -1,15 +1,16 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import { connectionAccepted } from "../async/yielding.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
 import type { ServiceErrorOf } from "../errors.js";
 import type { KeyStore } from "../keys/api-key.js";
 import type { VerifyKey } from "../keys/verify-key.js";
 import type { Log } from "../log.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import type { Meters } from "../meters.js";
 import { createApp } from "./core/app.js";
 import type { Route } from "./core/route.js";
-import type { Budgets } from "./core/run-route.js";
 import { answerClientErrors } from "./edge/client-errors.js";
 import {
   answerHalfClosed,
@@ -26,7 +27,7 @@ export interface ServerDependencies {
   /** All routes. */
   readonly routes: readonly Route[];
   readonly settings: Pick<Settings, "http" | "limits">;
-  readonly budgets: Budgets;
+  readonly memory: MemoryBudget;
   readonly verify: VerifyKey;
   readonly keys: Pick<KeyStore, "hasOrigin">;
   readonly clock: Clock;
@@ -66,7 +67,7 @@ const BACKLOG = 4096;
 export function openServer({
   routes,
   settings,
-  budgets,
+  memory,
   verify,
   keys,
   clock,
@@ -77,10 +78,10 @@ export function openServer({
   slowTimes,
 }: ServerDependencies): ApiServer {
   const { http, limits } = settings;
-  const requestLimits = new RequestLimits(limits, budgets.turns);
+  const requestLimits = new RequestLimits(limits);
   const authentication = authenticator({ verify, keys, clock, settings, wrongKeysPerMinute });
   let stopping = false;
-  const running = { requestLimits, ...authentication, budgets };
+  const running = { requestLimits, ...authentication, memory };
   const app = createApp({ routes, log, meters, settings, ...running, serviceErrorOf, stopping: () => stopping });
   const protocols = new Map(
     routes.flatMap(({ path, protocolErrors }) => (protocolErrors === undefined ? [] : [[path, protocolErrors]])),
@@ -98,7 +99,7 @@ export function openServer({
   // Keep all headers: a request with too many is refused.
   server.maxHeadersCount = 0;
   const connections = followConnections(server);
-  server.on("connection", () => budgets.turns.connectionAccepted());
+  server.on("connection", connectionAccepted);
   server.on("request", answer);
   deferContinue(server, answer);
   closeAfterRequest(server, connections);

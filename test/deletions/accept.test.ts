@@ -207,7 +207,6 @@ describe("a deletion request", () => {
     let accepted = 0;
     const batches = stage.deletions.acceptMany({
       items: Readable.from([items]),
-      pause: () => undefined,
       memory: new MemoryBudget(1_000_000).open(() => {}),
       late: new AbortController().signal,
       repeatName: undefined,
@@ -245,7 +244,6 @@ describe("a deletion request", () => {
       };
       const batches = stage.deletions.acceptMany({
         items: Readable.from([[item]]),
-        pause: () => undefined,
         memory: new MemoryBudget(1_000_000).open(() => {}),
         late: new AbortController().signal,
         repeatName: "a request",

@@ -6,7 +6,7 @@ import type { ApiContext } from "../../src/http/core/route.js";
 import { readJsonPoints } from "../../src/http/points/json-points.js";
 import { pointReaders } from "../../src/http/points/point-reader.js";
 import { PointFold } from "../../src/metrics/slot-columns.js";
-import { newBudgets } from "../support/routes-alone.js";
+import { newMemory } from "../support/routes-alone.js";
 import { settingsFor } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -18,8 +18,7 @@ const { limits } = settingsFor("unused");
 function requestOf(body: object | string): ApiContext {
   const bytes = Readable.from([Buffer.from(typeof body === "string" ? body : JSON.stringify(body))]);
   const req = Object.assign(bytes, { headers: { "content-type": "application/json" } });
-  const { memory, turns } = newBudgets();
-  const state = { deadline: { pause() {}, resume() {} }, memory: memory.open(() => {}), turns };
+  const state = { deadline: { pause() {}, resume() {} }, memory: newMemory().open(() => {}) };
   return { req, state, get: () => "" } as unknown as ApiContext;
 }
 

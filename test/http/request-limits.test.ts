@@ -2,7 +2,6 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { YieldBudget } from "../../src/async/yielding.js";
 import type { ServiceError } from "../../src/errors.js";
 import { RequestLimits } from "../../src/http/edge/limits.js";
 import { until } from "../support/until.js";
@@ -19,7 +18,7 @@ describe("requests in flight", () => {
   let runs: ((isRunning: boolean) => void)[];
   let errors: unknown[];
   beforeEach(() => {
-    limits = new RequestLimits({ requests: 512, requests_per_key: 512 }, new YieldBudget());
+    limits = new RequestLimits({ requests: 512, requests_per_key: 512 });
     [begun, responses, ends, errors, runs] = [[], [], [], [], []];
   });
 

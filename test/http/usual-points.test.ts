@@ -20,7 +20,7 @@ async function read(text: string, before = "[", after = "]") {
   const bytes = Buffer.from(`${before}${other(1)},${text},${other(2)}${after}`);
   const window = { from: -Number.MAX_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER, endAfter: -Number.MAX_SAFE_INTEGER };
   const reader = readers({ newSink: () => new PointFold(), window, hasSources: false });
-  const count = await readUsualPoints(bytes, reader, 3, () => undefined);
+  const count = await readUsualPoints(bytes, reader, 3);
   const [column] = count === undefined ? [] : reader.sink.columns().filter(({ series }) => series.id !== "other");
   return column && { id: column.series.id, from: column.from, value: column.values[0] };
 }

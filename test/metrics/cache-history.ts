@@ -11,7 +11,7 @@ import { seriesKey } from "../../src/metrics/series.js";
 import { EVERY_STREAM } from "../../src/reserved-names.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { newEntityId } from "../support/commits.js";
-import { newBudgets, serveRoutes } from "../support/routes-alone.js";
+import { newMemory, serveRoutes } from "../support/routes-alone.js";
 import { settingsFor } from "../support/service.js";
 import { temporaryStores } from "../support/stores.js";
 import { type Caches, largeCaches, noCaches } from "./metric-reader.js";
@@ -240,7 +240,7 @@ export async function openSeriesService(
     settings,
     stores,
     clock,
-    budgets: newBudgets(),
+    memory: newMemory(),
     cache: new CacheMemory(cache.bytes),
     version: "0",
     meters,

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Readable } from "node:stream";
-import { yieldWhenDue } from "../../src/async/yielding.js";
 import { segmentNames } from "../../src/catalogue/segments.js";
 import { type Clock, monotonicClock } from "../../src/clock.js";
 import { type CollectDependencies, collectMessages, weightOf } from "../../src/entities/collect/collect-messages.js";
@@ -120,7 +119,6 @@ export async function entityStage(
         stream: "web",
         table: userTable,
         items: Readable.from([items]),
-        pause: yieldWhenDue,
         memory: endless(),
         late: never,
         repeatName: undefined,

@@ -1,10 +1,8 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { YieldBudget } from "../../src/async/yielding.js";
 import { createApp } from "../../src/http/core/app.js";
 import type { Route } from "../../src/http/core/route.js";
-import type { Budgets } from "../../src/http/core/run-route.js";
 import { followConnections } from "../../src/http/edge/connections.js";
 import { RequestLimits } from "../../src/http/edge/limits.js";
 import { type Log, openLog } from "../../src/log.js";
@@ -12,9 +10,9 @@ import { MemoryBudget } from "../../src/memory-budget.js";
 import { type Meters, openMeters } from "../../src/meters.js";
 import { type Overrides, settingsFor } from "./service.js";
 
-/** The budgets of a process, of the size as shipped. */
-export function newBudgets(): Budgets {
-  return { memory: new MemoryBudget(settingsFor("unused").limits.read_bytes), turns: new YieldBudget() };
+/** The memory of a process, of the size as shipped. */
+export function newMemory(): MemoryBudget {
+  return new MemoryBudget(settingsFor("unused").limits.read_bytes);
 }
 
 /** Serves routes without stores, to callers without a key. The test closes the server. */
@@ -24,18 +22,17 @@ export async function serveRoutes(
 ): Promise<{ readonly server: Server; readonly port: number }> {
   const { meters = openMeters(), log = openLog("silent") } = options;
   const settings = settingsFor("unused", options.overrides);
-  const budgets = newBudgets();
   const app = createApp({
     routes,
     meters,
     settings,
     log,
-    requestLimits: new RequestLimits(settings.limits, budgets.turns),
+    requestLimits: new RequestLimits(settings.limits),
     authenticate: async (ctx) => {
       ctx.state.bounds = {};
     },
     allowsOrigin: async () => false,
-    budgets,
+    memory: newMemory(),
     stopping: () => false,
     serviceErrorOf: () => undefined,
   });

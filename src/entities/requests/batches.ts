@@ -1,3 +1,4 @@
+import { yieldWhenDue } from "../../async/yielding.js";
 import { ServiceError, type ValidationIssue } from "../../errors.js";
 import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 
@@ -17,8 +18,6 @@ export interface RequestItem<T> {
 export interface RequestItems<T> {
   /** Items as they arrive. */
   readonly items: AsyncIterable<readonly RequestItem<T>[]>;
-  /** Awaited before each item is parsed, so that other requests can run. */
-  pause(): Promise<void> | undefined;
   /** Reserves memory for each batch while it is in progress. */
   readonly memory: Reservation;
 }
@@ -36,7 +35,7 @@ const COPIES_IN_MEMORY = 2;
  * the weight. The same body is always split in the same places, so a repeat can be compared batch by batch.
  */
 export async function* batchesOf<T>(
-  { items, pause, memory }: RequestItems<T>,
+  { items, memory }: RequestItems<T>,
   maxWeight: number,
   weightOf: (read: ReadItem<T>) => number,
 ): AsyncGenerator<readonly ReadItem<T>[]> {
@@ -46,7 +45,7 @@ export async function* batchesOf<T>(
   let reserved = 0;
   for await (const arrived of items) {
     for (const item of arrived) {
-      await pause();
+      await yieldWhenDue();
       bytes += item.bytes;
       if (bytes > UNCOUNTED_BYTES) {
         memory.reserve(COPIES_IN_MEMORY * bytes - reserved);

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { yieldToStarted } from "../../async/yielding.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type Line, LineSplitter } from "../../formats/line-splitter.js";
 import { UNCOUNTED_BYTES } from "../../memory-budget.js";
@@ -67,7 +68,7 @@ export async function readBody(ctx: ApiContext, limit: number): Promise<Buffer> 
 export async function readBytes(ctx: ApiContext, limit: number): Promise<Buffer> {
   const arrived = arrivedBytes(ctx, limit);
   if (arrived !== undefined) return arrived;
-  const { memory, turns } = ctx.state;
+  const { memory } = ctx.state;
   const chunks: Buffer[] = [];
   let bytes = 0;
   let reserved = 0;
@@ -81,7 +82,7 @@ export async function readBytes(ctx: ApiContext, limit: number): Promise<Buffer>
     }
     chunks.push(chunk);
   }
-  if (reserved > 0) await turns.next();
+  if (reserved > 0) await yieldToStarted();
   const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
   memory.release(reserved / 2);
   return whole;
@@ -115,7 +116,7 @@ export function utf8Of(bytes: Buffer): Buffer {
 export async function* readLines(ctx: ApiContext): AsyncGenerator<Line[]> {
   const splitter = new LineSplitter(MAX_LINE_BYTES);
   for await (const chunk of bodyChunks(ctx)) {
-    await ctx.state.turns.next();
+    await yieldToStarted();
     const lines = splitter.push(chunk);
     if (lines.length > 0) yield lines;
   }

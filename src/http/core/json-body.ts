@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import bodyParser from "koa-bodyparser";
+import { yieldToStarted } from "../../async/yielding.js";
 import { invalid, type ServiceError } from "../../errors.js";
 import { type JsonArray, type SplitObject, startOf } from "../../formats/json-array.js";
 import { jsonErrorAt, positionAfter } from "../../formats/json-error.js";
@@ -57,11 +58,11 @@ export function jsonReader(
 
   return async (ctx) => {
     if (optional && !hasBody(ctx)) return {};
-    const { deadline, turns, memory } = ctx.state;
+    const { deadline, memory } = ctx.state;
     deadline.pause();
     const bytes = await readAll(ctx);
     deadline.resume();
-    if (bytes.length > UNCOUNTED_BYTES) await turns.next();
+    if (bytes.length > UNCOUNTED_BYTES) await yieldToStarted();
     reserveParsed(bytes, memory);
     return check(parseJson(bytes.toString()));
   };

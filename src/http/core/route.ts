@@ -1,7 +1,6 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type Koa from "koa";
 import type { Deadline } from "../../async/time-limit.js";
-import type { YieldBudget } from "../../async/yielding.js";
 import type { KeyBounds, Scope } from "../../keys/api-key.js";
 import type { DataBound } from "../../keys/bounds.js";
 import type { Reservation } from "../../memory-budget.js";
@@ -22,8 +21,6 @@ export interface ApiState {
   deadline: Deadline;
   /** Memory that the request reserves, until its response is sent or its caller has disconnected. */
   memory: Reservation;
-  /** Rounds of the event loop, which all requests share: long work runs one part per round. */
-  turns: YieldBudget;
 }
 
 export type ApiContext = Koa.ParameterizedContext<

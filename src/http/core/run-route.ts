@@ -1,5 +1,4 @@
 import { Deadline } from "../../async/time-limit.js";
-import type { YieldBudget } from "../../async/yielding.js";
 import type { Limits } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
 import type { MemoryBudget } from "../../memory-budget.js";
@@ -22,18 +21,11 @@ export type Authenticate = (
   queryKey: string | undefined,
 ) => Promise<void>;
 
-/** Resources of the process that requests share. */
-export interface Budgets {
-  /** Memory of bodies, reads and unsent responses. */
-  readonly memory: MemoryBudget;
-  /** Rounds of the event loop. */
-  readonly turns: YieldBudget;
-}
-
 export interface RunDependencies {
   readonly requestLimits: RequestLimits;
   readonly authenticate: Authenticate;
-  readonly budgets: Budgets;
+  /** Memory of bodies, reads and unsent responses. */
+  readonly memory: MemoryBudget;
 }
 
 type Run = (ctx: ApiContext) => Promise<void>;
@@ -43,7 +35,11 @@ type Run = (ctx: ApiContext) => Promise<void>;
  * One deadline covers the whole request. Unlimited routes run at once: `/health`, `/ready` and `/metrics` respond under
  * any load.
  */
-export function runRoute(route: Route, { requestLimits, authenticate, budgets }: RunDependencies, limits: Limits): Run {
+export function runRoute(
+  route: Route,
+  { requestLimits, authenticate, memory: budget }: RunDependencies,
+  limits: Limits,
+): Run {
   const readQuery = queryReader(route);
   const params = Object.entries(route.params ?? {}).map(([name, schema]) => ({
     name,
@@ -79,11 +75,11 @@ export function runRoute(route: Route, { requestLimits, authenticate, budgets }:
 
   return async (ctx) => {
     const deadline = new Deadline(limits.store_deadline_ms, tookTooLong);
-    const memory = budgets.memory.open(
+    const memory = budget.open(
       (then) => onResponseClosed(ctx.res, then),
       () => deadline.restart(),
     );
-    Object.assign(ctx.state, { route, deadline, memory, turns: budgets.turns });
+    Object.assign(ctx.state, { route, deadline, memory });
     await deadline.limit(() => run(ctx));
     await compress(ctx);
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { RequestListener, ServerResponse } from "node:http";
-import type { YieldBudget } from "../../async/yielding.js";
+import { setImmediate } from "node:timers/promises";
 import type { Limits } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
 import type { Meters } from "../../meters.js";
@@ -44,7 +44,6 @@ interface Waiting {
  */
 export class RequestLimits {
   readonly #limits: Pick<Limits, "requests" | "requests_per_key">;
-  readonly #rounds: YieldBudget;
   readonly #ofKey = new Map<string, number>();
   /** Bodies that are read for their keys, by the address of their sender. */
   readonly #ofAddress = new Map<string, number>();
@@ -53,9 +52,8 @@ export class RequestLimits {
   #running = 0;
   #isStarting = false;
 
-  constructor(limits: Pick<Limits, "requests" | "requests_per_key">, rounds: YieldBudget) {
+  constructor(limits: Pick<Limits, "requests" | "requests_per_key">) {
     this.#limits = limits;
-    this.#rounds = rounds;
   }
 
   /** Requests in flight. */
@@ -153,7 +151,7 @@ export class RequestLimits {
     if (this.#isStarting) return;
     this.#isStarting = true;
     while (this.#running < CONCURRENT && this.#queue.length > 0) {
-      await this.#rounds.start();
+      await setImmediate();
       const first = this.#queue.shift();
       if (first === undefined) break;
       this.#running += 1;

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { Limits } from "../../config/settings.js";
 import type { RequestItem, RequestItems } from "../../entities/requests/batches.js";
 import { invalid, ServiceError } from "../../errors.js";
@@ -34,10 +35,9 @@ export interface ItemRules<T> {
 
 /** Opens a body. JSON is read completely and validated; JSON lines are read one by one. */
 export async function readItems<T>(ctx: ApiContext, rules: ItemRules<T>, limits: ItemLimits): Promise<ItemBody<T>> {
-  const { memory, turns } = ctx.state;
-  const pause = turns.pauses(PAUSE_MS);
+  const { memory } = ctx.state;
   if (isJsonLines(ctx)) {
-    return { single: false, items: linesOf(ctx, rules), memory, pause };
+    return { single: false, items: linesOf(ctx, rules), memory };
   }
   const bytes = await readBody(ctx, limits.write_body_bytes);
   const array = splitArray(bytes, rules.most);
@@ -46,12 +46,9 @@ export async function readItems<T>(ctx: ApiContext, rules: ItemRules<T>, limits:
     throw new ServiceError("too-large", `${limit}; send them as NDJSON (application/x-ndjson), of any number`);
   }
   const elements = array ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
-  const sizes = await checkedSizes(elements, rules.itemBytes, pause);
-  return { single: array === undefined, items: elementsOf(elements, sizes, rules), memory, pause };
+  const sizes = await checkedSizes(elements, rules.itemBytes);
+  return { single: array === undefined, items: elementsOf(elements, sizes, rules), memory };
 }
-
-/** Ms of work on items before other requests run. */
-const PAUSE_MS = 10;
 
 /**
  * Checks that every element is JSON, so that nothing of an invalid body is processed. Resolves with the memory of each
@@ -60,13 +57,12 @@ const PAUSE_MS = 10;
 export async function checkedSizes(
   elements: JsonArray,
   itemBytes: number,
-  pause: RequestItems<unknown>["pause"],
   textBytes = Number.POSITIVE_INFINITY,
 ): Promise<number[]> {
   const { bytes, ends, brokenAt } = elements;
   const sizes: number[] = [];
   for (let index = 0; index < ends.length; index += 1) {
-    await pause();
+    await yieldWhenDue();
     if ((ends[index] as number) - startOf(elements, index) > textBytes) {
       sizes.push(0);
       continue;

@@ -1,10 +1,10 @@
 import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, splitObject } from "../../formats/json-array.js";
+import type { Reservation } from "../../memory-budget.js";
 import type { Series } from "../../metrics/series.js";
 import { isSeries } from "../../metrics/writable-points.js";
 import { MAX_LINE_BYTES } from "../core/body.js";
 import { parseRest } from "../core/json-body.js";
-import type { ApiContext } from "../core/route.js";
 import { unknownFields } from "../core/validation.js";
 import {
   NOTHING_WRITTEN,
@@ -28,17 +28,16 @@ const VALUE_BYTES = 64;
  */
 export async function readBlock(
   bytes: Buffer,
-  ctx: ApiContext,
+  memory: Reservation,
   reader: PointReader,
   limits: WriteLimits,
 ): Promise<void> {
-  const { memory } = ctx.state;
   const { series: list, ts, values } = listsOf(bytes, reader, limits);
   reservePoints(list.ends.length, memory);
-  const series = reader.lists.find(list) ?? (await readSeries(list, ctx, reader));
+  const series = reader.lists.find(list) ?? (await readSeries(list, reader));
   const slotMs = Math.max(1, ...new Set(series.map((one) => one?.dimension.slotMs ?? 1)));
   const times: number[] = [];
-  await readElements(ts, "ts", ctx, reader, (item, i) => {
+  await readElements(ts, "ts", reader, (item, i) => {
     times.push(readInstant(item, { window: reader.window, slotMs }, `ts[${i}]`, reader.issues));
   });
   if (values.ends.length !== list.ends.length) {
@@ -50,7 +49,7 @@ export async function readBlock(
     readRow(row, i, { series: series[i], times }, reader);
     memory.reserveUnlessSmall(VALUE_BYTES * (reader.counted - before));
   };
-  await readElements(values, "values", ctx, reader, takeRow, MAX_LINE_BYTES + VALUE_BYTES * times.length);
+  await readElements(values, "values", reader, takeRow, MAX_LINE_BYTES + VALUE_BYTES * times.length);
 }
 
 /** Returns the lists of a block. Throws unless the body is a block; the elements of its lists may still be invalid. */
@@ -81,13 +80,9 @@ function notPoints(): ServiceError {
 }
 
 /** Reads the series of a list, up to the last one whose issue can be reported. */
-async function readSeries(
-  list: JsonArray,
-  ctx: ApiContext,
-  reader: PointReader,
-): Promise<readonly (Series | undefined)[]> {
+async function readSeries(list: JsonArray, reader: PointReader): Promise<readonly (Series | undefined)[]> {
   const series: (Series | undefined)[] = [];
-  await readElements(list, "series", ctx, reader, (item, i) => {
+  await readElements(list, "series", reader, (item, i) => {
     series.push(readOne(item, `series[${i}]`, reader));
   });
   if (reader.issues.count === 0) reader.lists.remember(list, series as readonly Series[]);

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { type JsonArray, splitArray } from "../../formats/json-array.js";
 import { lineNotJson } from "../../formats/json-error.js";
+import type { Reservation } from "../../memory-budget.js";
 import { NO_SOURCE, sourceNumber } from "../../metrics/added-points.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
@@ -13,7 +14,6 @@ import { readBlock } from "./block-points.js";
 import {
   isSource,
   LONGEST_SOURCE,
-  PARSE_MS,
   type PointReader,
   readEachLine,
   readElements,
@@ -78,25 +78,25 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
     await readEachLine(ctx, limits, reader, (text, number) => readJsonLine(text, number, reader));
     return reader.finish();
   }
-  const { memory, turns } = ctx.state;
+  const { memory } = ctx.state;
   const bytes = await readBody(ctx, limits.write_body_bytes);
-  const usual = await readUsualPoints(bytes, reader, limits.batch_points, turns.pauses(PARSE_MS));
+  const usual = await readUsualPoints(bytes, reader, limits.batch_points);
   if (usual !== undefined) {
     reservePoints(usual, memory);
     return usual;
   }
   reader.restart();
   const array = splitArray(bytes, limits.batch_points);
-  if (array === undefined) await readBlock(bytes, ctx, reader, limits);
-  else await readArray(array, ctx, reader);
+  if (array === undefined) await readBlock(bytes, memory, reader, limits);
+  else await readArray(array, memory, reader);
   return reader.finish();
 }
 
-async function readArray(array: JsonArray, ctx: ApiContext, reader: PointReader): Promise<void> {
+async function readArray(array: JsonArray, memory: Reservation, reader: PointReader): Promise<void> {
   const { bytes, ends, brokenAt } = array;
   reader.count(ends.length);
-  reservePoints(ends.length, ctx.state.memory);
-  await readElements(array, "", ctx, reader, (point, i) => {
+  reservePoints(ends.length, memory);
+  await readElements(array, "", reader, (point, i) => {
     readPoint(point, () => `[${i}]`, reader);
   });
   if (brokenAt !== undefined && !reader.issues.full) throw notJson(bytes.toString("utf8", 0, brokenAt));

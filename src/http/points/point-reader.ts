@@ -1,3 +1,4 @@
+import { yieldWhenDue } from "../../async/yielding.js";
 import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, startOf } from "../../formats/json-array.js";
@@ -111,12 +112,6 @@ export function reservePoints(points: number, memory: Reservation): void {
   memory.reserveUnlessSmall(POINT_BYTES * points);
 }
 
-/**
- * Ms that a body is parsed for before other requests run. Bodies are parsed one after another, so the parsed values of
- * only one are in memory.
- */
-export const PARSE_MS = 10;
-
 /** Bytes parsed or split into lines at once: values of more outlive the young generation of the garbage collector. */
 const RUN_BYTES = 32_768;
 
@@ -127,15 +122,13 @@ const RUN_BYTES = 32_768;
 export async function readElements(
   list: JsonArray,
   path: string,
-  { state: { turns } }: Pick<ApiContext, "state">,
   { issues }: PointReader,
   take: (element: unknown, index: number) => void,
   maxBytes = MAX_LINE_BYTES,
 ): Promise<void> {
   const { ends } = list;
-  const pause = turns.pauses(PARSE_MS);
   for (let from = 0; from < ends.length && !issues.full; ) {
-    await pause();
+    await yieldWhenDue();
     const start = startOf(list, from);
     let to = from;
     while (to + 1 < ends.length && (ends[to + 1] as number) - start <= RUN_BYTES) to += 1;
@@ -157,9 +150,8 @@ export async function readEachLine(
   take: (text: string, number: number) => void,
 ): Promise<void> {
   const { issues } = reader;
-  const { memory, turns } = ctx.state;
+  const { memory } = ctx.state;
   const bytes = await readBytes(ctx, limits.write_body_bytes);
-  const pause = turns.pauses(PARSE_MS);
   for (const lines of splitLines(bytes)) {
     const before = reader.counted;
     for (const { number, text, issue } of lines) {
@@ -168,7 +160,7 @@ export async function readEachLine(
       else take(text, number);
     }
     reservePoints(reader.counted - before, memory);
-    await pause();
+    await yieldWhenDue();
   }
 }
 

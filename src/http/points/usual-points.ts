@@ -1,3 +1,4 @@
+import { yieldWhenDue } from "../../async/yielding.js";
 import { firstNonBlank } from "../../formats/json-array.js";
 import { NO_SOURCE, sourceNumber } from "../../metrics/added-points.js";
 import { isInWindow, isSeries, type NamedSeries } from "../../metrics/writable-points.js";
@@ -29,12 +30,7 @@ const BRACE = 125;
  * in either order, as numbers of at most 15 digits without an exponent, and no name contains `}`. Stays because with
  * `JSON.parse`, in runs of 32 KiB, a write of such points takes 1.15 to 1.4 times the CPU time of the process.
  */
-export async function readUsualPoints(
-  bytes: Buffer,
-  reader: PointReader,
-  most: number,
-  pause: () => Promise<void> | undefined,
-): Promise<number | undefined> {
+export async function readUsualPoints(bytes: Buffer, reader: PointReader, most: number): Promise<number | undefined> {
   let start = firstNonBlank(bytes, 0);
   if (bytes[start] !== OPENING) return undefined;
   for (let count = 1; count <= most; count += 1) {
@@ -43,7 +39,7 @@ export async function readUsualPoints(
     start = firstNonBlank(bytes, end + 1);
     if (bytes[start] === CLOSING) return firstNonBlank(bytes, start + 1) === bytes.length ? count : undefined;
     if (bytes[start] !== COMMA) return undefined;
-    if (count % POINTS_AT_ONCE === 0) await pause();
+    if (count % POINTS_AT_ONCE === 0) await yieldWhenDue();
   }
   return undefined;
 }

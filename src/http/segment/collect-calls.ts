@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { yieldWhenDue } from "../../async/yielding.js";
 import { MAX_BATCH_WEIGHT, weightOf } from "../../entities/collect/collect-messages.js";
 import { collectRequest } from "../../entities/collect/collect-request.js";
 import { MESSAGE_MEMORY_BYTES, type ParsedMessage } from "../../entities/collect/parse-message.js";
@@ -38,9 +39,6 @@ export interface CallDependencies extends CollectRouteDependencies {
 /** Stream of the calls with a key that is bound to none. */
 const DEFAULT_STREAM = "segment";
 
-/** Ms of work on calls before other requests run. */
-const PAUSE_MS = 10;
-
 /** Hex characters of an id in the history. */
 const ID_DIGITS = 32;
 
@@ -64,9 +62,8 @@ export async function collectCalls(
   { calls, envelope }: CallBody,
 ): Promise<void> {
   const { tables, clock, hashRequest, knownValues, countLeftOut, countRejected, log } = dependencies;
-  const { keyId, bounds, memory, turns, deadline, requestId } = ctx.state;
+  const { keyId, bounds, memory, deadline, requestId } = ctx.state;
   const [user, account] = [tableNamed(tables, "user"), tables.get("account")];
-  const pause = turns.pauses(PAUSE_MS);
   const leaveOut = (code: string) => countLeftOut(1, code);
   // A keyed hash: without the pepper the guess of an id cannot be confirmed.
   const secret = hashRequest(JSON.stringify([keyId, "messageId"]));
@@ -99,7 +96,7 @@ export async function collectCalls(
   async function parse(from: number, to: number): Promise<SizedCall[]> {
     const parsed: SizedCall[] = [];
     for (let index = from; index < to; index += 1) {
-      await pause();
+      await yieldWhenDue();
       const bytes = sizes[index] as number;
       try {
         if (bytes === 0) throw callTooLarge();
@@ -113,7 +110,7 @@ export async function collectCalls(
 
   async function collect(table: Table, items: readonly RequestItem<ParsedMessage>[]): Promise<void> {
     const stream = bounds.stream ?? DEFAULT_STREAM;
-    const read = { items: atOnce(items), pause: turns.pauses(PAUSE_MS), memory };
+    const read = { items: atOnce(items), memory };
     const request = { stream, table, ...read, late: deadline.signal, repeatName: undefined, dryRun: false };
     const tally = await collectRequest(dependencies, request);
     rejected += tally.rejected;
@@ -127,7 +124,7 @@ export async function collectCalls(
     const people: RequestItem<ParsedMessage>[] = [];
     const accounts: RequestItem<ParsedMessage>[] = [];
     for (const { call, bytes } of batch) {
-      await pause();
+      await yieldWhenDue();
       try {
         const messages = messagesOf(call, rules);
         refuseLarge(messages, bytes);
@@ -143,7 +140,7 @@ export async function collectCalls(
     if (account !== undefined && accounts.length > 0) await collect(account, accounts);
   }
 
-  const sizes = await checkedSizes(calls, MESSAGE_MEMORY_BYTES, pause, CALL_BYTES);
+  const sizes = await checkedSizes(calls, MESSAGE_MEMORY_BYTES, CALL_BYTES);
   for (let from = 0; from < sizes.length; ) {
     let to = from;
     for (let weight = 0; to < sizes.length && weight < MAX_BATCH_WEIGHT; to += 1) {

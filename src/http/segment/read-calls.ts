@@ -1,3 +1,4 @@
+import { yieldToStarted } from "../../async/yielding.js";
 import type { Limits } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
 import { type JsonArray, splitObject } from "../../formats/json-array.js";
@@ -29,14 +30,14 @@ export async function readCalls(
   limits: Pick<Limits, "batch_messages">,
 ): Promise<CallBody> {
   sendContinue(ctx.req, ctx.res);
-  const { memory, turns } = ctx.state;
+  const { memory } = ctx.state;
   const bytes = await readBody(ctx, isBatch ? maxBytes : Math.min(maxBytes, CALL_BYTES));
   const most = limits.batch_messages;
   const body = splitObject(bytes, isBatch ? ["batch"] : [], { limit: most, restBytes: CALL_BYTES });
   const calls = body.lists.get("batch") ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
   if (calls.ends.length > most) throw new ServiceError("too-large", `More than ${most} calls in a batch`);
   if (body.rest.length > CALL_BYTES) throw tooLarge(CALL_BYTES);
-  if (bytes.length > UNCOUNTED_BYTES) await turns.next();
+  if (bytes.length > UNCOUNTED_BYTES) await yieldToStarted();
   reserveParsed(body.rest, memory);
   return { envelope: parseRest(body), calls };
 }
