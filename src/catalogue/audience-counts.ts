@@ -1,4 +1,4 @@
-import { everyItem } from "../async/every-item.js";
+import { everyItem } from "../async/pages.js";
 import { weightedBatches } from "../async/weighted-batches.js";
 import { yieldWhenDue } from "../async/yielding.js";
 import type { CatalogueStore, Experience, SegmentMembers } from "./ports.js";

@@ -1,4 +1,4 @@
-import { everyItem } from "../async/every-item.js";
+import { everyItem } from "../async/pages.js";
 import { compareBytes } from "../text.js";
 import { stream as dimension } from "./dimensions.js";
 import type { SeriesStore, SlotCounts } from "./ports.js";

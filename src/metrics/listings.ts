@@ -1,3 +1,4 @@
+import { eachPage } from "../async/pages.js";
 import { type Dimension, dimensions } from "./dimensions.js";
 import type { SeriesStore } from "./ports.js";
 
@@ -45,18 +46,15 @@ export async function listSeries(
 }
 
 /** Yields the ids of a dimension that have a prefix, with their stored types, in pages of `limit`. */
-export async function* listedPages(
+export function listedPages(
   store: Pick<SeriesStore, "list">,
   dimension: Dimension,
   { prefix = "", limit }: { readonly prefix?: string; readonly limit: number },
 ): AsyncGenerator<readonly ListedId[]> {
-  for (let after: { readonly after?: string } = {}; ; ) {
-    const page = await store.list(dimension, { prefix, limit, ...after });
-    yield page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < limit) return;
-    after = { after: last.id };
-  }
+  return eachPage<ListedId>(
+    (last, limit) => store.list(dimension, { prefix, limit, ...(last && { after: last.id }) }),
+    limit,
+  );
 }
 
 /** Number of these series. */

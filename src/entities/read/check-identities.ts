@@ -1,3 +1,4 @@
+import { eachPage } from "../../async/pages.js";
 import { yieldWhenDue } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
@@ -17,9 +18,6 @@ export interface CheckDependencies {
   readonly log: Log;
   readonly failpoint: Failpoint;
 }
-
-/** Profiles listed at once. */
-const PAGE = 1_000;
 
 /** Profiles between two lines in the log: a few seconds. */
 const REPORTED = 50_000;
@@ -61,11 +59,7 @@ interface Checked {
 /** Checks all live profiles, in pages of a few MiB. */
 async function* storedProfiles(dependencies: CheckDependencies): AsyncGenerator<Checked[]> {
   const { entities, entityKeys } = dependencies;
-  for (
-    let ids = await entities.idsAfter(undefined, PAGE);
-    ids.length > 0;
-    ids = await entities.idsAfter(ids.at(-1), PAGE)
-  ) {
+  for await (const ids of eachPage<EntityId>(entities.idsAfter)) {
     for (let waiting: readonly EntityId[] = ids; waiting.length > 0; ) {
       const { profiles, left } = await entities.load(waiting);
       const keys = await entityKeys.read([...profiles.keys()]);

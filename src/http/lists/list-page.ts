@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { everyItem } from "../../async/every-item.js";
+import { everyItem } from "../../async/pages.js";
 import { invalid } from "../../errors.js";
 import { compareBytes, searchText } from "../../text.js";
 import { fetchPage, listQuery, oneOf, PageMeta } from "../core/responses.js";

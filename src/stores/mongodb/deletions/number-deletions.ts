@@ -1,4 +1,5 @@
 import type { ClientSession, Collection, Db } from "mongodb";
+import { eachPage } from "../../../async/pages.js";
 import { ACCEPTED, ERASED, FORGOTTEN } from "../../database-facts.js";
 import { byIds, type CollectionPlan, type InSession } from "../collection.js";
 import type { StoreDependencies } from "../connection.js";
@@ -50,24 +51,20 @@ export async function newestNumber(ledger: Db, inside: InSession = {}): Promise<
   return Math.max(newest?.number ?? 0, await numberIn(ledger, FORGOTTEN, inside));
 }
 
-/** Notes compared with the ledger at once. Without a worker their number grows with every acceptance. */
-const NOTES_PER_PAGE = 1_000;
-
 /**
  * Returns whether the ledger has, or had, every request that the data has a note of. A ledger with a greater number
  * than the data is newer, so it has forgotten the requests that it lacks. Removes the notes of these and of numbered
  * requests: they come from a backup of the data.
  */
 export async function hasNoted(ledger: Db, data: Db): Promise<boolean> {
-  const inOrder = { sort: { _id: 1 }, limit: NOTES_PER_PAGE } as const;
-  for (let after = ""; ; ) {
-    const noted = (
-      await notesOf(data)
-        .find({ _id: { $gt: after } }, inOrder)
-        .toArray()
-    ).map(({ _id }) => _id);
-    const last = noted.at(-1);
-    if (last === undefined) return true;
+  const notesAfter = async (last = "", limit: number) => {
+    const notes = await notesOf(data)
+      .find({ _id: { $gt: last } }, { sort: { _id: 1 }, limit })
+      .toArray();
+    return notes.map(({ _id }) => _id);
+  };
+  // Without a worker the number of notes grows with every acceptance.
+  for await (const noted of eachPage<string>(notesAfter)) {
     const found = await deletionsOf(ledger)
       .find(byIds(noted), { projection: { number: 1 } })
       .toArray();
@@ -77,6 +74,6 @@ export async function hasNoted(ledger: Db, data: Db): Promise<boolean> {
     if (isMissing && (await newestNumber(ledger)) <= newest) return false;
     const fresh = new Set(found.filter(({ number }) => number === null).map(({ _id }) => _id));
     await notesOf(data).deleteMany(byIds(noted.filter((id) => !fresh.has(id))));
-    after = last;
   }
+  return true;
 }
