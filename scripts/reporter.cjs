@@ -38,11 +38,11 @@ module.exports = class extends reporters.Spec {
  * counterexample come first.
  */
 function reason({ message }) {
-  const lines = message.split("\n").map((line) => line.slice(0, LONGEST_LINE));
+  const lines = message.split("\n").map((line) => line.slice(0, MAX_LINE_LENGTH));
   const telling = lines.filter((line, index) => index === 0 || /^(\{ seed: |Got )/.test(line));
   const rest = lines.filter((line) => !telling.includes(line)).slice(0, MOST_LINES);
   return [telling.join(" "), ...rest].join("\n  ");
 }
 
 const MOST_LINES = 100;
-const LONGEST_LINE = 1000;
+const MAX_LINE_LENGTH = 1000;

@@ -118,7 +118,7 @@ export async function compose(
       webhooks: [deletionWebhook, alertWebhook],
     }),
   );
-  const { history, catalogue, keys, serviceErrorOf } = stores;
+  const { history, catalogue, keys, toServiceError } = stores;
   const verify = keyVerifier(keys, settings.admin_key, clock, cache);
   const port = openServer({
     routes,
@@ -129,18 +129,18 @@ export async function compose(
     clock,
     log,
     meters,
-    serviceErrorOf,
+    toServiceError,
     wrongKeysPerMinute,
     slowTimes,
   });
   const background: { stop(): Promise<void> }[] = [];
-  const isUnavailable = (error: unknown) => serviceErrorOf(error)?.kind === "unavailable";
+  const isUnavailable = (error: unknown) => toServiceError(error)?.kind === "unavailable";
   const reportDamage = (error: unknown) => {
     throw stores.startErrorOf?.(error) ?? error;
   };
   // A service starts without this check, as its profiles are the same: the next start repeats it.
   const logFailure = (error: unknown) => {
-    const isFull = serviceErrorOf(error)?.kind === "out-of-space";
+    const isFull = toServiceError(error)?.kind === "out-of-space";
     const err = isFull ? error : stores.startErrorOf?.(error);
     if (err === undefined) throw error;
     log.error({ err }, "the identities of stored profiles could not be checked; the next start checks them");

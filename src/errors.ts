@@ -58,7 +58,7 @@ export class ServiceError extends Error {
  * disk full. A write that rejects may nevertheless be stored. Other rejections are documented at the method; any
  * further one is a defect.
  */
-export type ServiceErrorOf = (error: unknown) => ServiceError | undefined;
+export type ToServiceError = (error: unknown) => ServiceError | undefined;
 
 /** Returns an error for invalid input with one issue. */
 export function invalid(code: string, path: string, message: string): ServiceError {

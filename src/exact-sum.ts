@@ -68,7 +68,7 @@ function unitsOf(value: number): bigint {
 
 /** Returns the finite double nearest to a number of units. */
 function nearest(units: bigint): number {
-  const cut = Math.max(0, 4 * units.toString(16).length - MOST_BITS);
+  const cut = Math.max(0, 4 * units.toString(16).length - MAX_BITS);
   const kept = units >> BigInt(cut);
   // The last bit tells that others were cut, so that the conversion rounds in the right direction.
   const marked = kept << BigInt(cut) === units ? kept : kept | 1n;
@@ -77,4 +77,4 @@ function nearest(units: bigint): number {
 }
 
 /** Bits of an integer that are kept before it is rounded to the 53 of a double. */
-const MOST_BITS = 80;
+const MAX_BITS = 80;

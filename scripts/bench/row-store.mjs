@@ -36,7 +36,7 @@ const server = createServer(async (req, res) => {
     res.writeHead(204).end();
     return;
   }
-  const data = req.method === "DELETE" ? await noteDeletion(url.pathname) : answerTo(req, url, text);
+  const data = req.method === "DELETE" ? await recordDeletion(url.pathname) : answerTo(req, url, text);
   const body = JSON.stringify({ status: 200, message: "success", data });
   const tag = `"${createHash("sha1").update(body).digest("base64url")}"`;
   const same = req.method === "GET" && req.headers["if-none-match"] === tag;
@@ -112,7 +112,7 @@ function collect(messages) {
 let waiting = [];
 
 /** Inserts one row. Deletions of one round of the event loop share a commit. */
-function noteDeletion(path) {
+function recordDeletion(path) {
   if (waiting.length === 0) setImmediate(commitDeletions);
   return new Promise((resolve) => {
     waiting.push({ path, resolve });

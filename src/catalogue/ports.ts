@@ -19,7 +19,7 @@ export interface Experience {
 
 /**
  * PORT. Segments and experiences by id; lists are in the order of the ids' UTF-8 bytes. Resolved writes survive a
- * crash. Rejects as every store does: see `ServiceErrorOf`.
+ * crash. Rejects as every store does: see `ToServiceError`.
  */
 export interface CatalogueStore {
   /** Adds the segment, or replaces the segment with its id. Safe to repeat. */
@@ -83,7 +83,7 @@ export interface MarkFilter extends Pick<Mark, "dimension" | "dimensionId"> {
 
 /**
  * PORT. Marks by id; lists are in the order of the ids' UTF-8 bytes. Resolved writes survive a crash. Rejects as every
- * store does: see `ServiceErrorOf`.
+ * store does: see `ToServiceError`.
  */
 export interface MarkStore {
   /**

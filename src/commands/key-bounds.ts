@@ -101,12 +101,12 @@ function readOrigins(text: string): string[] {
   return [...new Set(origins)];
 }
 
-const MOST_REQUESTS = 1_000_000_000;
+const MAX_REQUESTS = 1_000_000_000;
 
 function readRate(text: string): number {
   const rate = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (rate <= MOST_REQUESTS) return rate;
-  throw new UsageError(`--rate takes a whole number from 1 to ${MOST_REQUESTS}`);
+  if (rate <= MAX_REQUESTS) return rate;
+  throw new UsageError(`--rate takes a whole number from 1 to ${MAX_REQUESTS}`);
 }
 
 function readDuration(text: string): number {

@@ -4,7 +4,7 @@ import { UsageError } from "./run-command.js";
 
 /** Maximum tries of a request, and maximum wait between two tries, ms. */
 const TRIES = 8;
-const LONGEST_WAIT_MS = 120_000;
+const MAX_WAIT_MS = 120_000;
 
 /** Minimum wait that is reported, ms. */
 const WORTH_A_LINE_MS = 1_000;
@@ -24,7 +24,7 @@ export function serviceClient(
     url,
     key: () => key,
     tries: TRIES,
-    longestWaitMs: LONGEST_WAIT_MS,
+    longestWaitMs: MAX_WAIT_MS,
     async fetch(input, init) {
       const response = await fetch(input, init).catch((error) => {
         reached ||= !isNoService(error);

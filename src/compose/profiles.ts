@@ -38,7 +38,7 @@ export function composeProfiles({
     ...profiles,
     memory,
     newId: clusteredIds(),
-    serviceErrorOf: stores.serviceErrorOf,
+    toServiceError: stores.toServiceError,
     countTaken: meters.counter(
       "messages_taken_total",
       "Messages that were taken in, each once however often it is sent.",

@@ -1,5 +1,5 @@
 import type { Background } from "../async/retry.js";
-import { LONGEST_WAIT_MS, retryDelay } from "../deletions/deletion.js";
+import { MAX_WAIT_MS, retryDelay } from "../deletions/deletion.js";
 import { TargetError } from "../deletions/ports.js";
 import type { SignedCall } from "../deletions/webhook.js";
 import { retentionMs } from "../formats/duration.js";
@@ -52,6 +52,6 @@ function receiverAt(sendSigned: SignedCall): AlertReceiver {
       }
     },
     retryDelay: (attempts) => retryDelay(attempts, true),
-    longestDelayMs: LONGEST_WAIT_MS,
+    longestDelayMs: MAX_WAIT_MS,
   };
 }

@@ -46,17 +46,17 @@ export function isCompleted(deletion: Deletion): deletion is CompletedDeletion {
 export const LEASE_MS = 8_000;
 
 /** Maximum wait of a request, ms. No `notBefore` is further ahead, unless the clock was set back since. */
-export const LONGEST_WAIT_MS = 15 * 60_000;
+export const MAX_WAIT_MS = 15 * 60_000;
 
 const FIRST_DELAY_MS = 250;
-const LONGEST_OWN_DELAY_MS = 30_000;
+const MAX_OWN_DELAY_MS = 30_000;
 
 /**
  * Returns the ms to wait after this many consecutive failures. The delay doubles up to 30 s for our own stores and 15
  * min for a remote target.
  */
 export function retryDelay(attempts: number, isRemote: boolean): number {
-  return backoff(attempts + 1, FIRST_DELAY_MS, isRemote ? LONGEST_WAIT_MS : LONGEST_OWN_DELAY_MS);
+  return backoff(attempts + 1, FIRST_DELAY_MS, isRemote ? MAX_WAIT_MS : MAX_OWN_DELAY_MS);
 }
 
 /** The `problem` of a request that waits for an earlier one over the same identities. */
@@ -70,7 +70,7 @@ const FIRST_TURN_MS = 1_000;
  */
 export function turnDelay({ acceptedAt, problem }: Pick<Deletion, "acceptedAt" | "problem">, now: number): number {
   const waitedMs = problem === EARLIER_OPEN ? now - acceptedAt : 0;
-  return Math.min(Math.max(waitedMs, FIRST_TURN_MS), LONGEST_OWN_DELAY_MS);
+  return Math.min(Math.max(waitedMs, FIRST_TURN_MS), MAX_OWN_DELAY_MS);
 }
 
 /** Identities as written, encrypted under a random key used only here. */

@@ -22,7 +22,7 @@ export type ListedState = "open" | "stuck" | "completed" | "all";
 /**
  * PORT. Deletion requests: the authority on erased profiles, never restored from a backup. A returned request, and that
  * it is completed, is never lost again: not by a crash or a change of primary. Rejects as every store does: see
- * `ServiceErrorOf`.
+ * `ToServiceError`.
  */
 export interface Ledger {
   /**
@@ -120,7 +120,7 @@ export interface Ledger {
 
 /**
  * PORT. The entity data's record of its ledger. Stored with the data, so a restored backup has an older record; at
- * start the engine compares it with the ledger. Rejects as every store does: see `ServiceErrorOf`.
+ * start the engine compares it with the ledger. Rejects as every store does: see `ToServiceError`.
  */
 export interface DeletionWatermark {
   /** Returns the number up to which all requests are erased in the data; 0 at first. */
@@ -142,7 +142,7 @@ export interface DeletionSubject {
 }
 
 /**
- * PORT. A system that holds data about entities. Our own targets reject as every store does (see `ServiceErrorOf`),
+ * PORT. A system that holds data about entities. Our own targets reject as every store does (see `ToServiceError`),
  * remote targets with a `TargetError`.
  */
 export interface DownstreamTarget {

@@ -74,7 +74,7 @@ export interface FoundEntities extends LoadedEntities {
 
 /**
  * PORT. Live profiles with their identities, and the only way in which messages change them. Rejects as every store
- * does: see `ServiceErrorOf`.
+ * does: see `ToServiceError`.
  */
 export interface EntityStore {
   /**
@@ -117,7 +117,7 @@ export interface EntityStore {
 
 /**
  * PORT. One AES-256 key per entity: 32 random bytes in a record of fixed size. `EntityStore.commit` adds it with the
- * profile that it encrypts. Only `encryption` reads keys. Rejects as every store does: see `ServiceErrorOf`.
+ * profile that it encrypts. Only `encryption` reads keys. Rejects as every store does: see `ToServiceError`.
  */
 export interface EntityKeys {
   /**
@@ -139,7 +139,7 @@ export interface EntityKeys {
 
 /**
  * PORT. Whether the identities of all stored profiles were checked by the rules of this version. It is stored with the
- * profiles, so that restored ones are checked again. Rejects as every store does: see `ServiceErrorOf`.
+ * profiles, so that restored ones are checked again. Rejects as every store does: see `ToServiceError`.
  */
 export interface IdentityCheck {
   isDone(): Promise<boolean>;
@@ -167,7 +167,7 @@ export type Place = Pick<HistoryMessage, "arrival" | "position">;
 
 /**
  * PORT. The archive of messages. `EntityStore.commit` adds to it. Counts of a stream never decrease. Rejects as every
- * store does: see `ServiceErrorOf`.
+ * store does: see `ToServiceError`.
  */
 export interface History {
   /** Returns the ids of messages that are stored, and the lasting ones of messages that were erased or expired. */
@@ -199,7 +199,7 @@ export interface History {
 
 /**
  * PORT. Index of segment members, derived from the profiles. Stores only ids and times, no personal data. From the
- * acceptance of its deletion on, a profile is no member. Rejects as every store does: see `ServiceErrorOf`.
+ * acceptance of its deletion on, a profile is no member. Rejects as every store does: see `ToServiceError`.
  */
 export interface MembershipIndex {
   /** Returns the number of members of each segment, in the given order; 0 for an unknown segment. */
@@ -220,7 +220,7 @@ export interface MembershipIndex {
 
 /**
  * PORT. Records of deletions that keep late messages from restoring erased profiles. Each call sees every deletion
- * accepted before it. Rejects as every store does: see `ServiceErrorOf`.
+ * accepted before it. Rejects as every store does: see `ToServiceError`.
  */
 export interface Suppression {
   /**
@@ -259,7 +259,7 @@ export type NewIdempotentRequest = Omit<IdempotentRequest, "began">;
 /** Time after its arrival for which a request is remembered, ms. */
 export const REMEMBERED_MS = 24 * 3_600_000;
 
-/** PORT. Requests with an idempotency key. Rejects as every store does: see `ServiceErrorOf`. */
+/** PORT. Requests with an idempotency key. Rejects as every store does: see `ToServiceError`. */
 export interface Idempotency {
   /**
    * Stores the request, unless a request with this id arrived less than `REMEMBERED_MS` before it. Returns the stored

@@ -17,7 +17,7 @@ export interface CsvRecord {
 export type CsvIssue = NonNullable<Line["issue"]> | "open_quote" | "lone_cr";
 
 /** Maximum length of a record of several lines, characters. */
-const LONGEST_RECORD = 1024 * 1024;
+const MAX_RECORD_LENGTH = 1024 * 1024;
 
 /** Start of a quoted cell. In other cells a quote is an ordinary character. */
 const QUOTED = /(?:^|,)"/;
@@ -76,7 +76,7 @@ export class CsvReader {
     record.lines.push(line);
     record.length += text.length + 1;
     record.issue ??= issue;
-    if (line.issue !== undefined || (isOpen && record.length > LONGEST_RECORD)) record.issue ??= "open_quote";
+    if (line.issue !== undefined || (isOpen && record.length > MAX_RECORD_LENGTH)) record.issue ??= "open_quote";
     if (!isOpen) this.#open = undefined;
     if (record.issue !== undefined) return refusedLines(record);
     return isOpen ? [] : [{ number: record.number, text: record.lines.map((one) => one.text).join("\n") }];

@@ -13,7 +13,7 @@ const calendarUnits: Readonly<Record<CalendarSpan["unit"], number>> = { mo: 1, q
 
 /** Maximum duration: 1,000 years of 365 days, or of 12 months. */
 const LONGEST = 365_000 * 1440 * MINUTE;
-const MOST_MONTHS = 12_000;
+const MAX_MONTHS = 12_000;
 
 const NUMBER = "[1-9][0-9]{0,8}";
 
@@ -63,7 +63,7 @@ function parseCalendarSpan(text: string): CalendarSpan | undefined {
   if (match === null) return undefined;
   const unit = match[2] as CalendarSpan["unit"];
   const months = Number(match[1]) * calendarUnits[unit];
-  return months > MOST_MONTHS ? undefined : { text, unit, months };
+  return months > MAX_MONTHS ? undefined : { text, unit, months };
 }
 
 /** Returns a checked setting of a duration, ms. */

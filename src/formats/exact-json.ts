@@ -38,12 +38,12 @@ function isEscaped(json: string, place: number): boolean {
 }
 
 /** Digits of the largest integers that a double can hold. */
-const MOST_DIGITS = 309;
+const MAX_DIGITS = 309;
 
 /** Returns whether the number is an integer that no double equals. */
 function isRounded(number: string): boolean {
   if (!/^-?\d+$/.test(number)) return false;
   const value = Number(number);
   if (Number.isSafeInteger(value)) return false;
-  return number.length > MOST_DIGITS + 1 || BigInt(number) !== BigInt(value);
+  return number.length > MAX_DIGITS + 1 || BigInt(number) !== BigInt(value);
 }

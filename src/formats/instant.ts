@@ -30,7 +30,7 @@ const TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?
 const EPOCH = /^(?:\d{10}|\d{13})$/;
 
 /** Maximum length of an instant. */
-const LONGEST_TEXT = 64;
+const MAX_TEXT_LENGTH = 64;
 
 /**
  * Parses an instant from a text or a JSON number: RFC 3339 (UTC if it has no offset; a blank in place of an offset's
@@ -39,7 +39,7 @@ const LONGEST_TEXT = 64;
  */
 export function parseInstant(written: string | number, now: number, zone: TimeZone = utc): Instant | undefined {
   const text = String(written);
-  if (text.length > LONGEST_TEXT) return undefined;
+  if (text.length > MAX_TEXT_LENGTH) return undefined;
   if (text === "now") return { at: now, relative: true };
   if (text.startsWith("now-")) {
     const ago = parseRange(text.slice(4));

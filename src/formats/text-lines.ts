@@ -1,7 +1,7 @@
 import type { Line } from "./line-splitter.js";
 
 /** Maximum length of a line, characters. */
-const LONGEST_LINE = 16 * 1024 * 1024;
+const MAX_LINE_LENGTH = 16 * 1024 * 1024;
 
 /** Replaces bytes that are no character of the encoding. */
 const REPLACEMENT = "\ufffd";
@@ -17,7 +17,7 @@ export async function* textLines(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   let open = "";
   let isTooLong = false;
   const extend = (text: string) => {
-    isTooLong ||= open.length + text.length > LONGEST_LINE;
+    isTooLong ||= open.length + text.length > MAX_LINE_LENGTH;
     open = isTooLong ? "" : open + text;
   };
   const close = (): Line => {

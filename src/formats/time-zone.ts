@@ -63,7 +63,7 @@ const SHORT_NAMES = /^(?:CET|EET|EST|GMT|HST|MET|MST|PRC|ROC|ROK|UCT|UTC|WET)$/i
 const SPAN = 4 * DAY;
 
 /** Maximum spans of all zones in memory, of about 110 bytes each. 44 years of a zone have 4,018. */
-const MOST_SPANS = 100_000;
+const MAX_SPANS = 100_000;
 
 /** The spans of each zone, and their number. */
 const spansOfZones: Map<number, Span>[] = [];
@@ -120,7 +120,7 @@ class OffsetZone implements TimeZone {
     const end = (index + 1) * SPAN;
     const [before, after] = [this.#read(index * SPAN), this.#read(end)];
     const span = { before, changesAt: before === after ? end : this.#changeIn(index * SPAN, end, before), after };
-    if (spanCount >= MOST_SPANS) forgetSpans();
+    if (spanCount >= MAX_SPANS) forgetSpans();
     this.#spans.set(index, span);
     spanCount += 1;
     return span;

@@ -3,7 +3,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { connectionAccepted } from "../async/yielding.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
-import type { ServiceErrorOf } from "../errors.js";
+import type { ToServiceError } from "../errors.js";
 import type { KeyStore } from "../keys/api-key.js";
 import type { VerifyKey } from "../keys/verify-key.js";
 import type { Log } from "../log.js";
@@ -33,7 +33,7 @@ export interface ServerDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly meters: Meters;
-  readonly serviceErrorOf: ServiceErrorOf;
+  readonly toServiceError: ToServiceError;
   /** Requests with an invalid key per address and minute; one more is 429. */
   readonly wrongKeysPerMinute: number;
   readonly slowTimes: SlowTimes;
@@ -73,7 +73,7 @@ export function openServer({
   clock,
   log,
   meters,
-  serviceErrorOf,
+  toServiceError,
   wrongKeysPerMinute,
   slowTimes,
 }: ServerDependencies): ApiServer {
@@ -82,7 +82,7 @@ export function openServer({
   const authentication = authenticator({ verify, keys, clock, settings, wrongKeysPerMinute });
   let stopping = false;
   const running = { requestLimits, ...authentication, memory };
-  const app = createApp({ routes, log, meters, settings, ...running, serviceErrorOf, stopping: () => stopping });
+  const app = createApp({ routes, log, meters, settings, ...running, toServiceError, stopping: () => stopping });
   const protocols = new Map(
     routes.flatMap(({ path, protocolErrors }) => (protocolErrors === undefined ? [] : [[path, protocolErrors]])),
   );

@@ -48,7 +48,7 @@ export function keyIdOf(key: string): string | undefined {
   return SHAPE.exec(key)?.[1];
 }
 
-/** PORT. API keys by id. Resolved writes survive a crash. Rejects as every store does: see `ServiceErrorOf`. */
+/** PORT. API keys by id. Resolved writes survive a crash. Rejects as every store does: see `ToServiceError`. */
 export interface KeyStore {
   /** Rejects if a key of this id exists, which stays unchanged. */
   add(key: ApiKey): Promise<void>;
@@ -62,7 +62,7 @@ export interface KeyStore {
    * Stores that the key was used on the UTC day that starts at `day` (Unix ms), unless a later day is stored. Safe to
    * repeat.
    */
-  noteUse(id: string, day: number): Promise<void>;
+  recordUse(id: string, day: number): Promise<void>;
   /** Returns whether a key that is valid at `now` (Unix ms) is bound to this origin. */
   hasOrigin(origin: string, now: number): Promise<boolean>;
 }

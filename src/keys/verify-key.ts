@@ -39,7 +39,7 @@ export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clo
     const isAdmin = adminDigest !== undefined && timingSafeEqual(digest, adminDigest);
     const kept = isAdmin ? undefined : await store.find(id);
     const caller = isAdmin ? admin : callerOf(kept, digest);
-    if (caller !== undefined && kept !== undefined) noteUse(store, kept, now);
+    if (caller !== undefined && kept !== undefined) recordUse(store, kept, now);
     if (caller !== undefined) remembered.set(key, { caller, until: now + BELIEVED_MS }, CALLER_BYTES);
     return caller;
   }
@@ -52,9 +52,9 @@ export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clo
 }
 
 /** Stores the day of this use, once a day. No request waits for it or fails with it: the next look-up retries. */
-function noteUse(store: KeyStore, { id, bounds, lastUsedOn = Number.NEGATIVE_INFINITY }: ApiKey, now: number): void {
+function recordUse(store: KeyStore, { id, bounds, lastUsedOn = Number.NEGATIVE_INFINITY }: ApiKey, now: number): void {
   const day = now - (now % DAY_MS);
-  if (lastUsedOn < day && !isExpired(bounds, now)) store.noteUse(id, day).catch(() => {});
+  if (lastUsedOn < day && !isExpired(bounds, now)) store.recordUse(id, day).catch(() => {});
 }
 
 /** Returns the holder if the digest matches the stored key and the key is not revoked. */

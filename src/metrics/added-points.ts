@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { HOUR, LONGEST_SLOT_MS } from "./dimensions.js";
+import { HOUR, MAX_SLOT_MS } from "./dimensions.js";
 import type { AddedPoint, AddedPoints, Series } from "./series.js";
 
 /** Hex digits of a source's number, which a double represents exactly. */
@@ -22,7 +22,7 @@ const MARGIN_MS = HOUR;
 
 /** Returns the instant (Unix ms) before which slots start to which no point is added any more. */
 export function settledBefore(now: number): number {
-  return now - ADDED_UNTIL_MS - LONGEST_SLOT_MS - MARGIN_MS;
+  return now - ADDED_UNTIL_MS - MAX_SLOT_MS - MARGIN_MS;
 }
 
 /** Collects the added points of one write by series. */

@@ -65,7 +65,7 @@ export interface Sampling {
 
 /**
  * PORT. Current number of members of segments and audiences. Every list is in id order. Rejects as every store does:
- * see `ServiceErrorOf`.
+ * see `ToServiceError`.
  */
 export interface AudienceCounts {
   /** Ids of the segments of the catalogue. */
@@ -187,7 +187,7 @@ const all = [experience, experienceGroup, segment, stream] as const;
 
 export const dimensions: readonly Dimension[] = all;
 
-export const LONGEST_SLOT_MS = Math.max(...dimensions.map(({ slotMs }) => slotMs));
+export const MAX_SLOT_MS = Math.max(...dimensions.map(({ slotMs }) => slotMs));
 
 /** Their literal types: the client allows only the types of each dimension. */
 export type KnownDimension = (typeof all)[number];

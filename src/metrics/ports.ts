@@ -46,7 +46,7 @@ export interface WriteOrder {
   abandon(): Promise<void>;
 }
 
-/** PORT. Saved slots by series, of three value sources. Rejects as every store does: see `ServiceErrorOf`. */
+/** PORT. Saved slots by series, of three value sources. Rejects as every store does: see `ToServiceError`. */
 export interface SeriesStore {
   /**
    * Slots of one series that are stored together, counted from 1970: reading some of them costs nearly as much as
@@ -123,7 +123,7 @@ export type GenerationCounts = ReadonlyMap<number, number>;
 /**
  * PORT. Raises the order of the writes of clients, or of recorders, and returns it when it survives a crash: at least 1
  * more than before, and at least the time of `orderClock` by the clock of the store, so that it is higher also after
- * older data was restored. Rejects as every store does: see `ServiceErrorOf`; the order may have been raised then.
+ * older data was restored. Rejects as every store does: see `ToServiceError`; the order may have been raised then.
  */
 export type RaiseOrder = (of: SettingSource) => Promise<number>;
 
@@ -138,7 +138,7 @@ export interface SharedCounts {
 
 /**
  * PORT. Counts of the writes of series by generation, shared by all processes over the same stores. Rejects as every
- * store does: see `ServiceErrorOf`.
+ * store does: see `ToServiceError`.
  */
 export interface SharedGenerations {
   /**
@@ -174,7 +174,7 @@ export interface CountedStream {
 
 /**
  * PORT. Counts of the messages of streams, and of the people who join and leave segments. Times are Unix ms. Rejects as
- * every store does: see `ServiceErrorOf`.
+ * every store does: see `ToServiceError`.
  */
 export interface SlotCounts {
   /**
@@ -205,13 +205,13 @@ export type LeaseResult = "taken" | "renewed" | "refused";
 /**
  * PORT. Takes or renews the lease `name` for `owner` from `now` until `until` (Unix ms), unless another owner holds it
  * at `now`. A lease that begins after `now` was taken before the clock was set back, and has ended. Only one of several
- * concurrent callers gets it. Rejects as every store does: see `ServiceErrorOf`; the lease may have been taken then.
+ * concurrent callers gets it. Rejects as every store does: see `ToServiceError`; the lease may have been taken then.
  */
 export type Lease = (name: string, owner: string, now: number, until: number) => Promise<LeaseResult>;
 
 /**
  * PORT. The stored state of alerts: one text, shared by all processes over the same stores. Rejects as every store
- * does: see `ServiceErrorOf`.
+ * does: see `ToServiceError`.
  */
 export interface AlertState {
   /** Returns the text; undefined before the first `replace`. Sees every replacement that resolved before the call. */

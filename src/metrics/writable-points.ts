@@ -16,10 +16,10 @@ export interface NamedSeries {
 }
 
 /** Maximum length of cached texts that name a series. */
-const LONGEST_TEXT = 300;
+const MAX_TEXT_LENGTH = 300;
 
 /** Maximum number of cached texts. */
-const MOST_TEXTS = 250_000;
+const MAX_TEXTS = 250_000;
 
 /** Interns the series named by writes: one object each. */
 export class WritableSeries {
@@ -43,8 +43,8 @@ export class WritableSeries {
    * number.
    */
   name(text: string, named: NamedSeries): void {
-    if (text.length > LONGEST_TEXT) return;
-    if (this.#byText.size >= MOST_TEXTS) this.#byText.clear();
+    if (text.length > MAX_TEXT_LENGTH) return;
+    if (this.#byText.size >= MAX_TEXTS) this.#byText.clear();
     // A copy: a slice of a request body would keep all of it in memory.
     this.#byText.set(Buffer.from(text).toString(), named);
   }

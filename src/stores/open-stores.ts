@@ -41,8 +41,8 @@ export async function openStores(dependencies: EngineDependencies): Promise<Stor
         jobs: found.jobs.exclusive,
       },
       probes: engines.flatMap(({ probes }) => probes),
-      serviceErrorOf: (error) =>
-        engines.map((engine) => engine.serviceErrorOf(error)).find((error) => error !== undefined),
+      toServiceError: (error) =>
+        engines.map((engine) => engine.toServiceError(error)).find((error) => error !== undefined),
       startErrorOf: (error) =>
         engines.map((engine) => engine.startErrorOf?.(error)).find((error) => error !== undefined),
       close,

@@ -12,7 +12,7 @@ import type {
   MembershipIndex,
   Suppression,
 } from "../entities/ports.js";
-import type { ServiceErrorOf, StartError } from "../errors.js";
+import type { StartError, ToServiceError } from "../errors.js";
 import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/api-key.js";
 import type { Log } from "../log.js";
@@ -70,7 +70,7 @@ export interface OpenKeys {
 /** Common members of every engine besides its ports. */
 export interface Engine {
   readonly probes: readonly Probe[];
-  readonly serviceErrorOf: ServiceErrorOf;
+  readonly toServiceError: ToServiceError;
   /** Converts an error of a damaged store during a start; undefined for other errors. Absent on a server. */
   startErrorOf?(error: unknown): StartError | undefined;
   close(): Promise<void>;

@@ -22,7 +22,7 @@ const letters: TextOf = (bytes) => "a".repeat(bytes);
  * Maximum CPU time of a request as a multiple of that with as many letters, and additional ms for the garbage of other
  * requests. Quadratic work on 200 KB takes seconds.
  */
-const MOST_TIMES = 10;
+const MAX_TIMES = 10;
 const ADDITIONAL_MS = 150;
 
 /** Number of measurements of which the least counts. */
@@ -58,7 +58,7 @@ describe("P39: no text of unchecked length meets a built-in that is not linear:"
   for (const [what, text] of texts) {
     it(`every field of every route accepts or refuses ${what} about as fast as letters`, async () => {
       for (const one of longRequests(document, text)) {
-        const most = MOST_TIMES * (control.get(one.place) ?? 0) + ADDITIONAL_MS;
+        const most = MAX_TIMES * (control.get(one.place) ?? 0) + ADDITIONAL_MS;
         let least = Number.POSITIVE_INFINITY;
         for (let tries = 0; tries < TRIES && least > most; tries += 1) {
           least = Math.min(least, await cpuMs(async () => expect(await send(one), one.place).to.be.within(200, 499)));

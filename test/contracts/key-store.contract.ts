@@ -79,13 +79,13 @@ export function keyStoreContract(name: string, open: () => Promise<{ store: KeyS
     it("stores the newest day of use, and changes no other property", async () => {
       await store.add(key("one", 1));
       await store.add(key("two", 2));
-      for (const day of [2 * DAY, 4 * DAY, 3 * DAY, 4 * DAY]) await store.noteUse("one", day);
+      for (const day of [2 * DAY, 4 * DAY, 3 * DAY, 4 * DAY]) await store.recordUse("one", day);
       expect(await store.find("one")).to.deep.equal({ ...key("one", 1), lastUsedOn: 4 * DAY });
       expect(await store.list()).to.deep.equal([{ ...key("one", 1), lastUsedOn: 4 * DAY }, key("two", 2)]);
     });
 
     it("stores no use of an unknown key", async () => {
-      await store.noteUse("none", DAY);
+      await store.recordUse("none", DAY);
       expect(await store.list()).to.deep.equal([]);
     });
   });

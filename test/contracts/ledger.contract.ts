@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { type Deletion, LONGEST_WAIT_MS, NOTIFICATION } from "../../src/deletions/deletion.js";
+import { type Deletion, MAX_WAIT_MS, NOTIFICATION } from "../../src/deletions/deletion.js";
 import type { DeletionProgress, Ledger, ListedState, ScopeSnapshot } from "../../src/deletions/ports.js";
 import type { EntityStore, Suppression } from "../../src/entities/ports.js";
 import { freshEntity, keep, newHash } from "../support/commits.js";
@@ -260,7 +260,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
 
     it("returns a request as due if the end of its wait or lease is too late to be right, as the clock was set back", async () => {
       for (const letter of ["a", "b"]) await ledger.accept(someDeletion(letter), noScope);
-      const now = 900 - LONGEST_WAIT_MS;
+      const now = 900 - MAX_WAIT_MS;
       await run("a-1700000000", failed({ notBefore: 900 }), 500);
       await ledger.lease("b-1700000000", "one", 500, 900);
       expect(await due(now)).to.equal("");

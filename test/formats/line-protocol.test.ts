@@ -4,7 +4,7 @@ import {
   type LinePoint,
   metricLine,
   parseLine,
-  parseUsualLine,
+  parseLineFastPath,
   precisions,
   writeNumber,
   writeTags,
@@ -158,7 +158,7 @@ describe("line protocol", () => {
     it("is read in one pass with the same result as by its parts", () => {
       const head = "stream,dimension_id=a,dimension_type=size";
       const timestamp = "1704070799999999999";
-      const line = parseUsualLine(`${head} value=42i ${timestamp}`, "ns");
+      const line = parseLineFastPath(`${head} value=42i ${timestamp}`, "ns");
       expect(line).to.deep.equal({ head, value: 42, ms: 1704070799999, timestamp });
     });
 
@@ -184,7 +184,7 @@ describe("line protocol", () => {
         .map(([head, name, value, time]) => `${head} ${name}${value} ${time}`);
       fc.assert(
         fc.property(line, fc.constantFrom(...precisions), (text, precision) => {
-          const usual = parseUsualLine(text, precision);
+          const usual = parseLineFastPath(text, precision);
           if (usual === undefined) return;
           expect(text.startsWith(`${usual.head} value=`), text).to.equal(true);
           const point = parseLine(text);

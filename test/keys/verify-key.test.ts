@@ -48,11 +48,11 @@ describe("the verification of a key", () => {
   it("stores the day of use once a day, and only of a valid key", async () => {
     const { key, kept } = await added();
     const noted: number[] = [];
-    const noteUse: KeyStore["noteUse"] = (id, day) => {
+    const recordUse: KeyStore["recordUse"] = (id, day) => {
       noted.push(day);
-      return store.noteUse(id, day);
+      return store.recordUse(id, day);
     };
-    const verify = keyVerifier({ ...store, noteUse }, null, () => now, cache);
+    const verify = keyVerifier({ ...store, recordUse }, null, () => now, cache);
     expect(await verify(`${key}0`)).to.equal(undefined);
     expect(noted).to.deep.equal([]);
     const days = [Date.UTC(2023, 10, 14), Date.UTC(2023, 10, 15)];
@@ -75,8 +75,8 @@ describe("the verification of a key", () => {
 
   it("accepts a key whose use cannot be stored", async () => {
     const { key, kept } = await added();
-    const noteUse = () => Promise.reject(new Error("The disk is full"));
-    const verify = keyVerifier({ ...store, noteUse }, null, () => now, cache);
+    const recordUse = () => Promise.reject(new Error("The disk is full"));
+    const verify = keyVerifier({ ...store, recordUse }, null, () => now, cache);
     expect((await verify(key))?.keyId).to.equal(kept.id);
   });
 

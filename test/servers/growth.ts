@@ -70,7 +70,7 @@ const keptOnServers: Promised = {
 const AT_ONCE = 50;
 const HOUR = 3_600_000;
 const SETTLED_WITHIN_MS = 60_000;
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 
 /**
  * Starts the service so often, kills it every other time, and collects, merges and erases so many people. Returns a
@@ -197,7 +197,7 @@ async function removeWhenServed(running: RealService, path: string): Promise<{ i
     const { data } = (await answer.json()) as { data: { request_id: string } | null };
     if (answer.status === 200 && data !== null) return { id: data.request_id, sent };
     const seconds = Number(answer.headers.get("retry-after") ?? Number.NaN);
-    if (answer.status !== 503 || Number.isNaN(seconds) || sent === MOST_TRIES)
+    if (answer.status !== 503 || Number.isNaN(seconds) || sent === MAX_TRIES)
       throw new Error(`DELETE: ${answer.status}`);
     await delay(1_000 * seconds);
   }

@@ -137,7 +137,7 @@ function search(world: World, operations: readonly Operation[]): World[] {
   let tried = 0;
   while (layer.length > 0) {
     tried += layer.length;
-    if (tried > MOST_TRIED) {
+    if (tried > MAX_TRIED) {
       throw new Error(`The orders of ${operations.length} operations are too many to try`);
     }
     const next: Node[] = [];
@@ -156,7 +156,7 @@ function search(world: World, operations: readonly Operation[]): World[] {
 }
 
 /** Far above the need of one turn; up to this size the search takes at most about a minute. */
-const MOST_TRIED = 1_000_000;
+const MAX_TRIED = 1_000_000;
 
 /** Applies each read whose result equals this world; reads change nothing. They are in order of their starts. */
 function withReads({ done, world }: Node, reads: readonly Placed[]): bigint {

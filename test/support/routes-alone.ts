@@ -34,7 +34,7 @@ export async function serveRoutes(
     allowsOrigin: async () => false,
     memory: newMemory(),
     stopping: () => false,
-    serviceErrorOf: () => undefined,
+    toServiceError: () => undefined,
   });
   const server = createServer();
   followConnections(server);

@@ -1,12 +1,12 @@
 import { groupedCalls } from "../../async/grouped-calls.js";
 import { KeyedMutex } from "../../async/keyed-mutex.js";
-import { ServiceError, type ServiceErrorOf } from "../../errors.js";
+import { ServiceError, type ToServiceError } from "../../errors.js";
 import type { BatchMessage, Message } from "../profile/message.js";
 import { applyBatch, type BatchDependencies, checkBatch, MAX_UPDATES } from "./apply-batch.js";
 import type { Outcomes } from "./plan-batch.js";
 
 export interface CollectDependencies extends BatchDependencies {
-  readonly serviceErrorOf: ServiceErrorOf;
+  readonly toServiceError: ToServiceError;
 }
 
 /**
@@ -63,7 +63,7 @@ export function checkMessages(dependencies: CollectDependencies): CollectMessage
 
 /** Groups the batches of all requests up to the weight `shared`, and runs a few groups at once. */
 function grouped(
-  { serviceErrorOf }: CollectDependencies,
+  { toServiceError }: CollectDependencies,
   shared: number,
   work: (batch: readonly BatchMessage[]) => Promise<Outcomes>,
 ): CollectMessages {
@@ -72,7 +72,7 @@ function grouped(
     weightOf: ({ weight }) => weight,
     atOnce: CONCURRENT_COMMITS,
     // An altered profile fails only the requests about it.
-    isOfOneCall: (error) => !(error instanceof ServiceError) && serviceErrorOf(error) === undefined,
+    isOfOneCall: (error) => !(error instanceof ServiceError) && toServiceError(error) === undefined,
   });
   return async (batch) => {
     if (batch.length === 0) return new Map();

@@ -135,7 +135,7 @@ export interface SegmentIdRule {
 }
 
 /** Maximum segments per message. */
-export const MOST_SEGMENTS = 1_000;
+export const MAX_SEGMENTS = 1_000;
 
 /** Parses the `segments` of a message. A list is the full list; absent or null means no update. */
 export function parseSegments(json: Json | undefined, rule: SegmentIdRule): SegmentUpdates | undefined {
@@ -153,7 +153,7 @@ export function parseSegments(json: Json | undefined, rule: SegmentIdRule): Segm
 
 function idsOf(json: Json, rule: SegmentIdRule): readonly string[] {
   if (!Array.isArray(json)) throw refuse("The segments must be a list of ids");
-  if (json.length > MOST_SEGMENTS) throw refuse(`A message names at most ${MOST_SEGMENTS} segments`);
+  if (json.length > MAX_SEGMENTS) throw refuse(`A message names at most ${MAX_SEGMENTS} segments`);
   for (const id of json as readonly Json[]) {
     if (typeof id !== "string" || !rule.allows(id)) throw refuse(`The id of a segment must be: ${rule.inWords}`);
   }

@@ -177,7 +177,7 @@ function limitCheck() {
     const bytes = draft.bytesWith(document, ENTITY_BYTES);
     if (bytes > ENTITY_BYTES && (merges || bytes > draft.bytes)) return TOO_LARGE;
     // An outdated value changes no profile but is stored in the history, so it is limited too.
-    if (draft.lateBytes(document) > ENTITY_BYTES) return TOO_LARGE;
+    if (draft.outdatedBytes(document) > ENTITY_BYTES) return TOO_LARGE;
     const segments = segmentsNamedIn(sent);
     const size = memberships.sizeWith(segments);
     if (size <= Math.max(0, ...named.map((one) => one.segments))) return undefined;

@@ -44,13 +44,13 @@ export function repeatsHeader(row: readonly string[], { columns }: Header): bool
 
 /** Returns the name that a cell of a header means; undefined if it means none, or several equally. */
 function nameOf(cell: string, names: readonly string[]): string | undefined {
-  if (cell.length > LONGEST_NAME) return undefined;
+  if (cell.length > MAX_NAME_LENGTH) return undefined;
   const meant = names.filter((name) => comparable(name) === comparable(cell));
   return meant.length > 1 ? meant.find((name) => name === cell) : meant[0];
 }
 
 /** Maximum characters of a name, with what may surround it. */
-const LONGEST_NAME = 256;
+const MAX_NAME_LENGTH = 256;
 
 /** Ignores case, quotes and blanks around a name, and `-`, `_` and blanks within it: `uid` is not `_uid`. */
 function comparable(name: string): string {

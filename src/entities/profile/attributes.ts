@@ -48,7 +48,7 @@ export class AttributesDraft {
   }
 
   /** Records the arrival of a message that changed the entity. */
-  noteChange(arrival: number): void {
+  recordChange(arrival: number): void {
     this.#modified = Math.max(arrival, this.#modified ?? arrival);
   }
 
@@ -72,7 +72,7 @@ export class AttributesDraft {
       this.#bytes += this.#growthBy(stream);
       this.#streams.add(stream);
     }
-    if (document.modified !== undefined) this.noteChange(document.modified);
+    if (document.modified !== undefined) this.recordChange(document.modified);
     return this;
   }
 
@@ -94,7 +94,7 @@ export class AttributesDraft {
   }
 
   /** Returns the size of the values that are too old to change the draft. */
-  lateBytes({ attributes }: EntityDocument): number {
+  outdatedBytes({ attributes }: EntityDocument): number {
     let bytes = 0;
     for (const [name, state] of attributes) if (!this.#isNews(name, state)) bytes += encodedBytes(name, state);
     return bytes;

@@ -123,7 +123,7 @@ export class ProfileDraft {
     this.#draft.merge(document);
     if (message.segments !== undefined) this.#memberships.apply(message.segments, version, deletions);
     const isChanged = others.length > 0 || this.#draft.changes + this.#memberships.moves > before;
-    if (isChanged) this.#draft.noteChange(version.arrival);
+    if (isChanged) this.#draft.recordChange(version.arrival);
     for (const hash of hashes) this.#bind(hash, version.time);
     this.#changes += 1;
   }

@@ -7,7 +7,7 @@ import { ServiceError } from "../../errors.js";
  */
 const ATTEMPTS = 30;
 const FIRST_PAUSE_MS = 2;
-const LONGEST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 100;
 
 /**
  * Repeats work that returns undefined because another writer changed the same profiles. Rejects with `busy`
@@ -17,7 +17,7 @@ export async function retryOnConflict<T>(work: () => Promise<T | undefined>, lat
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const result = await work();
     if (result !== undefined) return result;
-    const pauseMs = jittered(backoff(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS));
+    const pauseMs = jittered(backoff(attempt, FIRST_PAUSE_MS, MAX_PAUSE_MS));
     await sleep(pauseMs, undefined, late === undefined ? {} : { signal: late });
   }
   throw new ServiceError("busy", "Too many concurrent updates of the same entities", { retryAfter: 1 });

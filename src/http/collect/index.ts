@@ -2,9 +2,9 @@ import { Type } from "@sinclair/typebox";
 import type { Limits } from "../../config/settings.js";
 import { type CollectRequestDependencies, collectRequest } from "../../entities/collect/collect-request.js";
 import {
+  MAX_SEGMENTS,
   MESSAGE_MEMORY_BYTES,
   type MessageRules,
-  MOST_SEGMENTS,
   type ParsedMessage,
   parseMessage,
 } from "../../entities/collect/parse-message.js";
@@ -36,7 +36,7 @@ const streamName = Type.String({
 const segmentIds = (options: Readonly<Record<string, unknown>>) => ({
   type: "array",
   items: { type: "string", minLength: 1, maxLength: 256, description: dimensionIdRule },
-  maxItems: MOST_SEGMENTS,
+  maxItems: MAX_SEGMENTS,
   ...options,
 });
 

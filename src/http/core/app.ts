@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import cors from "@koa/cors";
 import Koa from "koa";
 import type { Settings } from "../../config/settings.js";
-import { ServiceError, type ServiceErrorOf } from "../../errors.js";
+import { ServiceError, type ToServiceError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
 import { DISCONNECT_CODES } from "../edge/connections.js";
@@ -20,7 +20,7 @@ export interface AppDependencies extends RunDependencies {
   readonly allowsOrigin: AllowsOrigin;
   /** Whether the service is stopping; then each response closes its connection. */
   stopping(): boolean;
-  readonly serviceErrorOf: ServiceErrorOf;
+  readonly toServiceError: ToServiceError;
 }
 
 /**
@@ -64,7 +64,7 @@ function answerAll(dependencies: AppDependencies): Koa.Middleware<ApiState, Koa.
     ctx.state.requestId = randomUUID();
     ctx.res.setHeader("X-Request-Id", ctx.state.requestId);
     ctx.res.setHeader("X-Content-Type-Options", "nosniff");
-    ctx.res.once("finish", () => noteAnswer(context, began, dependencies));
+    ctx.res.once("finish", () => recordResponse(context, began, dependencies));
     ctx.onerror = (error) => {
       if (!error) return;
       // A stream error is reported twice: by the stream and by the response that ends with it.
@@ -83,8 +83,8 @@ function answerAll(dependencies: AppDependencies): Koa.Middleware<ApiState, Koa.
 /** Headers that a handler may set before it fails and that an error response must not have. */
 const SUCCESS_HEADERS = ["Content-Disposition", "Content-Encoding", "Content-Type", "ETag", "Last-Modified"];
 
-function answerError(ctx: ApiContext, error: unknown, { log, routes, serviceErrorOf }: AppDependencies): void {
-  const known = error instanceof ServiceError ? error : (serviceErrorOf(error) ?? error);
+function answerError(ctx: ApiContext, error: unknown, { log, routes, toServiceError }: AppDependencies): void {
+  const known = error instanceof ServiceError ? error : (toServiceError(error) ?? error);
   // Decided by path, because a request may be rejected before routing.
   const { protocolErrors } = routes.find(({ path, protocolErrors }) => protocolErrors && path === ctx.path) ?? {};
   const { status, headers, body } = errorResponse(known, protocolErrors);
@@ -124,7 +124,7 @@ function answerLateError(ctx: ApiContext, error: Error, dependencies: AppDepende
 }
 
 /** Logs and counts a response by the route's pattern, never by URL or caller. */
-function noteAnswer(
+function recordResponse(
   ctx: ApiContext,
   began: number,
   { log, meters }: { readonly log: Log; readonly meters: Meters },

@@ -15,7 +15,7 @@ export function urlTooLong(): ServiceError {
 
 /** Checks the head of a request and returns its normalized path. Throws when the head is refused. */
 export function canonicalPath(req: IncomingMessage): string {
-  return spelledOnce(checkedHead(req));
+  return normalizedPath(checkedHead(req));
 }
 
 /** Headers that must not be repeated: a proxy could have used another one. */
@@ -73,7 +73,7 @@ function withoutHost(url: string): string {
  * Normalizes a path: each segment is percent-decoded once and encoded again. `%2F` is part of a value, `+` stays `+`,
  * nothing is resolved or folded. An empty segment, and thus an extra slash, is not found.
  */
-function spelledOnce(path: string): string {
+function normalizedPath(path: string): string {
   if (path === "/") return path;
   if (path.endsWith("/") || path.includes("//")) throw notFound("route");
   if (PLAIN.test(path)) return path;

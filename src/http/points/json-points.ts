@@ -13,7 +13,7 @@ import { type Issues, unknownFields } from "../core/validation.js";
 import { readBlock } from "./block-points.js";
 import {
   isSource,
-  LONGEST_SOURCE,
+  MAX_SOURCE_LENGTH,
   type PointReader,
   readEachLine,
   readElements,
@@ -21,7 +21,7 @@ import {
   reservePoints,
   type WriteLimits,
 } from "./point-reader.js";
-import { readUsualPoints } from "./usual-points.js";
+import { readPointsFastPath } from "./points-fast-path.js";
 
 const series = {
   dimension: oneOf(dimensionNames, { title: "Dimension" }),
@@ -39,7 +39,7 @@ export const Point = Type.Object(
     source: Type.Optional(
       Type.Unsafe<string | null>({
         type: ["string", "null"],
-        maxLength: LONGEST_SOURCE,
+        maxLength: MAX_SOURCE_LENGTH,
         description:
           "Only with `mode=add`: points of one `ts` from different sources are different points. No control characters.",
       }),
@@ -80,7 +80,7 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
   }
   const { memory } = ctx.state;
   const bytes = await readBody(ctx, limits.write_body_bytes);
-  const usual = await readUsualPoints(bytes, reader, limits.batch_points);
+  const usual = await readPointsFastPath(bytes, reader, limits.batch_points);
   if (usual !== undefined) {
     reservePoints(usual, memory);
     return usual;
@@ -156,7 +156,7 @@ function readSource(source: unknown, path: string, issues: Issues): number {
   issues.add(
     "invalid_source",
     path,
-    `source must be a text of at most ${LONGEST_SOURCE} characters, none of them a control character`,
+    `source must be a text of at most ${MAX_SOURCE_LENGTH} characters, none of them a control character`,
   );
   return NO_SOURCE;
 }

@@ -5,7 +5,7 @@ import {
   nsOf,
   type Precision,
   parseLine,
-  parseUsualLine,
+  parseLineFastPath,
 } from "../../formats/line-protocol.js";
 import { sourceNumber } from "../../metrics/added-points.js";
 import { instantIssue, isInWindow, isSeries, type NamedSeries } from "../../metrics/writable-points.js";
@@ -62,7 +62,7 @@ const NS_PER_MS = 1_000_000;
 
 /** Adds one line, or returns its issue. */
 function takeLine(text: string, times: LineTimes, reader: PointReader): ValidationIssue | undefined {
-  const usual = parseUsualLine(text, times.precision);
+  const usual = parseLineFastPath(text, times.precision);
   if (usual !== undefined) {
     const known = reader.series.named(usual.head);
     if (known !== undefined && isInWindow(usual.ms, known.series.dimension.slotMs, reader.window)) {

@@ -171,14 +171,14 @@ function* splitLines(bytes: Buffer): Generator<readonly Line[]> {
 }
 
 /** Maximum characters of the source of an added point. */
-export const LONGEST_SOURCE = 256;
+export const MAX_SOURCE_LENGTH = 256;
 
 /** A text that has the same UTF-8 bytes everywhere. */
 const SOURCE = /^[^\p{Cc}\p{Cs}]*$/u;
 
 /** Returns whether a value is a valid source of an added point. */
 export function isSource(source: unknown): source is string {
-  return typeof source === "string" && source.length <= LONGEST_SOURCE && SOURCE.test(source);
+  return typeof source === "string" && source.length <= MAX_SOURCE_LENGTH && SOURCE.test(source);
 }
 
 /** Rule for an instant: in the window of a series with slots of `slotMs`. */

@@ -159,12 +159,12 @@ function callTooLarge(): ServiceError {
 }
 
 /** Maximum bytes of JSON text for each byte of estimated memory: a control character is escaped. */
-const MOST_TEXT = 6;
+const MAX_TEXT = 6;
 
 /** Throws when a call is too large to archive. Only calls that may be are encoded to find out. */
 function refuseLarge({ user, account }: CallMessages, bytes: number): void {
   const message = user ?? account;
-  if (message === undefined || bytes * MOST_TEXT <= CALL_BYTES) return;
+  if (message === undefined || bytes * MAX_TEXT <= CALL_BYTES) return;
   if (encodeMessage(message).length > CALL_BYTES) throw callTooLarge();
 }
 

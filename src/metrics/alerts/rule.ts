@@ -3,7 +3,7 @@ import { type Duration, durationRule, formatDuration, parseDuration } from "../.
 import { type Dimension, dimensionNamed, dimensionNames } from "../dimensions.js";
 import { aggregate, ratioOf } from "../query/aggregate.js";
 import { storedSeries } from "../query/plan.js";
-import { typesOf, usualAggregation } from "../query/request.js";
+import { defaultAggregation, typesOf } from "../query/request.js";
 import { dimensionIdRule, finite, isDimensionId, isSum } from "../series.js";
 
 export const conditions = ["below", "above", "falls_by", "silent_for"] as const;
@@ -121,7 +121,7 @@ export function windowValues(rule: AlertRule, stored: readonly Float64Array[]): 
   }
   const step = rule.over.ms / rule.dimension.slotMs;
   const windows = Array.from({ length: windowCount(rule.condition) + 1 }, (_, i) => i * step);
-  const [first, second] = stored.map((slots) => aggregate(slots, 0, 1, windows, usualAggregation(rule)));
+  const [first, second] = stored.map((slots) => aggregate(slots, 0, 1, windows, defaultAggregation(rule)));
   const values = first as Float64Array;
   return second === undefined ? values : values.map((value, i) => ratioOf(value, second[i] as number));
 }

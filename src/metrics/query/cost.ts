@@ -114,7 +114,7 @@ function workOf(plan: SeriesPlan): number {
 
 /** Returns the number of slots read and of values computed for a plan. */
 function costOf(plan: SeriesPlan): { slots: number; values: number } {
-  return { slots: plan.summed * columnSlots(plan), values: valuesOf(plan) };
+  return { slots: plan.seriesCount * columnSlots(plan), values: valuesOf(plan) };
 }
 
 /** Returns the number of slots in the columns of a plan. */

@@ -109,7 +109,7 @@ export function fetchBatch({
   /** Adds the number of series to plans of sums, from which the number of slots that they read is computed. */
   async function weighed(item: SeriesPlan | RefusedSeries): Promise<SeriesPlan | RefusedSeries> {
     if (!isPlan(item) || !isSum(item.request)) return item;
-    return { ...item, summed: await countSeries(item.request.dimension) };
+    return { ...item, seriesCount: await countSeries(item.request.dimension) };
   }
 }
 

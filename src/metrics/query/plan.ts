@@ -23,7 +23,7 @@ export interface SeriesPlan {
   /** The stored series: the requested one, or numerator and denominator of a ratio. */
   readonly stored: readonly [Series] | readonly [Series, Series];
   /** Number of series that a sum adds up; 1 for any other series. */
-  readonly summed: number;
+  readonly seriesCount: number;
   /**
    * The slots to read: [readFrom, start of the first bucket) and [from, to), Unix ms, slot boundaries. None of them has
    * expired.
@@ -63,7 +63,7 @@ export function seriesPlan(
   const from = nextSlot(Math.max(window.from, expired), slotMs);
   const to = Math.max(from, nextSlot(window.to, slotMs));
   const readFrom = lead === 0 ? from : nextSlot(Math.max(start, expired), slotMs);
-  return { request, stored: storedSeries(request), summed: 1, readFrom, from, to, buckets, lead, filled };
+  return { request, stored: storedSeries(request), seriesCount: 1, readFrom, from, to, buckets, lead, filled };
 }
 
 let last: { readonly key: string; readonly buckets: Buckets } = { key: "", buckets: [0] };

@@ -113,7 +113,7 @@ function readType(type: string | undefined, dimension: Dimension): string {
 }
 
 function readAggregation(name: string | undefined, series: Pick<SeriesRequest, "dimension" | "type">): Aggregation {
-  if (name === undefined) return usualAggregation(series);
+  if (name === undefined) return defaultAggregation(series);
   const aggregation = aggregations.find((known) => known === name);
   if (aggregation !== undefined) return aggregation;
   throw invalid("unknown_aggregation", "aggregation", `aggregation must be one of ${aggregations.join(", ")}`);
@@ -126,7 +126,7 @@ function readTimeZone(name: string | undefined): TimeZone {
 }
 
 /** Returns the aggregation of a request without one. */
-export function usualAggregation(series: Pick<SeriesRequest, "dimension" | "type">): Aggregation {
+export function defaultAggregation(series: Pick<SeriesRequest, "dimension" | "type">): Aggregation {
   return isCounted(series) ? "sum" : "max";
 }
 

@@ -12,7 +12,7 @@ const ASK_EVERY_MS = 5_000;
 const BATCH = 250;
 
 /** Maximum samples that wait while the store is unreachable; then the oldest are dropped. */
-const MOST_UNWRITTEN = 100_000;
+const MAX_UNWRITTEN = 100_000;
 
 export interface SizeDependencies {
   readonly clock: Clock;
@@ -55,7 +55,7 @@ export function sizeRecorder(
 
   return async () => {
     const fresh = await sample();
-    unwritten = [...unwritten, ...fresh].slice(-MOST_UNWRITTEN);
+    unwritten = [...unwritten, ...fresh].slice(-MAX_UNWRITTEN);
     while (unwritten.length > 0) {
       const batch = unwritten.slice(0, BATCH);
       if (!(await writeEmpty(dependencies, batch))) return;

@@ -111,7 +111,7 @@ function maintainSeries({ clock, series, retention }: RecorderDependencies): () 
 }
 
 /** Maximum pause after failed ticks, ms. */
-const LONGEST_WAIT_MS = 5_000;
+const MAX_WAIT_MS = 5_000;
 
 /** Ticks the recorder every `tickMs` until stopped, never two at once, and immediately again while more is left. */
 export function runRecorder(recorder: Recorder, tickMs: number, log: Log, name = "the recorder"): Background {
@@ -126,7 +126,7 @@ export function runRecorder(recorder: Recorder, tickMs: number, log: Log, name =
     } catch (error) {
       failedTicks += 1;
       log.error({ err: error, failures: failedTicks }, `${name} failed; retrying`);
-      return Math.max(tickMs, backoff(failedTicks + 1, tickMs, LONGEST_WAIT_MS));
+      return Math.max(tickMs, backoff(failedTicks + 1, tickMs, MAX_WAIT_MS));
     }
   }
 

@@ -47,7 +47,7 @@ export async function openBullmq({ settings, log }: EngineDependencies): Promise
   return {
     dueNotifications,
     probes: [redisProbe(producer, () => reason)],
-    serviceErrorOf: redisServiceError,
+    toServiceError: redisServiceError,
     async close() {
       if (closed) return;
       closed = true;
@@ -90,11 +90,11 @@ interface Connections {
 const DEFAULT_PREFIX = "entity-metrics";
 
 /** Maximum pause before the next attempt to connect, ms. */
-const LONGEST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 1_000;
 
 const common = {
   connectTimeout: 3_000,
-  retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times - 1, 10), LONGEST_PAUSE_MS),
+  retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times - 1, 10), MAX_PAUSE_MS),
 } satisfies RedisOptions;
 
 /** `redis://user:password@host:port/database?prefix=…`; other parameters are options of the client. */

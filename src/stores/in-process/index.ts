@@ -9,7 +9,7 @@ export const inProcess: EngineDescription = {
     open: async () => ({
       dueNotifications: inProcessDueNotifications(),
       probes: [],
-      serviceErrorOf: () => undefined,
+      toServiceError: () => undefined,
       close: async () => {},
     }),
   },

@@ -23,7 +23,7 @@ const NO_SPACE = /no space left on device|disk quota exceeded|file too large/i;
 const pauses = [100, 400];
 
 /** Maximum `Retry-After`, seconds. */
-const LONGEST_WAIT = 3_600;
+const MAX_WAIT = 3_600;
 
 /** Returns the `ServiceError` for an error of this engine; undefined for any other error. */
 export function influxServiceError(error: unknown): ServiceError | undefined {
@@ -119,7 +119,7 @@ function isOutOfSpace({ statusCode, message, body }: HttpError): boolean {
 /** Returns the pause that the server requests, whole seconds. */
 function retryAfter({ headers }: HttpError): number | undefined {
   const asked = Number(headers?.["retry-after"] ?? Number.NaN);
-  return Number.isFinite(asked) && asked >= 0 ? Math.min(LONGEST_WAIT, Math.max(1, Math.ceil(asked))) : undefined;
+  return Number.isFinite(asked) && asked >= 0 ? Math.min(MAX_WAIT, Math.max(1, Math.ceil(asked))) : undefined;
 }
 
 function unavailable(cause: unknown, retryAfter: number): ServiceError {

@@ -54,7 +54,7 @@ export async function openInflux({
     series,
     retentionMs: () => bucket.retentionMs,
     probes: [probe(bucket)],
-    serviceErrorOf: influxServiceError,
+    toServiceError: influxServiceError,
     async close() {
       bucket.close();
       closing.abort();

@@ -19,8 +19,8 @@ export const FIRST = 0;
 export const LAST = Date.UTC(2262, 0, 1);
 
 /** Maximum series of one query, and approximate maximum characters of their ids. */
-const MOST_SERIES = 200;
-const MOST_CHARACTERS = 65_536;
+const MAX_SERIES = 200;
+const MAX_CHARACTERS = 65_536;
 
 /** Maximum unneeded slots that a query may read to save another query. */
 const SPARE = 20_000;
@@ -109,7 +109,7 @@ function boundedQueries({ dimension, from, to, series }: Span): SlotQuery[] {
   let characters = 0;
   for (const one of ordered) {
     const query = queries.at(-1);
-    if (query === undefined || query.series.length === MOST_SERIES || characters + one.id.length > MOST_CHARACTERS) {
+    if (query === undefined || query.series.length === MAX_SERIES || characters + one.id.length > MAX_CHARACTERS) {
       queries.push({ dimension, from, to, series: [one] });
       characters = one.id.length;
     } else {

@@ -95,7 +95,7 @@ export const promised = {
   writeConcern: { w: "majority", journal: true },
 } as const;
 
-const MOST_MS = 5000;
+const MAX_MS = 5000;
 
 function openClient(url: string, deadlineMs: number): MongoClient {
   // With two @ signs the text after the first belongs to the password: do not print it as a host.
@@ -105,7 +105,7 @@ function openClient(url: string, deadlineMs: number): MongoClient {
     );
   }
   const commandMs = commandLimitMs(deadlineMs);
-  const selectMs = Math.min(MOST_MS, commandMs);
+  const selectMs = Math.min(MAX_MS, commandMs);
   try {
     return new MongoClient(url, {
       ...undeclared,
@@ -115,7 +115,7 @@ function openClient(url: string, deadlineMs: number): MongoClient {
       waitQueueTimeoutMS: commandMs,
       serverSelectionTimeoutMS: selectMs,
       connectTimeoutMS: selectMs,
-      heartbeatFrequencyMS: MOST_MS,
+      heartbeatFrequencyMS: MAX_MS,
     });
   } catch (error) {
     if (error instanceof StartError) throw error;
@@ -135,14 +135,14 @@ export function commandLimitMs(deadlineMs: number): number {
 
 const DEFAULT_DATABASE = "entity_metrics";
 /** Maximum length of a database name in MongoDB, without `_ledger`. */
-const LONGEST_NAME = 63 - "_ledger".length;
+const MAX_NAME_LENGTH = 63 - "_ledger".length;
 
 /** Returns the name of the database of the profiles; the ledger's has the suffix `_ledger`. */
 export function databaseOf(url: string): string {
   const path = /^mongodb(?:\+srv)?:\/\/[^/?]*\/([^?]*)/.exec(url)?.[1] ?? "";
   const name = decodeURIComponent(path) || DEFAULT_DATABASE;
-  if (Buffer.byteLength(name) <= LONGEST_NAME) return name;
-  throw new StartError(`ENTITIES_URL names a database of more than ${LONGEST_NAME} bytes`);
+  if (Buffer.byteLength(name) <= MAX_NAME_LENGTH) return name;
+  throw new StartError(`ENTITIES_URL names a database of more than ${MAX_NAME_LENGTH} bytes`);
 }
 
 /** Client name: the same in all processes over the same databases. */

@@ -82,7 +82,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     entityKeys: mongoEntityKeys(ledger, wrapping, failpoint),
     pepper,
     probes: [probe("ledger", ledger, deadlineMs), probe("entities", data, deadlineMs)],
-    serviceErrorOf: mongoServiceError,
+    toServiceError: mongoServiceError,
     close,
   };
 }

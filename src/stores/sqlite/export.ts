@@ -4,7 +4,7 @@ import { weightedBatches } from "../../async/weighted-batches.js";
 import { CacheMemory } from "../../cache-memory.js";
 import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
-import { dimensionNamed, LONGEST_SLOT_MS } from "../../metrics/dimensions.js";
+import { dimensionNamed, MAX_SLOT_MS } from "../../metrics/dimensions.js";
 import type { SeriesWindow } from "../../metrics/ports.js";
 import { type AddedPoint, type AddedPoints, type Series, slotStart } from "../../metrics/series.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
@@ -142,7 +142,7 @@ function seriesById(db: Database): Map<number, Series> {
 function copiedAsSums(db: Database): number {
   const settled = settledIn(db);
   const { ms } = db.prepare("SELECT min(ms) AS ms FROM added WHERE ms >= ?").get(settled) as { ms: number | null };
-  return ms === null ? Number.POSITIVE_INFINITY : Math.max(settled, ms - LONGEST_SLOT_MS);
+  return ms === null ? Number.POSITIVE_INFINITY : Math.max(settled, ms - MAX_SLOT_MS);
 }
 
 /** Added points read at once. */

@@ -69,7 +69,7 @@ export async function openSqliteEntities({
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),
       probes: [probe("ledger", ledgerDb, entities), probe("entities", entitiesDb, entities)],
       pepper,
-      serviceErrorOf: sqliteServiceError,
+      toServiceError: sqliteServiceError,
       startErrorOf: (error) => files.startErrorOf(error),
       close: async () => files.close(),
     };
@@ -99,7 +99,7 @@ export async function openSqliteMetrics({
     return {
       series,
       probes: [probe("metrics", db, metrics)],
-      serviceErrorOf: (error) => (error instanceof DamagedRow ? unavailable(error) : sqliteServiceError(error)),
+      toServiceError: (error) => (error instanceof DamagedRow ? unavailable(error) : sqliteServiceError(error)),
       async close() {
         await series.close();
         files.close();

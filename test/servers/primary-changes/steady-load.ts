@@ -113,7 +113,7 @@ const actions: Record<(typeof KINDS)[number], (stage: Stage, turn: Turn) => Prom
     let answer = await collect(stage, through, "keyed", messages, person);
     const served = answer.served;
     for (let tries = 1; !answer.served; tries += 1) {
-      if (tries > MOST_TRIES) {
+      if (tries > MAX_TRIES) {
         stage.known.wrong.push({ what: `the last of ${tries} tries: ${answer.text}`, requestId: answer.requestId });
         return false;
       }
@@ -166,7 +166,7 @@ const actions: Record<(typeof KINDS)[number], (stage: Stage, turn: Turn) => Prom
 };
 
 /** A repetition waits for a lease at the most, and for a primary. */
-const MOST_TRIES = 600;
+const MAX_TRIES = 600;
 
 async function collect(
   { apis, known }: Stage,

@@ -62,19 +62,19 @@ onServers(["bullmq"], "Redis", () => {
 
   it("reports its own failures as unavailable, and no other failures", async () => {
     const redis = await startRedis();
-    const { serviceErrorOf, close } = await openRedisJobs({ server: redis.url });
+    const { toServiceError, close } = await openRedisJobs({ server: redis.url });
     const client = new Redis(redis.url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
     client.on("error", () => {});
     const refused = await client.call("NO-SUCH-COMMAND").catch((error: unknown) => error);
     await redis.kill();
     const lost = await client.ping().catch((error: unknown) => error);
     for (const error of [refused, lost]) {
-      const failure = serviceErrorOf(error);
+      const failure = toServiceError(error);
       expect(failure).to.be.instanceOf(ServiceError);
       expect(failure?.kind).to.equal("unavailable");
     }
-    expect(serviceErrorOf(new Error("something else"))).to.equal(undefined);
-    expect(serviceErrorOf("something else")).to.equal(undefined);
+    expect(toServiceError(new Error("something else"))).to.equal(undefined);
+    expect(toServiceError("something else")).to.equal(undefined);
     client.disconnect();
     await close();
     await redis.close();

@@ -128,8 +128,8 @@ const lateWrites: readonly LateWrite[] = [
   {
     what: "note of a key's use",
     before: ({ keys }, id) => keys.add(apiKey(id)),
-    late: ({ keys }, id) => keys.noteUse(id, 1),
-    newer: ({ keys }, id) => keys.noteUse(id, 2),
+    late: ({ keys }, id) => keys.recordUse(id, 1),
+    newer: ({ keys }, id) => keys.recordUse(id, 2),
     read: async ({ keys }, id) => (await keys.find(id))?.lastUsedOn,
     expected: 2,
   },

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
-import { LONGEST_WAIT_MS, NOTIFICATION } from "../../../src/deletions/deletion.js";
+import { MAX_WAIT_MS, NOTIFICATION } from "../../../src/deletions/deletion.js";
 import type { History } from "../../../src/entities/ports.js";
 import { noScope, someDeletion } from "../../contracts/ledger.contract.js";
 import { dropFromServers } from "../../support/drop-from-servers.js";
@@ -97,7 +97,7 @@ onServers(["mongodb"], "a query of MongoDB", function () {
 
   it("of the deletions of a state reads no other deletion", async () => {
     const { ledger } = service.service.stores;
-    const notBefore = Date.now() + LONGEST_WAIT_MS / 2;
+    const notBefore = Date.now() + MAX_WAIT_MS / 2;
     const names = Array.from({ length: 200 }, (_, n) => `n${n}`);
     await Promise.all(names.map((one) => ledger.accept(someDeletion(one, { notBefore }), noScope)));
     const since = new Date();

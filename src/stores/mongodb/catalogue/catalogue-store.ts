@@ -1,7 +1,7 @@
 import type { ClientSession, Collection, Db } from "mongodb";
 import type { CatalogueStore, Experience, Segment } from "../../../catalogue/ports.js";
 import { byIds, type CollectionPlan } from "../collection.js";
-import { noteDeletion, voidRemoval } from "../profiles/deleted-segments.js";
+import { recordDeletion, voidRemoval } from "../profiles/deleted-segments.js";
 import type { Transact } from "../transaction.js";
 
 export const catalogueCollections: readonly CollectionPlan[] = [
@@ -62,7 +62,7 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
         if ((await experiences.findOne({ $or: [{ audience: id }, { goal: id }] }, { session })) !== null)
           return "in-use";
         if ((await segments.deleteOne({ _id: id }, { session })).deletedCount === 0) return "absent";
-        await noteDeletion(db, id, at, session);
+        await recordDeletion(db, id, at, session);
         return "deleted";
       }),
 

@@ -44,7 +44,7 @@ export function mongoKeyStore(db: Db): KeyStore {
       return matchedCount > 0 || (await keys.findOne({ _id: id })) !== null;
     },
 
-    async noteUse(id, day) {
+    async recordUse(id, day) {
       const isEarlier = [{ lastUsedOn: null }, { lastUsedOn: { $lt: day } }];
       await keys.updateOne({ _id: id, $or: isEarlier }, { $set: { lastUsedOn: day } });
     },

@@ -1,6 +1,6 @@
 import type { Document, Filter, UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../../async/grouped-calls.js";
-import { LONGEST_WAIT_MS, NOTIFICATION, STUCK_ATTEMPTS } from "../../../deletions/deletion.js";
+import { MAX_WAIT_MS, NOTIFICATION, STUCK_ATTEMPTS } from "../../../deletions/deletion.js";
 import type { Ledger, ListedState } from "../../../deletions/ports.js";
 import { randomId } from "../../../ids.js";
 import { FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
@@ -223,5 +223,5 @@ function calls(target: string | undefined) {
 
 /** Returns the ranges of `notBefore` of due requests: the time has passed, or the clock was set back since. */
 function whenDue(now: number) {
-  return [{ $lte: now }, { $gt: now + LONGEST_WAIT_MS }];
+  return [{ $lte: now }, { $gt: now + MAX_WAIT_MS }];
 }

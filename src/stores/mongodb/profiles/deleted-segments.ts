@@ -58,7 +58,7 @@ const isEnding: Filter<RemovedSegment> = { lookUntil: { $gt: new Date(0) } };
 const LOOK_MS = 300_000;
 
 /** Must run in the transaction that removes the segment at `at` (Unix ms). Concurrent ones conflict. */
-export async function noteDeletion(db: Db, id: string, at: number, session: ClientSession): Promise<void> {
+export async function recordDeletion(db: Db, id: string, at: number, session: ClientSession): Promise<void> {
   // Not the next number: one that was read may be lost with its primary and given to another deletion.
   const raise = { $inc: { number: revisionAfter(0) } };
   const raised = { session, upsert: true, returnDocument: "after" } as const;

@@ -25,7 +25,7 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
   const naming = db.prepare(
     "SELECT 1 FROM experience WHERE document ->> 'audience' = ?1 OR document ->> 'goal' = ?1 LIMIT 1",
   );
-  const { note: noteRemoved } = segmentDeletions(db);
+  const { record: recordRemoval } = segmentDeletions(db);
   const putExperience = db.prepare("INSERT OR REPLACE INTO experience VALUES (?, ?)");
   const findExperience = db.prepare("SELECT document FROM experience WHERE id = ?");
   const listExperiences = db.prepare("SELECT document FROM experience WHERE id > ? ORDER BY id LIMIT ?");
@@ -71,7 +71,7 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
       return inTransaction(db, () => {
         if (naming.get(id) !== undefined) return "in-use";
         if (dropSegment.run(id).changes === 0) return "absent";
-        noteRemoved(id, at);
+        recordRemoval(id, at);
         return "deleted";
       });
     },

@@ -14,7 +14,7 @@ export function sqliteKeyStore(db: Database): KeyStore {
   const find = db.prepare("SELECT document FROM api_key WHERE id = ?");
   const list = db.prepare("SELECT document FROM api_key ORDER BY document ->> 'createdAt', id");
   const revoke = db.prepare("UPDATE api_key SET document = json_insert(document, '$.revokedAt', ?) WHERE id = ?");
-  const noteUse = db.prepare(`UPDATE api_key SET document = json_set(document, '$.lastUsedOn', :day)
+  const recordUse = db.prepare(`UPDATE api_key SET document = json_set(document, '$.lastUsedOn', :day)
     WHERE id = :id AND coalesce(document ->> 'lastUsedOn' < :day, true)`);
   const hasOrigin = db.prepare(`
     SELECT 1 FROM api_key, json_each(document, '$.bounds.origins') AS origin
@@ -39,8 +39,8 @@ export function sqliteKeyStore(db: Database): KeyStore {
       return Number(revoke.run(at, id).changes) > 0;
     },
 
-    async noteUse(id, day) {
-      noteUse.run({ id, day });
+    async recordUse(id, day) {
+      recordUse.run({ id, day });
     },
 
     async hasOrigin(origin, now) {

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { type Deletion, LONGEST_WAIT_MS } from "../../../deletions/deletion.js";
+import { type Deletion, MAX_WAIT_MS } from "../../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../../deletions/ports.js";
 import { ACCEPTED, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "../connection.js";
@@ -260,5 +260,5 @@ function scopeCheck(entities: Database) {
 
 /** Returns the latest possible `not_before`. A later one was set before the clock was set back. */
 function latestAt(now: number): number {
-  return now + LONGEST_WAIT_MS;
+  return now + MAX_WAIT_MS;
 }

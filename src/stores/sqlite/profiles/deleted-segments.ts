@@ -18,7 +18,7 @@ export function segmentDeletions(db: Database) {
   const findEnding = db.prepare("SELECT id, generation FROM segment_removed WHERE ending = 1");
   const find = db.prepare(`SELECT id, generation, deleted_at AS at FROM segment_removed
     WHERE id IN (SELECT value FROM json_each(?))`);
-  const note = db.prepare(`INSERT INTO segment_removed (id, deleted_at, ending, generation) VALUES (?, ?, 1, ?)
+  const insert = db.prepare(`INSERT INTO segment_removed (id, deleted_at, ending, generation) VALUES (?, ?, 1, ?)
     ON CONFLICT DO UPDATE
     SET deleted_at = max(deleted_at, excluded.deleted_at), ending = 1, generation = excluded.generation`);
   type Row = SegmentDeletion & { readonly id: string };
@@ -38,8 +38,8 @@ export function segmentDeletions(db: Database) {
     },
 
     /** Stores a deletion at `at` (Unix ms), inside the caller's transaction. */
-    note(segment: string, at: number): void {
-      note.run(segment, at, newest() + 1);
+    record(segment: string, at: number): void {
+      insert.run(segment, at, newest() + 1);
     },
   };
 }

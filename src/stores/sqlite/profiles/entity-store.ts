@@ -93,7 +93,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
   const keepId = db.prepare("INSERT INTO lasting_message_id (id) VALUES (?)");
   const addCount = db.prepare(addSlotCount);
-  const noteArrival = db.prepare(`INSERT INTO stream (name, last_arrival) VALUES (?, ?)
+  const recordArrival = db.prepare(`INSERT INTO stream (name, last_arrival) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET last_arrival = max(last_arrival, excluded.last_arrival)`);
   const register = db.prepare(`INSERT OR IGNORE INTO segment (id, name, "table") VALUES (?1, ?1, ?2)`);
   const keepUpdates = keepMemberships(db);
@@ -134,7 +134,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   function countChanges(commit: Commit): void {
     for (const { stream, slot, count, arrival } of commitCounts(commit)) {
       addCount.run(stream, slot, count);
-      if (arrival !== undefined) noteArrival.run(stream, arrival);
+      if (arrival !== undefined) recordArrival.run(stream, arrival);
     }
   }
 

@@ -22,7 +22,7 @@ const FOLD_AFTER_MS = 60_000;
 const FOLDED_AT_ONCE = 200;
 
 /** Maximum damaged rows that a fold skips; their slots stay in the journal. */
-const MOST_DAMAGED = 1_000;
+const MAX_DAMAGED = 1_000;
 
 export interface JournalOptions {
   readonly failpoint?: Failpoint | undefined;
@@ -188,7 +188,7 @@ export class Journal {
     const damaged: RowSlots[] = [];
     for (const rows of slots.inBatches(FOLDED_AT_ONCE)) {
       this.#lists.changing(() => {
-        for (const row of rows) if (!this.#foldRow(row, damaged.length < MOST_DAMAGED)) damaged.push(row);
+        for (const row of rows) if (!this.#foldRow(row, damaged.length < MAX_DAMAGED)) damaged.push(row);
       });
       this.#failpoint("journal-folded-some");
       await this.#pause();

@@ -30,13 +30,13 @@ const XOR = 3;
 const HAS_BITMAP = 128;
 
 /** Maximum slots of one encoding. */
-const MOST_SLOTS = 255;
+const MAX_SLOTS = 255;
 
 /** Bits per plane. Four bytes contain 25 bits from any bit of the first byte on. */
 const PLANE_BITS = 24;
 
 /** Maximum width of an integer, bits: differences of safe integers up to it are exact. */
-const MOST_BITS = 53;
+const MAX_BITS = 53;
 
 /** Estimated bits of a value that differs from the one before, in the encoding `XOR`. */
 const CHANGE_BITS = 40;
@@ -49,10 +49,10 @@ const DELTAS_HEAD = 2 + 8 + 8;
 const POWERS = Array.from({ length: 23 }, (_, e) => Number(`1e${e}`));
 
 /** Reused by every call. The margin has room for the longest `XOR`, and for four bytes read or written at any byte. */
-const bytes = new Uint8Array(HEAD + MOST_SLOTS * 10 + 64);
+const bytes = new Uint8Array(HEAD + MAX_SLOTS * 10 + 64);
 const view = new DataView(bytes.buffer);
-const doubles = new Float64Array(MOST_SLOTS);
-const integers = new Float64Array(MOST_SLOTS);
+const doubles = new Float64Array(MAX_SLOTS);
+const integers = new Float64Array(MAX_SLOTS);
 
 /** Returns the bytes of 1 to 255 slots, in the shortest encoding. */
 export function encodeSlots(values: Float64Array): Uint8Array {
@@ -82,7 +82,7 @@ function encoded(kind: number, end: number): Uint8Array {
  * encoding, and `target` may have changed then.
  */
 export function decodeSlots(encoded: Uint8Array, target: Float64Array): number | undefined {
-  if (encoded.length < HEAD || encoded.length > HEAD + MOST_SLOTS * 8) return undefined;
+  if (encoded.length < HEAD || encoded.length > HEAD + MAX_SLOTS * 8) return undefined;
   bytes.set(encoded);
   const length = bytes[1] as number;
   const kind = (bytes[0] as number) & ~HAS_BITMAP;
@@ -141,7 +141,7 @@ function integersOf(count: number): Packing | undefined {
   const exponent = decimalExponent(count);
   if (exponent === undefined) return undefined;
   const { least, width, leastDelta, deltaWidth, changes } = rangeOf(count);
-  if (Math.max(width, deltaWidth) > MOST_BITS) return undefined;
+  if (Math.max(width, deltaWidth) > MAX_BITS) return undefined;
   const packed = PACKED_HEAD + planeBytes(count, width);
   const deltas = DELTAS_HEAD + planeBytes(count - 1, deltaWidth);
   return packed <= deltas
@@ -215,9 +215,9 @@ function rangeOf(count: number) {
   return { least, width: bitsOf(most - least), leastDelta, deltaWidth: bitsOf(mostDelta - leastDelta), changes };
 }
 
-/** Returns the bits of a non-negative integer; more than `MOST_BITS` if it is not exact. */
+/** Returns the bits of a non-negative integer; more than `MAX_BITS` if it is not exact. */
 function bitsOf(integer: number): number {
-  if (integer > Number.MAX_SAFE_INTEGER) return MOST_BITS + 1;
+  if (integer > Number.MAX_SAFE_INTEGER) return MAX_BITS + 1;
   const high = Math.floor(integer / 2 ** 32);
   return high > 0 ? 64 - Math.clz32(high) : 32 - Math.clz32(integer);
 }
@@ -276,7 +276,7 @@ function readSet(kind: number, encoded: Uint8Array, at: number, count: number, t
   const width = bytes[at + 1] as number;
   const start = kind === PACKED ? 0 : 1;
   const head = kind === PACKED ? PACKED_HEAD : DELTAS_HEAD;
-  if (power === undefined || width > MOST_BITS) return false;
+  if (power === undefined || width > MAX_BITS) return false;
   if (encoded.length !== at + head + planeBytes(count - start, width)) return false;
   readPlanes(start, count, width, at + head, target);
   let base = view.getFloat64(at + 2, true);

@@ -1,5 +1,5 @@
 /** Maximum leading zero bits that a block states, so that their number takes 5 bits. */
-const MOST_LEADING = 31;
+const MAX_LEADING = 31;
 
 /** Both halves of a double. */
 const halves = new DataView(new ArrayBuffer(8));
@@ -37,7 +37,7 @@ export function encodeXor(doubles: Float64Array, count: number, bytes: DataView,
       out.write(0, 1);
       continue;
     }
-    const zeros = Math.min(MOST_LEADING, xorHigh === 0 ? 32 + Math.clz32(xorLow) : Math.clz32(xorHigh));
+    const zeros = Math.min(MAX_LEADING, xorHigh === 0 ? 32 + Math.clz32(xorLow) : Math.clz32(xorHigh));
     const trailing = xorLow === 0 ? 32 + trailingZeros(xorHigh) : trailingZeros(xorLow);
     if (length > 0 && zeros >= leading && trailing >= 64 - leading - length) {
       out.write(0b10, 2);

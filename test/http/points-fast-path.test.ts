@@ -2,8 +2,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { type JsonArray, splitArray } from "../../src/formats/json-array.js";
 import { pointReaders } from "../../src/http/points/point-reader.js";
+import { readPointsFastPath } from "../../src/http/points/points-fast-path.js";
 import { SeriesLists } from "../../src/http/points/series-lists.js";
-import { readUsualPoints } from "../../src/http/points/usual-points.js";
 import { stream } from "../../src/metrics/dimensions.js";
 import { KnownSeries } from "../../src/metrics/series.js";
 import { PointFold } from "../../src/metrics/slot-columns.js";
@@ -20,7 +20,7 @@ async function read(text: string, before = "[", after = "]") {
   const bytes = Buffer.from(`${before}${other(1)},${text},${other(2)}${after}`);
   const window = { from: -Number.MAX_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER, endAfter: -Number.MAX_SAFE_INTEGER };
   const reader = readers({ newSink: () => new PointFold(), window, hasSources: false });
-  const count = await readUsualPoints(bytes, reader, 3);
+  const count = await readPointsFastPath(bytes, reader, 3);
   const [column] = count === undefined ? [] : reader.sink.columns().filter(({ series }) => series.id !== "other");
   return column && { id: column.series.id, from: column.from, value: column.values[0] };
 }
