@@ -51,8 +51,12 @@ describe("a page of another origin", function () {
       const failed = page.waitForEvent("requestfailed").catch(() => {});
       await page.goto(origin);
       await Promise.race([settled, failed]);
-      await page.waitForTimeout(100);
-      text = await page.innerText("#plan");
+      const plan = page.locator("#plan");
+      await plan
+        .filter({ hasText: /./ })
+        .waitFor({ timeout: 1_000 })
+        .catch(() => {});
+      text = await plan.innerText();
     }
     await page.close();
     return text;
