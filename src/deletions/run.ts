@@ -123,7 +123,7 @@ function verifiedNow({ times }: Deletion, targets: readonly DownstreamTarget[], 
   return { ...times, ...Object.fromEntries(targets.map(({ name }) => [name, { ...times[name], verifiedAt: now }])) };
 }
 
-/** Destroys the keys of a fully verified request, completes it, and lets the next one over its identities begin. */
+/** Destroys the keys of a fully verified request, completes it, and lets the next over each of its identities begin. */
 async function complete(
   { ledger, entityKeys, dueNotifications, clock, observer, log, failpoint }: RunDependencies,
   { requestId, acceptedAt, entities, hashes, done, times }: Deletion,
@@ -138,9 +138,10 @@ async function complete(
   if (!(await ledger.complete(requestId, at, times))) return;
   observer.completed(at - acceptedAt);
   log.info({ request: requestId }, "a deletion is complete");
-  // Without this, as after a crash, the next one begins at the end of its pause.
-  const next = await ledger.firstOpen(hashes);
-  if (next === undefined) return;
-  await ledger.wake([next]);
-  dueNotifications.send(next);
+  // Without this, as after a crash, the next ones begin at the end of their pauses.
+  if ((await ledger.firstOpen(hashes)) === undefined) return;
+  const next = await Promise.all(hashes.map((hash) => ledger.firstOpen([hash])));
+  const waiting = [...new Set(next)].filter((id) => id !== undefined);
+  await ledger.wake(waiting);
+  for (const id of waiting) dueNotifications.send(id);
 }

@@ -300,6 +300,20 @@ describe("the run of a deletion", () => {
     expect(sent[0]).to.deep.include({ identities: [annsId], cutOff: (await kept(at, second)).acceptedAt });
   });
 
+  it("makes the next request over each of its identities due, once it is complete", async () => {
+    const at = await open();
+    await at.profile([ann, annsId]);
+    const first = await at.deletions.accept("user", ann);
+    const next: string[] = [];
+    for (const identity of [ann, annsId]) {
+      await at.profile([identity]);
+      next.push(await at.deletions.accept("user", identity));
+    }
+    for (const id of next) await at.run(id);
+    await at.run(first);
+    expect(await at.stores.ledger.due(time, undefined, 10)).to.have.members(next);
+  });
+
   it("looks again for an earlier request after growing pauses, of at most 1 s at first and 30 s later", async () => {
     const at = await open();
     await at.profile([ann]);
