@@ -42,7 +42,7 @@ const properties = {
   problem: Type.Unsafe<string | null>({
     type: ["string", "null"],
     description:
-      "Cause of the last failure, such as `crm answered 500`; null without one. Once completed, that of its notification.",
+      "Cause of the last failure, such as `crm answered 500`, or `an earlier request is open` while it waits for one; otherwise null. Once completed, that of its notification.",
   }),
   next_try_at: TimeOrNull(
     "Time of the next retry, or of the next look for an earlier request; once completed, that of its notification; otherwise null.",
