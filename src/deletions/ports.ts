@@ -37,9 +37,10 @@ export interface Ledger {
   find(requestId: string): Promise<Deletion | undefined>;
   /**
    * Returns the id of the first accepted of the open requests over any of these identities; undefined without one.
-   * Skips requests without profiles and encrypted identities: they have nothing to erase that another must wait for.
+   * Skips requests without profiles and encrypted identities, except `own`: they have nothing to erase that another
+   * must wait for.
    */
-  firstOpen(identities: readonly IdentityHash[]): Promise<string | undefined>;
+  firstOpen(identities: readonly IdentityHash[], own?: string): Promise<string | undefined>;
   /**
    * Returns the ids of at most `limit` requests that are due at `now` and whose next run calls this remote target, or
    * none if undefined; with `NOTIFICATION`, completed requests whose notification is pending. The longest due comes

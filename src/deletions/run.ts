@@ -67,7 +67,7 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
 
   try {
     failpoint("deletion-begun");
-    const first = await ledger.firstOpen(hashes);
+    const first = await ledger.firstOpen(hashes, requestId);
     if (first !== undefined && first !== requestId) {
       await release({ ...deletion, problem: EARLIER_OPEN }, undefined, turnDelay(deletion, clock()));
       return {};

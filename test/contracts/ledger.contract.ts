@@ -139,11 +139,13 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await found()).to.deep.equal(["c", "d", "d", undefined]);
     });
 
-    it("returns no request that has neither a profile nor encrypted identities as the first", async () => {
+    it("returns no request that has neither a profile nor encrypted identities as the first, except to itself", async () => {
       const encryptedIdentities = { key: new Uint8Array(32).fill(7), bytes: Uint8Array.of(1) };
       for (const [name, over] of Object.entries({ a: {}, b: { encryptedIdentities }, c: {} }))
         await ledger.accept(someDeletion(name, { entities: [], hashes: ["1"], ...over }), noScope);
       expect(await firstOpen("1")).to.equal("b");
+      const firstFor = async (name: string) => (await ledger.firstOpen(["1"], `${name}-1700000000`))?.[0];
+      expect([await firstFor("a"), await firstFor("b"), await firstFor("c")]).to.deep.equal(["a", "b", "b"]);
       await ledger.complete("b-1700000000", 2000, {});
       expect(await firstOpen("1")).to.equal(undefined);
     });

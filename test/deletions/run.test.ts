@@ -314,6 +314,15 @@ describe("the run of a deletion", () => {
     expect(await at.stores.ledger.due(time, undefined, 10)).to.have.members(next);
   });
 
+  it("waits for no later request", async () => {
+    const at = await open();
+    const first = await at.deletions.accept("user", ann);
+    await at.profile([ann]);
+    await at.deletions.accept("user", ann);
+    await at.run(first);
+    expect((await kept(at, first)).completedAt).to.equal(time);
+  });
+
   it("looks again for an earlier request after growing pauses, of at most 1 s at first and 30 s later", async () => {
     const at = await open();
     await at.profile([ann]);

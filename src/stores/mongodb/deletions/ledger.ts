@@ -63,10 +63,13 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
      * A run of a request never misses an earlier one: of two concurrent acceptances over one identity, the later waits
      * for the commit of the earlier (`addErasedIdentities`), and only then gets its `sequence` and can be leased.
      */
-    async firstOpen(identities) {
+    async firstOpen(identities, own) {
       const filter = { open: true, hashes: { $in: [...identities] }, isEmpty: { $in: [false, null] } };
-      const first = { sort: { sequence: 1 }, limit: 1, projection: { _id: 1 } } as const;
-      return (await committed((options) => requests.find(filter, { ...first, ...options }).toArray()))[0]?._id;
+      const inOrder = { sort: { sequence: 1 }, limit: 1, projection: { sequence: 1 } } as const;
+      const [first] = await committed((options) => requests.find(filter, { ...inOrder, ...options }).toArray());
+      if (first === undefined || own === undefined || first._id === own) return first?._id;
+      const isEarlier = { _id: own, sequence: { $lt: first.sequence } };
+      return (await requests.countDocuments(isEarlier)) > 0 ? own : first._id;
     },
 
     async due(now, nextTarget, limit) {

@@ -36,8 +36,9 @@ export function ledgerStatements(db: Database) {
     removeOpenIdentities: db.prepare(`DELETE FROM open_identity WHERE (hash, sequence) IN
       (SELECT value, sequence FROM deletion, json_each(document, '$.hashes') WHERE request_id = ?)`),
     find: db.prepare(`SELECT * FROM ${deletionRows} WHERE request_id = ?`),
-    firstOpen: db.prepare(`SELECT request_id FROM deletion WHERE sequence =
-      (SELECT min((SELECT min(sequence) FROM open_identity WHERE hash = value)) FROM json_each(?))`),
+    firstOpen: db.prepare(`SELECT request_id FROM deletion WHERE sequence = (SELECT min(sequence) FROM
+      (SELECT (SELECT min(sequence) FROM open_identity WHERE hash = value) AS sequence FROM json_each(:identities)
+        UNION ALL SELECT sequence FROM deletion WHERE request_id = :own))`),
     dueUntil: dueWhere("not_before <= :now"),
     dueAfter: dueWhere("not_before > :latest"),
     lease: db.prepare(`UPDATE deletion SET runner = :runner, not_before = :until

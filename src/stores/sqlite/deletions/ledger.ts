@@ -155,8 +155,10 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
 
     find: async (requestId) => find(requestId),
 
-    async firstOpen(identities) {
-      const first = sql.firstOpen.get(JSON.stringify(identities)) as { request_id: string } | undefined;
+    async firstOpen(identities, own = "") {
+      const first = sql.firstOpen.get({ identities: JSON.stringify(identities), own }) as
+        | { request_id: string }
+        | undefined;
       return first?.request_id;
     },
 
