@@ -63,14 +63,15 @@ export function retryDelay(attempts: number, isRemote: boolean): number {
 export const EARLIER_OPEN = "an earlier request is open";
 
 const FIRST_TURN_MS = 1_000;
+const MAX_TURN_MS = 15_000;
 
 /**
  * Returns the ms until a request looks again for an earlier one: 1 s at first, then as many as have passed since its
- * acceptance, at most 30 s.
+ * acceptance, at most 15 s.
  */
 export function turnDelay({ acceptedAt, problem }: Pick<Deletion, "acceptedAt" | "problem">, now: number): number {
   const waitedMs = problem === EARLIER_OPEN ? now - acceptedAt : 0;
-  return Math.min(Math.max(waitedMs, FIRST_TURN_MS), MAX_OWN_DELAY_MS);
+  return Math.min(Math.max(waitedMs, FIRST_TURN_MS), MAX_TURN_MS);
 }
 
 /** Identities as written, encrypted under a random key used only here. */

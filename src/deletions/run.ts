@@ -70,6 +70,8 @@ export async function runDeletion(dependencies: RunDependencies, leased: LeasedD
     const first = await ledger.firstOpen(hashes, requestId);
     if (first !== undefined && first !== requestId) {
       await release({ ...deletion, problem: EARLIER_OPEN }, undefined, turnDelay(deletion, clock()));
+      // The earlier one may be completed by now: its run wakes no request that is leased.
+      if ((await ledger.firstOpen(hashes, requestId)) === requestId) await ledger.wake([requestId]);
       return {};
     }
     for (let stage = stageOf(deletion); stage !== KEY; stage = stageOf(deletion)) {

@@ -314,6 +314,25 @@ describe("the run of a deletion", () => {
     expect(await at.stores.ledger.due(time, undefined, 10)).to.have.members(next);
   });
 
+  it("is due at once if the earlier request is completed while it looks for it", async () => {
+    const at = await open();
+    await at.profile([ann]);
+    const first = await at.deletions.accept("user", ann);
+    const second = await at.deletions.accept("user", ann);
+    const { ledger } = at.stores;
+    const { release } = ledger;
+    Object.assign(ledger, {
+      async release(...call: Parameters<typeof release>) {
+        Object.assign(ledger, { release });
+        await at.run(first);
+        await release(...call);
+      },
+    });
+    await at.run(second);
+    expect((await kept(at, first)).completedAt).to.equal(time);
+    expect(await ledger.due(time, undefined, 10)).to.deep.equal([second]);
+  });
+
   it("waits for no later request", async () => {
     const at = await open();
     const first = await at.deletions.accept("user", ann);
@@ -323,7 +342,7 @@ describe("the run of a deletion", () => {
     expect((await kept(at, first)).completedAt).to.equal(time);
   });
 
-  it("looks again for an earlier request after growing pauses, of at most 1 s at first and 30 s later", async () => {
+  it("looks again for an earlier request after growing pauses, of at most 1 s at first and 15 s later", async () => {
     const at = await open();
     await at.profile([ann]);
     await at.deletions.accept("user", ann);
@@ -338,7 +357,7 @@ describe("the run of a deletion", () => {
     }
     expect(pauses[0]).to.be.within(1, 1_000);
     expect(pauses).to.deep.equal([...pauses].sort((a, b) => a - b));
-    expect(pauses.at(-1)).to.equal(30_000);
+    expect(pauses.at(-1)).to.equal(15_000);
   });
 
   it("is not completed before an earlier request has erased its profile; repeats do not wait for each other", async () => {
