@@ -1,6 +1,6 @@
+import { setImmediate } from "node:timers/promises";
 import { everyItem } from "../async/pages.js";
 import { weightedBatches } from "../async/weighted-batches.js";
-import { yieldWhenDue } from "../async/yielding.js";
 import type { CatalogueStore, Experience, SegmentMembers } from "./ports.js";
 
 /** Counts the members of the catalogue's segments and experiences. Every list is in id order. */
@@ -28,7 +28,7 @@ export function audienceCounts(store: Pick<CatalogueStore, "segmentIds" | "exper
       for (const { id, audience, goal } of wanted) {
         const actual = await members.overlap(audience, goal);
         reach.push({ id, potential: potentials.get(audience) ?? 0, actual });
-        await yieldWhenDue();
+        await setImmediate();
       }
       return reach;
     },
@@ -42,7 +42,7 @@ const BATCH = 50;
 export async function sizesOf(ids: readonly string[], members: Pick<SegmentMembers, "sizes">): Promise<number[]> {
   const sizes: number[] = [];
   for (const some of weightedBatches(ids, BATCH)) {
-    if (sizes.length > 0) await yieldWhenDue();
+    if (sizes.length > 0) await setImmediate();
     sizes.push(...(await members.sizes(some)));
   }
   return sizes;

@@ -1,4 +1,4 @@
-import { yieldWhenDue } from "../../async/yielding.js";
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../clock.js";
 import type { Meters } from "../../meters.js";
 import type { AudienceCounts, Dimension, Sampling } from "../dimensions.js";
@@ -60,7 +60,7 @@ export function sizeRecorder(
       const batch = unwritten.slice(0, BATCH);
       if (!(await writeEmpty(dependencies, batch))) return;
       unwritten = unwritten.slice(BATCH);
-      await yieldWhenDue();
+      await setImmediate();
     }
   };
 
