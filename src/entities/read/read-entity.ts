@@ -1,4 +1,3 @@
-import { yieldWhenDue } from "../../async/yielding.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { EntityKeys, EntityStore, SegmentNames } from "../ports.js";
 import type { EntityId, Memberships, StoredEntity } from "../profile/entity.js";
@@ -6,7 +5,7 @@ import { decodeDocument, type EntityDocument, type Json } from "../profile/entit
 import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, type IdentityHash, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
-import { type OpeningDependencies, openProfile } from "./open-profile.js";
+import { type OpeningDependencies, openProfile, yieldIfLarge } from "./open-profile.js";
 
 export interface ReadDependencies extends OpeningDependencies {
   readonly entities: Pick<EntityStore, "find">;
@@ -48,7 +47,7 @@ export async function readEntity(
   ]);
   return openProfile(dependencies, keys, entity, memory, async (plain) => {
     const document = decodeDocument(plain);
-    await yieldWhenDue();
+    await yieldIfLarge(plain);
     return {
       attributes: attributesOf(document, table),
       segments: names,
