@@ -129,6 +129,8 @@ describe("series that earlier writes named", () => {
     expect(lists.find(listOf("b", 100))).to.equal(undefined);
     lists.remember(listOf("long", 50_000), series);
     expect([lists.find(listOf("long", 50_000)), lists.find(first)]).to.deep.equal([undefined, series]);
+    for (let i = 0; i < 20; i += 1) lists.remember(listOf("wide", 10_000), series);
+    expect(lists.find(first), "a list counts once, also if several requests remember it").to.equal(series);
     for (let i = 0; i < 20; i += 1) lists.remember(listOf(`wide${i}`, 10_000), series);
     expect([lists.find(first), lists.find(listOf("wide19", 10_000))]).to.deep.equal([undefined, series]);
   });

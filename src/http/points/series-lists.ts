@@ -18,10 +18,11 @@ export class SeriesLists {
     return isShort(list) ? this.#lists.get(textOf(list)) : undefined;
   }
 
-  /** Remembers the series of a valid list that is not yet known. */
+  /** Remembers the series of a valid list. */
   remember(list: JsonArray, series: readonly Series[]): void {
     if (!isShort(list)) return;
     const text = textOf(list);
+    if (this.#lists.has(text)) return;
     this.#bytes += text.length;
     if (this.#bytes > MAX_BYTES) {
       this.#lists.clear();
