@@ -1,4 +1,5 @@
-import type { EntityKeys, EntityStore } from "../entities/ports.js";
+import { eachPage } from "../async/pages.js";
+import type { EntityKeys, EntityStore, ListedKey } from "../entities/ports.js";
 import type { EntityId } from "../entities/profile/entity.js";
 import { StartError } from "../errors.js";
 import type { Deletion } from "./deletion.js";
@@ -15,9 +16,6 @@ export interface ReplayDependencies {
 
 /** Requests erased concurrently. Stores group them into few calls, each well below a deadline. */
 const PAGE = 200;
-
-/** Keys read at once. */
-const KEYS_PER_PAGE = 1_000;
 
 /**
  * Brings entity data that may come from a backup up to date with the ledger: erases every request accepted since the
@@ -70,13 +68,9 @@ async function eraseAgain(dependencies: ReplayDependencies, deletion: Deletion):
 async function refuseForgotten(dependencies: ReplayDependencies): Promise<void> {
   const { ledger, watermark, entityKeys } = dependencies;
   if ((await ledger.forgottenSequence()) <= (await watermark.read())) return;
-  for (let after = ""; ; ) {
-    const page = await entityKeys.list(after, KEYS_PER_PAGE);
-    const last = page.at(-1);
-    if (last === undefined) return;
-    const entities = page.filter(({ isDestroyed }) => isDestroyed).map(({ id }) => id);
+  for await (const keys of eachPage<ListedKey>((last, limit) => entityKeys.list(last?.id ?? "", limit))) {
+    const entities = keys.filter(({ isDestroyed }) => isDestroyed).map(({ id }) => id);
     if (entities.length > 0) await refuseAny(ownTargets(dependencies), entities);
-    after = last.id;
   }
 }
 

@@ -115,6 +115,12 @@ export interface EntityStore {
   holds(ids: readonly EntityId[]): Promise<boolean>;
 }
 
+/** An entity that ever had a key. */
+export interface ListedKey {
+  readonly id: EntityId;
+  readonly isDestroyed: boolean;
+}
+
 /**
  * PORT. One AES-256 key per entity: 32 random bytes in a record of fixed size. `EntityStore.commit` adds it with the
  * profile that it encrypts. Only `encryption` reads keys. Rejects as every store does: see `ToServiceError`.
@@ -133,8 +139,11 @@ export interface EntityKeys {
   destroy(ids: readonly EntityId[]): Promise<void>;
   /** Returns the ids whose key was destroyed. */
   destroyed(ids: readonly EntityId[]): Promise<Set<EntityId>>;
-  /** Returns at most `limit` ids after `after`, in order, that ever had a key, and whether it was destroyed. */
-  list(after: EntityId, limit: number): Promise<{ readonly id: EntityId; readonly isDestroyed: boolean }[]>;
+  /**
+   * Returns ids after `after`, in order, that ever had a key, and whether it was destroyed: `limit` of them, fewer only
+   * at the end.
+   */
+  list(after: EntityId, limit: number): Promise<ListedKey[]>;
 }
 
 /**
