@@ -8,7 +8,7 @@ import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
 import { decodeMessage } from "../profile/message.js";
-import { type OpeningDependencies, openProfile, reserveDecoded } from "./open-profile.js";
+import { type OpeningDependencies, openProfile, reserveDecoded, yieldIfLarge } from "./open-profile.js";
 import { liveHolder } from "./read-entity.js";
 
 export interface ExportDependencies extends OpeningDependencies {
@@ -100,7 +100,7 @@ async function profileLine(
   ]);
   return openProfile(dependencies, keys, entity, memory, async (plain) => {
     const { attributes, identities } = decodeDocument(plain);
-    await yieldWhenDue();
+    await yieldIfLarge(plain);
     return {
       type: "profile",
       table,

@@ -5,7 +5,7 @@ import { type EntityId, idsOf, type StoredEntity, storedBytes } from "../profile
 import { decodeDocument, type EntityDocument, type Json } from "../profile/entity-document.js";
 import type { Table, Tables } from "../profile/entity-tables.js";
 import { valuesByField } from "../profile/identity.js";
-import { type OpeningDependencies, openProfile, undefinedIfDamaged } from "./open-profile.js";
+import { type OpeningDependencies, openProfile, undefinedIfDamaged, yieldIfLarge } from "./open-profile.js";
 import { attributesOf } from "./read-entity.js";
 
 export interface MembersDependencies extends OpeningDependencies {
@@ -95,7 +95,7 @@ async function membersOf(
     memory.refuseIfOver();
     const member = await openProfile(dependencies, keys, profile, memory, async (plain): Promise<Member> => {
       const document = decodeDocument(plain);
-      await yieldWhenDue();
+      await yieldIfLarge(plain);
       return {
         identities: valuesByField(document.identities),
         attributes: wanted && wantedOf(tables.get(profile.table), document, wanted),
