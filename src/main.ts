@@ -1,6 +1,6 @@
 import { systemClock } from "./clock.js";
 import { compose, type Service } from "./compose.js";
-import { readSettings, retiredNames, type Settings, similarNames } from "./config/settings.js";
+import { readSettings, type Settings, similarNames } from "./config/settings.js";
 import { type FirstKey, firstLines, keepInFile, startErrorText } from "./config/start-output.js";
 import { failpointFrom } from "./failpoint.js";
 import { scopes } from "./keys/api-key.js";
@@ -15,17 +15,17 @@ process.stdout.on("error", () => {});
 
 let settings: Settings | undefined;
 try {
-  settings = readSettings(process.env);
-  await serve(settings);
+  const retired: string[] = [];
+  settings = readSettings(process.env, (name) => retired.push(name));
+  await serve(settings, retired);
 } catch (error) {
   process.stderr.write(`${startErrorText(error, settings)}\n`);
   process.exit(1);
 }
 
-async function serve(settings: Settings): Promise<void> {
+async function serve(settings: Settings, retired: readonly string[]): Promise<void> {
   const log = openLog(settings.log.level);
-  for (const name of retiredNames(process.env))
-    log.warn({ name }, `the setting ${name} is ignored: there is no such setting any more`);
+  for (const name of retired) log.warn({ name }, `the setting ${name} is ignored: there is no such setting any more`);
   for (const { name, nearest } of similarNames(process.env)) {
     log.warn({ name, nearest }, `unknown environment variable ${name}; did you mean ${nearest}?`);
   }

@@ -27,13 +27,17 @@ export type Settings = Omit<SchemaSettings, "roles"> & { readonly roles: readonl
 export type Limits = Settings["limits"];
 
 /**
- * Reads the settings: the defaults of `config/schema.json`, the file in `CONFIG`, then the environment. Throws a
- * `StartError`.
+ * Reads the settings: the defaults of `config/schema.json`, the file in `CONFIG`, then the environment. Calls `retired`
+ * with the names of settings that do not exist any more. Throws a `StartError`.
  */
-export function readSettings(environment: Environment): Settings {
+export function readSettings(environment: Environment, retired: (name: string) => void = () => {}): Settings {
   const file = fileOf(environment);
   refuseFormerNames(environment, file);
-  removeRetired(file);
+  for (const name of RETIRED) {
+    const variable = name.replace(".", "_").toUpperCase();
+    if (environment[variable] !== undefined) retired(variable);
+    if (removeSetting(file, name)) retired(name);
+  }
   const settings = merged(merged(defaultSettings(), file), fromEnvironment(environment));
   checkSettings(settings);
   const known = settings as unknown as Settings;
@@ -67,22 +71,14 @@ const RETIRED = [
   "recorder.tick_ms",
 ];
 
-/** Returns the retired settings that the environment and the file in `CONFIG` contain. */
-export function retiredNames(environment: Environment): string[] {
-  const variables = RETIRED.map((name) => name.replace(".", "_").toUpperCase());
-  return [...variables.filter((name) => environment[name] !== undefined), ...removeRetired(fileOf(environment))];
-}
-
-/** Removes the retired settings of a file and returns their names. */
-function removeRetired(file: Tree): string[] {
-  return RETIRED.filter((full) => {
-    const [group, name] = full.split(".") as [string, string];
-    const settings = file[group];
-    if (!isTree(settings) || !Object.hasOwn(settings, name)) return false;
-    delete settings[name];
-    if (Object.keys(settings).length === 0) delete file[group];
-    return true;
-  });
+/** Removes a setting of a file; returns whether it was there. */
+function removeSetting(file: Tree, full: string): boolean {
+  const [group, name] = full.split(".") as [string, string];
+  const settings = file[group];
+  if (!isTree(settings) || !Object.hasOwn(settings, name)) return false;
+  delete settings[name];
+  if (Object.keys(settings).length === 0) delete file[group];
+  return true;
 }
 
 /** Refuses the former name of a setting: without it, the service would drop notifications. */
