@@ -181,6 +181,33 @@ describe("bounds of keys", () => {
     });
   });
 
+  describe("stream, for reads,", () => {
+    it("allows every series by its name, and refuses all segments and all streams, by query and by body", async () => {
+      const key = await keyWith(["metric:read"], { stream: "shop" });
+      for (const [dimension, dimension_id, status] of [
+        ["stream", "web", 200],
+        ["segment", "news", 200],
+        ["stream", "all_streams", 403],
+        ["segment", "all_segments", 403],
+      ] as const) {
+        const json = { dimension, dimension_id, dimension_type: "size" };
+        for (const [method, path] of [
+          ["GET", `/api/metric?${new URLSearchParams(json)}`],
+          ["GET", `/api/metric?${new URLSearchParams(json)}&format=csv`],
+          ["POST", "/api/metric"],
+        ] as const) {
+          const ask = (key: string) => service.fetch(path, { method, key, ...(method === "POST" && { json: [json] }) });
+          // The response is cached from the second request on.
+          for (let i = 0; i < 2; i += 1) expect((await ask(service.key)).status).to.equal(200);
+          const answer = await ask(key);
+          const text = await answer.text();
+          expect(answer.status, `${path} ${dimension_id}`).to.equal(status);
+          if (status === 403) expect(text).to.include("bound stream").and.not.include("shop");
+        }
+      }
+    });
+  });
+
   describe("origins", () => {
     const origin = "https://page.example";
     const preflight = async (from: string, path = "/api/metric", key: string | null = null) => {

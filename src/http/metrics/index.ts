@@ -2,13 +2,15 @@ import { Type } from "@sinclair/typebox";
 import type { CacheMemory } from "../../cache-memory.js";
 import type { Clock } from "../../clock.js";
 import type { Generations } from "../../metrics/cache/generations.js";
-import type { CountSeries, FetchBatch } from "../../metrics/query/fetch.js";
+import type { CountSeries, FetchBatch, RequestedItem } from "../../metrics/query/fetch.js";
+import { COLLECTIVE_IDS } from "../../reserved-names.js";
 import { readBody, refuseUnlessJson } from "../core/body.js";
 import { reserveParsed } from "../core/json-body.js";
 import { exampleNames } from "../core/openapi.js";
 import { takesGzip } from "../core/response-body.js";
 import { empty } from "../core/responses.js";
 import { type ApiContext, type Route, route } from "../core/route.js";
+import { outOfBound } from "../keys/bounds.js";
 import { type MetricReadLimits, readMetricBody, readMetricQuery } from "./items.js";
 import { type MetricResponse, ResponseCache } from "./response-cache.js";
 import {
@@ -56,7 +58,7 @@ export function metricRoutes({
         tag: "metrics",
         summary: "Fetch one series",
         description:
-          "Use it for one series, or to poll with `If-None-Match`. `dimension`, `dimension_id` and `dimension_type` select the series; the other parameters are optional. `format=csv` or `Accept: text/csv` returns CSV. Errors 400: `unknown_dimension`, `unknown_type`, `required`, `duplicate`.",
+          "Use it for one series, or to poll with `If-None-Match`. `dimension`, `dimension_id` and `dimension_type` select the series; the other parameters are optional. `format=csv` or `Accept: text/csv` returns CSV. Errors: 403 `forbidden` for all segments or streams if the key is bound to a stream; 400 `unknown_dimension`, `unknown_type`, `required`, `duplicate`.",
         requiredQuery: whichSeries,
       },
       query: { ...formatQuery, ...seriesQuery },
@@ -68,15 +70,16 @@ export function metricRoutes({
         304: empty("Nothing has changed since the response with this ETag."),
       },
       async handler({ ctx, query: { format, ...asked } }) {
+        const items = () => [readMetricQuery(asked)];
+        refuseWildcards(ctx, items);
         if (wantsCsv(ctx, format)) {
-          const { series } = await fetch([readMetricQuery(asked)], clock(), ctx.state.memory);
+          const { series } = await fetch(items(), clock(), ctx.state.memory);
           setTag(ctx, metricTag(series, "csv"));
           sendCsv(ctx, series);
           return;
         }
         const request = { text: `${QUERY}${ctx.querystring}`, tagged: true };
-        const response =
-          responses.get(request) ?? (await responses.fetch(request, [readMetricQuery(asked)], ctx.state.memory));
+        const response = responses.get(request) ?? (await responses.fetch(request, items(), ctx.state.memory));
         setTag(ctx, response.tag);
         await send(ctx, response);
       },
@@ -90,7 +93,7 @@ export function metricRoutes({
         tag: "metrics",
         summary: "Fetch one series or many",
         description:
-          "Use it to fetch the series of a page in one request. The body is an array or a single object. Results are in the order of the request; an invalid item is returned in its place with `errors`. `format=csv` or `Accept: text/csv` returns CSV, and an invalid item is then 400. Errors: 400 `empty`, 413 `too_large`.",
+          "Use it to fetch the series of a page in one request. The body is an array or a single object. Results are in the order of the request; an invalid item is returned in its place with `errors`. `format=csv` or `Accept: text/csv` returns CSV, and an invalid item is then 400. Errors: 400 `empty`; 403 `forbidden` for all segments or streams if the key is bound to a stream; 413 `too_large`.",
       },
       query: formatQuery,
       stream: {
@@ -105,6 +108,7 @@ export function metricRoutes({
         const bytes = await readBody(ctx, limits.body_bytes);
         reserveParsed(bytes, memory);
         const items = () => readMetricBody(bytes.toString(), limits);
+        refuseWildcards(ctx, items);
         if (wantsCsv(ctx, format)) {
           sendCsv(ctx, (await fetch(items(), clock(), memory)).series);
           return;
@@ -115,6 +119,12 @@ export function metricRoutes({
       },
     }),
   ];
+}
+
+/** Refuses to read all segments or streams by a key of one stream. Names of series are not bound. */
+function refuseWildcards({ state: { bounds } }: ApiContext, items: () => readonly RequestedItem[]): void {
+  if (bounds.stream === undefined) return;
+  if (items().some(({ asked: { id = "" } }) => COLLECTIVE_IDS.includes(id))) throw outOfBound("stream");
 }
 
 /**
