@@ -1,4 +1,4 @@
-import { everyItem } from "../async/pages.js";
+import { eachPage, everyItem } from "../async/pages.js";
 import { compareBytes } from "../text.js";
 import { stream as dimension } from "./dimensions.js";
 import type { SeriesStore, SlotCounts } from "./ports.js";
@@ -60,15 +60,19 @@ export function streamList({ series, counts, sums, retention }: StreamListDepend
     return sumsOf(ids, Math.max(kept, to - DAY_SLOTS * slotMs), to);
   }
 
-  const all = () => everyItem(page, ({ id }) => id);
-
   return {
     /** Returns streams in the order of their names, after the stream `after`. */
     page,
-    count: async () => (await all()).length,
-    async byIds(ids: readonly string[]): Promise<Map<string, ListedStream>> {
-      const wanted = new Set(ids);
-      return new Map((await all()).filter(({ id }) => wanted.has(id)).map((stream) => [stream.id, stream]));
+    count: async () => (await everyItem(page, ({ id }) => id)).length,
+
+    /** Returns the stream with this id. Reads only the ids from its own without the last character on. */
+    async find(id: string): Promise<ListedStream | undefined> {
+      const before = Array.from(id).slice(0, -1).join("");
+      for await (const streams of eachPage<ListedStream>((last, limit) => page(last?.id ?? before, limit))) {
+        const stream = streams.find((stream) => compareBytes(stream.id, id) >= 0);
+        if (stream !== undefined) return stream.id === id ? stream : undefined;
+      }
+      return undefined;
     },
 
     days,

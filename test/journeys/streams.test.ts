@@ -73,6 +73,41 @@ describe("the list of streams", () => {
     expect(await names("?limit=1&after=a")).to.deep.equal(["points"]);
   });
 
+  it("reads only a part of the streams for one of them, and each once if they fit on a page", async () => {
+    const ids = Array.from({ length: 1_200 }, (_, i) => `s${String(i).padStart(4, "0")}`);
+    const write = (ids: readonly string[]) =>
+      writePoints(
+        service,
+        ids.map((id) => pointOf("stream", id, 1, START - HOUR)),
+      );
+    await write(["t", "té", "tz"]);
+    await send("t.counted", { user_id: "a" });
+    const { series } = service.service.stores;
+    const { list: listSeries } = series;
+    let read = 0;
+    series.list = async (...asked) => {
+      const found = await listSeries(...asked);
+      read += found.length;
+      return found;
+    };
+    expect([(await list()).meta, read]).to.deep.equal([{ next: null, total: 4 }, 3]);
+    await write(ids);
+    for (const [query, names, total, most] of [
+      ["?id=t.counted", ["t.counted"], 1, 10],
+      ["?id=t%C3%A9", ["té"], 1, 10],
+      ["?id=t", ["t"], 1, 1_300],
+      ["?id=s01", [], 0, 1_000],
+      ["?id=u", [], 0, 1_300],
+      ["?after=s9999", ["t", "t.counted", "tz", "té"], 1_204, 1_300],
+    ] as const) {
+      read = 0;
+      const { data, meta } = await list(query);
+      expect([data.map(({ stream }) => stream), meta], query).to.deep.equal([names, { next: null, total }]);
+      expect(read, query).to.be.at.most(most);
+    }
+    series.list = listSeries;
+  });
+
   it("has the sums of /api/metric: the values of clients, or else the recorded counts", async () => {
     const at = (ago: number, count: number) => Array(count).fill({ user_id: "a", at: START - ago * HOUR + 1 });
     await send("web", ...at(1, 2), ...at(2, 4), ...at(5, 8), ...at(30, 3));

@@ -46,7 +46,7 @@ export function experienceRoutes({ catalogue, newest, clock }: ExperienceRouteDe
         return trendPage(query, {
           page: catalogue.experiences,
           count: catalogue.countExperiences,
-          byIds: catalogue.experiencesById,
+          find: catalogue.experience,
           trends: (some, asked) =>
             newest(
               { dimension: experienceDimension, type: "conversionrate", ids: some.map(({ id }) => id) },

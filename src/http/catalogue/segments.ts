@@ -76,7 +76,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         return trendPage(request, {
           page: (after, limit) => catalogue.segments(after, limit, table),
           count: () => catalogue.countSegments(table),
-          byIds: catalogue.segmentsById,
+          find: catalogue.segment,
           trends: (segments, asked) =>
             newest({ dimension: segmentDimension, type: "size", ids: segments.map(({ id }) => id) }, asked, at),
           rows: withSizes,

@@ -91,7 +91,8 @@ export async function listPage<T extends Entry>(request: ListRequest, source: Li
   const text = searchText(request.q ?? "");
   if (sort === "id" && order === "asc" && text === "") {
     const { items, meta } = await fetchPage(request, source.page);
-    return { items, meta: { ...meta, total: await source.count() } };
+    const isWhole = after === "" && meta.next === null;
+    return { items, meta: { ...meta, total: isWhole ? items.length : await source.count() } };
   }
   const all = await everyItem(source.page, ({ id }) => id);
   const found = text === "" ? all : all.filter(({ id, name }) => contains(id, text) || contains(name, text));

@@ -50,8 +50,8 @@ export const rowSince = Type.Optional(
 
 /** Source of a list whose rows also have values that change. */
 interface TrendSource<T extends Entry, R extends object> extends ListSource<T> {
-  /** Returns the entries with these ids that exist. */
-  byIds(ids: readonly string[]): Promise<ReadonlyMap<string, T>>;
+  /** Returns the entry with this id. */
+  find(id: string): Promise<T | undefined>;
   /** Sort keys; by the trends when absent. */
   readonly keys?: ListSource<T>["keys"];
   /** Returns the values of each entry in the window; without one only `now`. */
@@ -88,8 +88,9 @@ export async function trendPage<T extends Entry, R extends object>(
 }
 
 /** Returns the entry with this id as a list of at most one. */
-async function onlyEntry<T extends Entry>(id: string, { byIds }: Pick<TrendSource<T, object>, "byIds">) {
-  const items = [...(await byIds([id])).values()];
+async function onlyEntry<T extends Entry>(id: string, { find }: Pick<TrendSource<T, object>, "find">) {
+  const entry = await find(id);
+  const items = entry === undefined ? [] : [entry];
   return { items, meta: { next: null, total: items.length } };
 }
 

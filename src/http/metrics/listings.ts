@@ -139,7 +139,7 @@ export function listingRoutes({ series, streams, catalogue, clock }: ListingDepe
         return trendPage(query, {
           page: streams.page,
           count: streams.count,
-          byIds: streams.byIds,
+          find: streams.find,
           keys: isTrendSort(sort) ? undefined : keysOf,
           trends: (some, asked) => streams.trends(idsOf(some), asked, now),
           async rows(some) {
