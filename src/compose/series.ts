@@ -105,6 +105,7 @@ export function composeSeries({
         limits,
         retention,
         clock,
+        cache,
       }),
       ...listingRoutes({ series: store, streams, catalogue, clock }),
       ...alertRoutes(stores.alerts),

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { expect } from "chai";
 import fc from "fast-check";
+import { CacheMemory } from "../../src/cache-memory.js";
 import { ServiceError } from "../../src/errors.js";
 import type { ApiContext } from "../../src/http/core/route.js";
 import { readJsonPoints } from "../../src/http/points/json-points.js";
@@ -26,7 +27,7 @@ const modeOf = () => {
   const window = { from: FROM, to: Number.MAX_SAFE_INTEGER, endAfter: 0 };
   return { newSink: () => new PointFold(), window, hasSources: false };
 };
-const newReader = () => pointReaders(limits)(modeOf());
+const newReader = () => pointReaders(limits, new CacheMemory(0))(modeOf());
 
 const seriesNamed = (id: string) => ({ dimension: "stream", dimension_id: id, dimension_type: "size" });
 
@@ -79,6 +80,37 @@ describe("a block of few values for many times", () => {
         expect([...said].sort()).to.deep.equal([...expected].sort());
       }),
     );
+  });
+});
+
+describe("the list of series of a block", () => {
+  const listOf = (count: number, id = "") => Array.from({ length: count }, (_, i) => seriesNamed(`${id}s${i}`));
+  const newBlock = (series: readonly object[]) => ({ series, ts: [FROM], values: series.map(() => [1]) });
+
+  it("is found again by its whole text, within the bytes of the cache, if all of its series are valid", async () => {
+    const cache = new CacheMemory(1_000_000);
+    const readers = pointReaders(limits, cache);
+    /** Reads a block, and resolves with whether its series were cached. */
+    const isCached = async (series: readonly object[]) => {
+      const reader = readers(modeOf());
+      let finds = 0;
+      const { find } = reader.series;
+      reader.series.find = (...names) => {
+        finds += 1;
+        return find.apply(reader.series, names);
+      };
+      await readJsonPoints(requestOf(newBlock(series)), reader, limits).catch(() => {});
+      reader.series.find = find;
+      return finds === 0;
+    };
+    for (const series of [listOf(100), listOf(101)])
+      expect([await isCached(series), await isCached(series)]).to.deep.equal([false, true]);
+    const { bytes } = cache;
+    for (const series of [[...listOf(100), {}], listOf(20_000, "long")])
+      expect([await isCached(series), await isCached(series)]).to.deep.equal([false, false]);
+    expect(cache.bytes, "nothing of these is cached").to.equal(bytes);
+    for (let i = 0; i < 100; i += 1) await isCached(listOf(1_000, `wide${i}`));
+    expect(cache.bytes).to.be.within(500_000, 1_000_000);
   });
 });
 

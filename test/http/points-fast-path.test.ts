@@ -1,9 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { type JsonArray, splitArray } from "../../src/formats/json-array.js";
+import { CacheMemory } from "../../src/cache-memory.js";
 import { pointReaders } from "../../src/http/points/point-reader.js";
 import { readPointsFastPath } from "../../src/http/points/points-fast-path.js";
-import { SeriesLists } from "../../src/http/points/series-lists.js";
 import { stream } from "../../src/metrics/dimensions.js";
 import { KnownSeries } from "../../src/metrics/series.js";
 import { PointFold } from "../../src/metrics/slot-columns.js";
@@ -11,7 +10,7 @@ import { WritableSeries } from "../../src/metrics/writable-points.js";
 import { collectGarbage } from "../support/collect-garbage.js";
 import { settingsFor } from "../support/service.js";
 
-const readers = pointReaders(settingsFor("unused").limits);
+const readers = pointReaders(settingsFor("unused").limits, new CacheMemory(1_000_000));
 
 /** Returns the point between two others of an array; undefined if they are left to JSON. */
 async function read(text: string, before = "[", after = "]") {
@@ -113,25 +112,5 @@ describe("series that earlier writes named", () => {
     collectGarbage();
     expect(process.memoryUsage().arrayBuffers - before).to.be.below(10_000_000);
     for (const { series, head } of named) expect(heads.named(head)?.series).to.equal(series);
-  });
-
-  it("are found again by the whole text of their list, up to 8 MiB of lists", () => {
-    const lists = new SeriesLists();
-    const listOf = (id: string, count: number) => {
-      const names = Array.from({ length: count }, (_, i) => `{"dimension":"stream","dimension_id":"${id}-${i}"}`);
-      return splitArray(Buffer.from(`[${names}]`), count) as JsonArray;
-    };
-    const [first, second] = [listOf("a", 100), listOf("a", 101)];
-    const series = [new KnownSeries(stream, "a", "size")];
-    lists.remember(first, series);
-    lists.remember(second, []);
-    expect([lists.find(first), lists.find(second)]).to.deep.equal([series, []]);
-    expect(lists.find(listOf("b", 100))).to.equal(undefined);
-    lists.remember(listOf("long", 50_000), series);
-    expect([lists.find(listOf("long", 50_000)), lists.find(first)]).to.deep.equal([undefined, series]);
-    for (let i = 0; i < 20; i += 1) lists.remember(listOf("wide", 10_000), series);
-    expect(lists.find(first), "a list counts once, also if several requests remember it").to.equal(series);
-    for (let i = 0; i < 20; i += 1) lists.remember(listOf(`wide${i}`, 10_000), series);
-    expect([lists.find(first), lists.find(listOf("wide19", 10_000))]).to.deep.equal([undefined, series]);
   });
 });

@@ -34,7 +34,7 @@ export async function readBlock(
 ): Promise<void> {
   const { series: list, ts, values } = listsOf(bytes, reader, limits);
   reservePoints(list.ends.length, memory);
-  const series = reader.lists.find(list) ?? (await readSeries(list, reader));
+  const series = await seriesOf(list, reader);
   const slotMs = Math.max(1, ...new Set(series.map((one) => one?.dimension.slotMs ?? 1)));
   const times: number[] = [];
   await readElements(ts, "ts", reader, (item, i) => {
@@ -79,13 +79,33 @@ function notPoints(): ServiceError {
   return invalid("not_points", "", "The body must be an array of points, or a block of series, ts and values");
 }
 
+/** Maximum bytes of a list whose series are cached, and the bytes of a cached series. */
+const MAX_CACHED_BYTES = 1024 * 1024;
+const SERIES_BYTES = 8;
+
+/**
+ * Returns the series of a list, cached by its text: a writer that repeats a list pays neither for parsing it nor for
+ * finding its series. Stays because without it a write of blocks takes 1.1 to 1.4 times the CPU time of the process.
+ */
+async function seriesOf(list: JsonArray, reader: PointReader): Promise<readonly (Series | undefined)[]> {
+  const { bytes, start, ends } = list;
+  const end = ends.at(-1) as number;
+  if (end - start > MAX_CACHED_BYTES) return readSeries(list, reader);
+  // In Latin-1, each byte is a character.
+  const text = bytes.toString("latin1", start, end);
+  const cached = reader.lists.get(text);
+  if (cached !== undefined) return cached;
+  const series = await readSeries(list, reader);
+  if (reader.issues.count === 0) reader.lists.set(text, series as readonly Series[], SERIES_BYTES * series.length);
+  return series;
+}
+
 /** Reads the series of a list, up to the last one whose issue can be reported. */
 async function readSeries(list: JsonArray, reader: PointReader): Promise<readonly (Series | undefined)[]> {
   const series: (Series | undefined)[] = [];
   await readElements(list, "series", reader, (item, i) => {
     series.push(readOne(item, `series[${i}]`, reader));
   });
-  if (reader.issues.count === 0) reader.lists.remember(list, series as readonly Series[]);
   return series;
 }
 

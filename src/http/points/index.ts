@@ -1,4 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
+import type { CacheMemory } from "../../cache-memory.js";
 import type { Clock } from "../../clock.js";
 import type { ErrorKind } from "../../errors.js";
 import { precisions } from "../../formats/line-protocol.js";
@@ -29,6 +30,8 @@ export interface PointDependencies {
   /** Returns the retention of points, ms; undefined: unlimited. */
   retention(): number | undefined;
   readonly clock: Clock;
+  /** Memory of the series that writes repeat. */
+  readonly cache: CacheMemory;
 }
 
 const precision = oneOf(precisions, {
@@ -60,8 +63,9 @@ export function pointRoutes({
   limits,
   retention,
   clock,
+  cache,
 }: PointDependencies): readonly Route[] {
-  const readerOf = pointReaders(limits);
+  const readerOf = pointReaders(limits, cache);
 
   /** Reads and writes points, unless one is outside the stream that the key is bound to. Resolves with their number. */
   async function writeAll(

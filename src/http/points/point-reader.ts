@@ -1,4 +1,5 @@
 import { yieldWhenDue } from "../../async/yielding.js";
+import { type CacheMemory, SharedCache } from "../../cache-memory.js";
 import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, startOf } from "../../formats/json-array.js";
@@ -10,7 +11,6 @@ import { MAX_LINE_BYTES, readBytes } from "../core/body.js";
 import { parseElements } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
 import { Issues } from "../core/validation.js";
-import { SeriesLists } from "./series-lists.js";
 
 export type WriteLimits = Pick<Limits, "write_body_bytes" | "batch_points">;
 
@@ -33,13 +33,14 @@ export interface WriteMode<S extends PointSink = PointSink> {
 /** Series that earlier writes named. */
 export interface NamedSoFar {
   readonly series: WritableSeries;
-  readonly lists: SeriesLists;
+  /** The series of the lists of blocks, by their text. */
+  readonly lists: SharedCache<readonly Series[]>;
 }
 
 /** Collects the points of one write and their issues. */
 export class PointReader<S extends PointSink = PointSink> {
   readonly series: WritableSeries;
-  readonly lists: SeriesLists;
+  readonly lists: NamedSoFar["lists"];
   readonly issues = new Issues();
   readonly window: WriteWindow;
   readonly hasSources: boolean;
@@ -91,14 +92,15 @@ export class PointReader<S extends PointSink = PointSink> {
 const KNOWN_SERIES = 250_000;
 
 /** Creates the factory of readers. Within a request each series is one object, even if the cache is replaced. */
-export function pointReaders({
-  batch_points,
-}: Pick<WriteLimits, "batch_points">): <S extends PointSink>(mode: WriteMode<S>) => PointReader<S> {
-  const empty = (): NamedSoFar => ({ series: new WritableSeries(), lists: new SeriesLists() });
-  let named = empty();
+export function pointReaders(
+  { batch_points }: Pick<WriteLimits, "batch_points">,
+  cache: CacheMemory,
+): <S extends PointSink>(mode: WriteMode<S>) => PointReader<S> {
+  const lists: NamedSoFar["lists"] = new SharedCache(cache);
+  let series = new WritableSeries();
   return (mode) => {
-    if (named.series.size >= KNOWN_SERIES) named = empty();
-    return new PointReader(named, mode, batch_points);
+    if (series.size >= KNOWN_SERIES) series = new WritableSeries();
+    return new PointReader({ series, lists }, mode, batch_points);
   };
 }
 
