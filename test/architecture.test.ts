@@ -9,7 +9,7 @@ const files = sourceFiles();
 const imports = files.flatMap((file) => file.imports);
 
 const leaves =
-  /^(errors|clock|log|failpoint|memory-budget|cache-memory|exact-sum|meters|ids|text|reserved-names|async\/.+|formats\/.+)$/;
+  /^(errors|clock|log|facts|failpoint|memory-budget|cache-memory|exact-sum|meters|ids|text|reserved-names|async\/.+|formats\/.+)$/;
 const settingsSchema = "../config/schema.json";
 const domains = ["entities", "metrics", "catalogue", "deletions", "keys"];
 /** Types and ports of the domains: the only files of a domain that engines and targets may import. */

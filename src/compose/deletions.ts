@@ -17,7 +17,7 @@ export function composeDeletions(
   { settings, stores, clock, arrivalClock, version, tables, meters, log, failpoint }: SharedDependencies,
   { hashIdentity, hashRequest, opening }: ReturnType<typeof composeProfiles>,
 ) {
-  const { ledger, entities, entityKeys, watermark, history, memberships, dueNotifications } = stores;
+  const { ledger, entities, entityKeys, facts, history, memberships, dueNotifications } = stores;
   const { webhook } = settings;
   const { targets: remote, retention, due } = settings.deletions;
   const stopping = new AbortController();
@@ -27,7 +27,7 @@ export function composeDeletions(
     ledger,
     entities,
     entityKeys,
-    watermark,
+    facts,
     history,
     dueNotifications,
     targets: downstreamTargets({ memberships, history, remote, failpoint, stopping: stopping.signal }),

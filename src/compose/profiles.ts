@@ -66,7 +66,7 @@ export function composeProfiles({
     opening,
     checkIdentities: () =>
       checkIdentities({
-        identityCheck: stores.identityCheck,
+        facts: stores.facts,
         entities,
         entityKeys,
         tables,

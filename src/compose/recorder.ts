@@ -7,6 +7,7 @@ import { storedAlerts } from "../metrics/alerts/alert.js";
 import { evaluatingRecorder } from "../metrics/alerts/evaluate.js";
 import { type AlertReceiver, alertNotifier } from "../metrics/alerts/notify.js";
 import { alertRules } from "../metrics/alerts/rule.js";
+import { ALERTS } from "../metrics/ports.js";
 import { runRecorder, watchRecorder } from "../metrics/recorder/recorder.js";
 import type { composeSeries } from "./series.js";
 import type { SharedDependencies } from "./shared.js";
@@ -22,13 +23,13 @@ export function composeRecorder(
   tickMs: number,
 ) {
   const rules = alertRules(settings.alerts, retentionMs(settings.metrics.retention));
-  const { alerts: state, series } = stores;
-  const shared = { state, lease, clock, log };
+  const { facts, series } = stores;
+  const shared = { facts, lease, clock, log };
 
   return {
     /** Without rules, the alerts of earlier ones are resolved. */
     async start(): Promise<Background[]> {
-      const isUsed = rules.length > 0 || storedAlerts(await state.read()).alerts.length > 0;
+      const isUsed = rules.length > 0 || storedAlerts(await facts.text(ALERTS)).alerts.length > 0;
       const evaluation = { ...shared, rules, series, slots: fewSlots, isNotifying: sendSigned !== undefined };
       const evaluating = isUsed ? evaluatingRecorder(recorder, evaluation) : recorder;
       const running = [runRecorder(watchRecorder(evaluating, clock, meters), tickMs, log)];

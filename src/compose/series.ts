@@ -108,7 +108,7 @@ export function composeSeries({
         cache,
       }),
       ...listingRoutes({ series: store, streams, catalogue, clock }),
-      ...alertRoutes(stores.alerts),
+      ...alertRoutes(stores.facts),
       ...metricRoutes({ fetch, generations, limits, clock, count, cacheMemory: cache }),
       ...federateRoutes({ series: store, slots: fewSlots, catalogue, retention, clock }),
     ],

@@ -1,16 +1,17 @@
 import { type Background, inBackground } from "../async/retry.js";
 import type { Clock } from "../clock.js";
 import { REMEMBERED_MS } from "../entities/ports.js";
+import type { Facts } from "../facts.js";
 import type { Log } from "../log.js";
 import { NOTIFICATION, remoteNames } from "./deletion.js";
-import type { DeletionWatermark, DownstreamTarget, Ledger, Webhook } from "./ports.js";
+import type { DownstreamTarget, Ledger, Webhook } from "./ports.js";
 import { advanceWatermark } from "./replay.js";
 
 export interface MaintenanceDependencies {
   readonly ledger: Pick<Ledger, "settledSequence" | "expire" | "clearOtherTargets">;
   readonly targets: readonly DownstreamTarget[];
   readonly webhook: Webhook | undefined;
-  readonly watermark: DeletionWatermark;
+  readonly facts: Pick<Facts, "number" | "raise">;
   readonly clock: Clock;
   readonly log: Log;
   /** Requests expire this many ms after their completion, at least `REMEMBERED_MS`; undefined: never. */

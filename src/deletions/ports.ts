@@ -120,15 +120,10 @@ export interface Ledger {
 }
 
 /**
- * PORT. The entity data's record of its ledger. Stored with the data, so a restored backup has an older record; at
- * start the engine compares it with the ledger. Rejects as every store does: see `ToServiceError`.
+ * Fact of the entity data, its watermark: the number up to which all requests are erased in the data. A restored backup
+ * has an older one; at start the engine compares it with the ledger.
  */
-export interface DeletionWatermark {
-  /** Returns the number up to which all requests are erased in the data; 0 at first. */
-  read(): Promise<number>;
-  /** Records that all requests up to this number are erased in the data. Never decreases. Safe to repeat. */
-  write(sequence: number): Promise<void>;
-}
+export const ERASED = "erased";
 
 /** Data that a target erases for a request. */
 export interface DeletionSubject {

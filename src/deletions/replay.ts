@@ -2,16 +2,17 @@ import { eachPage } from "../async/pages.js";
 import type { EntityKeys, EntityStore, ListedKey } from "../entities/ports.js";
 import type { EntityId } from "../entities/profile/entity.js";
 import { StartError } from "../errors.js";
+import type { Facts } from "../facts.js";
 import type { Deletion } from "./deletion.js";
 import { eraseFrom, erasureTargets, StageError, verifyAll } from "./erase.js";
-import { type DeletionWatermark, type DownstreamTarget, type Ledger, TargetError } from "./ports.js";
+import { type DownstreamTarget, ERASED, type Ledger, TargetError } from "./ports.js";
 
 export interface ReplayDependencies {
   readonly ledger: Pick<Ledger, "since" | "settledSequence" | "forgottenSequence">;
   readonly entityKeys: Pick<EntityKeys, "list">;
   readonly entities: Pick<EntityStore, "erase" | "holds">;
   readonly targets: readonly DownstreamTarget[];
-  readonly watermark: DeletionWatermark;
+  readonly facts: Pick<Facts, "number" | "raise">;
 }
 
 /** Requests erased concurrently. Stores group them into few calls, each well below a deadline. */
@@ -24,8 +25,8 @@ const PAGE = 200;
  * if the data contains a person whose request the ledger has forgotten.
  */
 export async function replayLedger(dependencies: ReplayDependencies): Promise<void> {
-  const { ledger, watermark } = dependencies;
-  let from = await watermark.read();
+  const { ledger, facts } = dependencies;
+  let from = await facts.number(ERASED);
   for (;;) {
     const page = await ledger.since(from, PAGE);
     const last = page.at(-1);
@@ -66,8 +67,8 @@ async function eraseAgain(dependencies: ReplayDependencies, deletion: Deletion):
  * forgotten request is newer than the watermark: in data from a backup, or while an earlier request is open.
  */
 async function refuseForgotten(dependencies: ReplayDependencies): Promise<void> {
-  const { ledger, watermark, entityKeys } = dependencies;
-  if ((await ledger.forgottenSequence()) <= (await watermark.read())) return;
+  const { ledger, facts, entityKeys } = dependencies;
+  if ((await ledger.forgottenSequence()) <= (await facts.number(ERASED))) return;
   for await (const keys of eachPage<ListedKey>((last, limit) => entityKeys.list(last?.id ?? "", limit))) {
     const entities = keys.filter(({ isDestroyed }) => isDestroyed).map(({ id }) => id);
     if (entities.length > 0) await refuseAny(ownTargets(dependencies), entities);
@@ -87,11 +88,11 @@ async function refuseAny(targets: readonly DownstreamTarget[], entities: readonl
 /** Advances the data's watermark to the last request before the oldest open one. */
 export async function advanceWatermark({
   ledger,
-  watermark,
+  facts,
 }: {
   readonly ledger: Pick<Ledger, "settledSequence">;
-  readonly watermark: DeletionWatermark;
+  readonly facts: Pick<Facts, "number" | "raise">;
 }): Promise<void> {
   const sequence = await ledger.settledSequence();
-  if (sequence > (await watermark.read())) await watermark.write(sequence);
+  if (sequence > (await facts.number(ERASED))) await facts.raise(ERASED, sequence);
 }

@@ -146,16 +146,6 @@ export interface EntityKeys {
   list(after: EntityId, limit: number): Promise<ListedKey[]>;
 }
 
-/**
- * PORT. Whether the identities of all stored profiles were checked by the rules of this version. It is stored with the
- * profiles, so that restored ones are checked again. Rejects as every store does: see `ToServiceError`.
- */
-export interface IdentityCheck {
-  isDone(): Promise<boolean>;
-  /** Safe to repeat. */
-  finish(): Promise<void>;
-}
-
 /** A message as stored in the archive. */
 export interface HistoryMessage {
   /** 32 lower-case hex characters. */

@@ -209,16 +209,5 @@ export type LeaseResult = "taken" | "renewed" | "refused";
  */
 export type Lease = (name: string, owner: string, now: number, until: number) => Promise<LeaseResult>;
 
-/**
- * PORT. The stored state of alerts: one text, shared by all processes over the same stores. Rejects as every store
- * does: see `ToServiceError`.
- */
-export interface AlertState {
-  /** Returns the text; undefined before the first `replace`. Sees every replacement that resolved before the call. */
-  read(): Promise<string | undefined>;
-  /**
-   * Replaces the text if it still is `before`. Resolves with whether it did, when the new text survives a crash. A call
-   * that rejects may have replaced it.
-   */
-  replace(before: string | undefined, text: string): Promise<boolean>;
-}
+/** Fact of the profiles: the state of alerts, which is absent before their first evaluation. */
+export const ALERTS = "alerts";

@@ -1,32 +1,14 @@
 import { ledgerMismatch } from "../deletions/match-ledger.js";
-import type { DeletionWatermark } from "../deletions/ports.js";
-import type { IdentityCheck } from "../entities/ports.js";
+import { ERASED } from "../deletions/ports.js";
 import { StartError } from "../errors.js";
+import type { Facts } from "../facts.js";
 import { randomId } from "../ids.js";
-import type { AlertState } from "../metrics/ports.js";
-
-/** Single facts about a database, each under its own name. */
-export interface Facts {
-  /** Returns the text under this name; undefined if it was never set. */
-  text(name: string): Promise<string | undefined>;
-  /** Sets the text unless it is set. Resolves with the stored text, which is the same for all concurrent callers. */
-  textOnce(name: string, text: string): Promise<string>;
-  /** Replaces the text if it still is `before` (undefined: not set). Resolves with whether it did. */
-  replaceText(name: string, before: string | undefined, text: string): Promise<boolean>;
-  /** Returns the number under this name, 0 at first. */
-  number(name: string): Promise<number>;
-  /** Raises the number under this name to at least `number`. Safe to repeat. */
-  raise(name: string, number: number): Promise<void>;
-}
 
 /** In both databases: a random mark of the ledger that the data was created with. */
 export const LEDGER_MARK = "ledger";
 
 /** In the ledger: the wrapped key of receipts. */
 export const RECEIPT_KEY = "receipt key";
-
-/** In the data: the number up to which all requests are erased. */
-export const ERASED = "erased";
 
 /** In the data: the newest number of a request that was ever accepted. */
 export const ACCEPTED = "accepted";
@@ -35,36 +17,6 @@ export const ACCEPTED = "accepted";
  * In the ledger: the newest number of a request that was removed, or may be. Numbers up to it are not assigned again.
  */
 export const FORGOTTEN = "forgotten";
-
-/** The data's record of its ledger, as facts of the data. */
-export function deletionWatermark(data: Facts): DeletionWatermark {
-  return {
-    read: () => data.number(ERASED),
-    write: (sequence) => data.raise(ERASED, sequence),
-  };
-}
-
-/** In the data: set when its profiles were checked by the rules of identities of version 2.0.0. */
-const CHECKED_IDENTITIES = "identities checked by 2.0.0";
-
-/** The check of identities, as a fact of the data. */
-export function identityCheck(data: Facts): IdentityCheck {
-  return {
-    isDone: async () => (await data.text(CHECKED_IDENTITIES)) !== undefined,
-    finish: async () => void (await data.textOnce(CHECKED_IDENTITIES, "yes")),
-  };
-}
-
-/** In the data: the state of alerts. */
-export const ALERTS = "alerts";
-
-/** The state of alerts, as a fact of the data. */
-export function alertState(data: Facts): AlertState {
-  return {
-    read: () => data.text(ALERTS),
-    replace: (before, text) => data.replaceText(ALERTS, before, text),
-  };
-}
 
 /** A ledger that is compared with its data. */
 interface ComparedLedger {

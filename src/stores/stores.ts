@@ -2,22 +2,15 @@ import type { CacheMemory } from "../cache-memory.js";
 import type { CatalogueStore, MarkStore } from "../catalogue/ports.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
-import type { DeletionWatermark, DueNotifications, Ledger } from "../deletions/ports.js";
-import type {
-  EntityKeys,
-  EntityStore,
-  History,
-  Idempotency,
-  IdentityCheck,
-  MembershipIndex,
-  Suppression,
-} from "../entities/ports.js";
+import type { DueNotifications, Ledger } from "../deletions/ports.js";
+import type { EntityKeys, EntityStore, History, Idempotency, MembershipIndex, Suppression } from "../entities/ports.js";
 import type { StartError, ToServiceError } from "../errors.js";
+import type { Facts } from "../facts.js";
 import type { Failpoint } from "../failpoint.js";
 import type { KeyStore } from "../keys/api-key.js";
 import type { Log } from "../log.js";
 import type { Probe } from "../meters.js";
-import type { AlertState, Lease, RaiseOrder, SeriesStore, SharedGenerations, SlotCounts } from "../metrics/ports.js";
+import type { Lease, RaiseOrder, SeriesStore, SharedGenerations, SlotCounts } from "../metrics/ports.js";
 import type { ProfileTarget, SeriesTarget } from "./copy.js";
 
 /** Dependencies of an engine. */
@@ -88,11 +81,9 @@ export interface EntityStores {
   readonly catalogue: CatalogueStore;
   readonly marks: MarkStore;
   readonly keys: KeyStore;
-  readonly watermark: DeletionWatermark;
-  readonly identityCheck: IdentityCheck;
+  readonly facts: Facts;
   readonly counts: SlotCounts;
   readonly lease: Lease;
-  readonly alerts: AlertState;
   readonly raiseOrder: RaiseOrder;
   readonly ledger: Ledger;
   readonly suppression: Suppression;

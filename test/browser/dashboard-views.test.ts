@@ -3,6 +3,7 @@ import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { newAlert } from "../../src/metrics/alerts/alert.js";
 import { type AlertRule, alertRules } from "../../src/metrics/alerts/rule.js";
+import { ALERTS } from "../../src/metrics/ports.js";
 import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -169,7 +170,11 @@ describe("in the dashboard,", function () {
     const cardOf = (page: Page) => page.locator(".card", { has: page.getByRole("heading", { name: "Alerts: 1" }) });
     const { page, requests, errors } = await on.ready();
     expect(await cardOf(page).count()).to.equal(0);
-    await on.service.service.stores.alerts.replace(undefined, JSON.stringify({ evaluated: {}, alerts: [alert] }));
+    await on.service.service.stores.facts.replaceText(
+      ALERTS,
+      undefined,
+      JSON.stringify({ evaluated: {}, alerts: [alert] }),
+    );
     requests.length = 0;
     await page.clock.fastForward(10 * MINUTE);
     await until("the overview is loaded again", () => requests.includes("POST /api/metric"));
@@ -181,8 +186,8 @@ describe("in the dashboard,", function () {
       expect(text).to.match(/no mail ▲\s+stream\.email\.size\s+silent for 2h\s+20 Nov 2026, 21:00 UTC, \d\d min/);
     }
     expect(errors).to.deep.equal([]);
-    const stored = await on.service.service.stores.alerts.read();
-    await on.service.service.stores.alerts.replace(stored, JSON.stringify({ evaluated: {}, alerts: [] }));
+    const stored = await on.service.service.stores.facts.text(ALERTS);
+    await on.service.service.stores.facts.replaceText(ALERTS, stored, JSON.stringify({ evaluated: {}, alerts: [] }));
   });
 
   it("segments that have only points are counted after each timed reload of the overview", async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { DeletionSubject } from "../../src/deletions/ports.js";
+import { ERASED } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ServiceError } from "../../src/errors.js";
 import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";
@@ -58,10 +59,10 @@ describe("P25: the replay of the ledger over entity data", () => {
     await at.run(await at.deletions.accept("user", person(1)));
     own.isClean = false;
     expect(await messageOf(at.deletions.replay())).to.equal("cache is not clean");
-    expect(await at.stores.watermark.read()).to.equal(0);
+    expect(await at.stores.facts.number(ERASED)).to.equal(0);
     own.isClean = true;
     await at.deletions.replay();
-    expect(await at.stores.watermark.read()).to.equal(1);
+    expect(await at.stores.facts.number(ERASED)).to.equal(1);
   });
 
   it("leaves an open request that a target cannot verify to its run", async () => {
@@ -71,7 +72,7 @@ describe("P25: the replay of the ledger over entity data", () => {
     own.isClean = false;
     await at.deletions.replay();
     expect(own.erased).to.have.length(1);
-    expect(await at.stores.watermark.read()).to.equal(0);
+    expect(await at.stores.facts.number(ERASED)).to.equal(0);
   });
 
   it("is rejected with the error of an unreachable store, so that the start waits for it", async () => {

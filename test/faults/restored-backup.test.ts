@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { ERASED } from "../../src/deletions/ports.js";
 import { startReal, temporaryFolder } from "../support/real-service.js";
 import { collectThrough, isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
 import { startService } from "../support/service.js";
@@ -38,7 +39,7 @@ describe("P25: a restored backup", function () {
         expect(await port.holds(entities)).to.equal(false);
       }
       expect(await stores.entityKeys.read(entities)).to.have.property("size", 0);
-      expect(await stores.watermark.read()).to.equal(deletions.at(-1)?.sequence);
+      expect(await stores.facts.number(ERASED)).to.equal(deletions.at(-1)?.sequence);
       await opened.stop({ keep: true });
 
       service = await startReal(folder.dir);

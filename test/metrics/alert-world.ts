@@ -13,7 +13,7 @@ import { type Around, portThrough } from "../support/held-calls.js";
 export const HOUR = 3_600_000;
 
 /** The ports that alerts use. */
-export type AlertStores = Pick<Stores, "alerts" | "lease" | "series">;
+export type AlertStores = Pick<Stores, "facts" | "lease" | "series">;
 
 export interface AlertProcess {
   /** Evaluates and sends until nothing is left. */
@@ -42,7 +42,7 @@ export function alertProcess(
   const generations = new Generations(series.chunkSlots, { exclusive: true });
   const memory = new MemoryBudget(1 << 28);
   const { lease } = through({ lease: recorderLease({ clock, lease: stores.lease, owner }) });
-  const shared = { lease, clock, state: through(stores.alerts), log: openLog("silent") };
+  const shared = { lease, clock, facts: through(stores.facts), log: openLog("silent") };
   const recorder = evaluatingRecorder(options.recorder ?? { tick: async () => false }, {
     ...shared,
     rules: alertRules(options.rules, undefined),

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { storedAlerts } from "../../src/metrics/alerts/alert.js";
 import type { AlertSetting } from "../../src/metrics/alerts/rule.js";
+import { ALERTS } from "../../src/metrics/ports.js";
 import { HeldCalls } from "../support/held-calls.js";
 import { storesOnServers } from "../support/servers.js";
 import { type OpenStores, openTemporaryStores } from "../support/stores.js";
@@ -27,7 +28,7 @@ describe("alerts", function () {
     opened.stores.series.write("clients", [
       { series: seriesOf("stream", id), from: Math.floor(time / HOUR) * HOUR, values: Float64Array.of(value) },
     ]);
-  const firing = async () => storedAlerts(await opened.stores.alerts.read()).alerts.map((one) => one.dimensionId);
+  const firing = async () => storedAlerts(await opened.stores.facts.text(ALERTS)).alerts.map((one) => one.dimensionId);
   /** Evaluates, when an earlier lease of another process has ended. */
   const evaluate = async (process: AlertProcess) => {
     now += 10_000;
@@ -136,7 +137,7 @@ describe("alerts", function () {
     await write("web", start, 3);
     const first = alertProcess(opened.stores, { clock, owner: "a", rules: [below] });
     await first.run();
-    const evaluated = async () => storedAlerts(await opened.stores.alerts.read()).evaluated.stream;
+    const evaluated = async () => storedAlerts(await opened.stores.facts.text(ALERTS)).evaluated.stream;
     expect(await evaluated(), "the slot before").to.equal(start);
     now += 10_000;
     await opened.stores.lease("recorder", "b", now, now + 60_000);
@@ -172,7 +173,7 @@ describe("alerts", function () {
     const second = alertProcess(opened.stores, { clock, owner: "b", rules: [below], receiver });
     now = start + HOUR + MINUTE;
     await write("web", start, 3);
-    const held = calls.hold(0, "replace");
+    const held = calls.hold(0, "replaceText");
     const stopped = first.run();
     await held;
     now += MINUTE;
@@ -189,12 +190,12 @@ describe("alerts", function () {
   });
 
   it("are sent once although their state changes while they are sent", async () => {
-    const { alerts } = opened.stores;
+    const { facts } = opened.stores;
     const received: Notification[] = [];
     const around = async <T>(call: () => Promise<T>, name: string) => {
       const result = await call();
-      const text = name === "notify" ? await alerts.read() : undefined;
-      if (text !== undefined) await alerts.replace(text, `${text} `);
+      const text = name === "notify" ? await facts.text(ALERTS) : undefined;
+      if (text !== undefined) await facts.replaceText(ALERTS, text, `${text} `);
       return result;
     };
     const work = alertProcess(opened.stores, {
@@ -214,11 +215,11 @@ describe("alerts", function () {
   });
 
   it("are evaluated while the state of notifications changes", async () => {
-    const { alerts } = opened.stores;
+    const { facts } = opened.stores;
     // Each change of the text acts as the change that a notification makes.
     const around = async <T>(call: () => Promise<T>, name: string) => {
-      const text = name === "list" ? await alerts.read() : undefined;
-      if (text !== undefined) await alerts.replace(text, `${text} `);
+      const text = name === "list" ? await facts.text(ALERTS) : undefined;
+      if (text !== undefined) await facts.replaceText(ALERTS, text, `${text} `);
       return call();
     };
     const work = alertProcess(opened.stores, { clock, owner: "a", rules: [below], around });
@@ -249,7 +250,7 @@ describe("alerts", function () {
     expect(received).to.have.length(2);
     now = start - 60 * HOUR + MINUTE;
     await evaluate(work);
-    expect(storedAlerts(await opened.stores.alerts.read()).evaluated.stream, "the clock was set back").to.equal(
+    expect(storedAlerts(await opened.stores.facts.text(ALERTS)).evaluated.stream, "the clock was set back").to.equal(
       now - (now % HOUR),
     );
   });

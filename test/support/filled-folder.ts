@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { mintKey } from "../../src/keys/verify-key.js";
 import { segment, stream } from "../../src/metrics/dimensions.js";
+import { ALERTS } from "../../src/metrics/ports.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { startService } from "./service.js";
 import { until } from "./until.js";
@@ -72,7 +73,7 @@ export async function filledFolder(): Promise<FilledFolder> {
   });
   const { stores } = service.service;
   await stores.keys.add(kept);
-  await stores.alerts.replace(undefined, JSON.stringify({ evaluated: {}, alerts: [] }));
+  await stores.facts.replaceText(ALERTS, undefined, JSON.stringify({ evaluated: {}, alerts: [] }));
   await recordSizes(stores);
   await addPoints(stores);
   await service.stop({ keep: true });

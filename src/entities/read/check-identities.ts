@@ -1,9 +1,10 @@
 import { eachPage } from "../../async/pages.js";
 import { yieldWhenDue } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
+import type { Facts } from "../../facts.js";
 import type { Failpoint } from "../../failpoint.js";
 import type { Log } from "../../log.js";
-import type { EntityKeys, EntityStore, IdentityCheck } from "../ports.js";
+import type { EntityKeys, EntityStore } from "../ports.js";
 import { open } from "../profile/encryption.js";
 import type { EntityId, StoredEntity } from "../profile/entity.js";
 import { decodeDocument } from "../profile/entity-document.js";
@@ -11,13 +12,16 @@ import type { Tables } from "../profile/entity-tables.js";
 import { type Identity, identityField, identityOf } from "../profile/identity.js";
 
 export interface CheckDependencies {
-  readonly identityCheck: IdentityCheck;
+  readonly facts: Pick<Facts, "text" | "textOnce">;
   readonly entities: Pick<EntityStore, "idsAfter" | "load">;
   readonly entityKeys: Pick<EntityKeys, "read">;
   readonly tables: Tables;
   readonly log: Log;
   readonly failpoint: Failpoint;
 }
+
+/** Fact of the profiles: set when their identities were checked, so that restored ones are checked again. */
+const CHECKED = "identities checked by 2.0.0";
 
 /** Profiles between two lines in the log: a few seconds. */
 const REPORTED = 50_000;
@@ -27,8 +31,8 @@ const REPORTED = 50_000;
  * identities. Run it before the first request; it may be killed, and then starts over. Rejects as a store does.
  */
 export async function checkIdentities(dependencies: CheckDependencies): Promise<void> {
-  const { identityCheck, log, failpoint } = dependencies;
-  if (await identityCheck.isDone()) return;
+  const { facts, log, failpoint } = dependencies;
+  if ((await facts.text(CHECKED)) !== undefined) return;
   const unreached = new Map<string, number>();
   let [checked, damaged] = [0, 0];
   for await (const page of storedProfiles(dependencies)) {
@@ -42,7 +46,7 @@ export async function checkIdentities(dependencies: CheckDependencies): Promise<
   }
   if (damaged > 0) log.warn({ profiles: damaged }, "damaged profiles were left out of the check of identities");
   if (unreached.size > 0) log.warn({ profiles: Object.fromEntries(unreached) }, warningOf(unreached));
-  await identityCheck.finish();
+  await facts.textOnce(CHECKED, "yes");
 }
 
 function warningOf(unreached: ReadonlyMap<string, number>): string {

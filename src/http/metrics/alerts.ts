@@ -1,9 +1,10 @@
 import { Type } from "@sinclair/typebox";
+import type { Facts } from "../../facts.js";
 import { timeText } from "../../formats/instant.js";
 import { alertFields, isFiring, storedAlerts } from "../../metrics/alerts/alert.js";
 import { conditions } from "../../metrics/alerts/rule.js";
 import { dimensions } from "../../metrics/dimensions.js";
-import type { AlertState } from "../../metrics/ports.js";
+import { ALERTS } from "../../metrics/ports.js";
 import { compareBytes } from "../../text.js";
 import type { WebhookDocs } from "../core/openapi.js";
 import { listQuery, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
@@ -34,7 +35,7 @@ export const Alert = Type.Object(
 );
 
 /** Lists the alerts that are firing. */
-export function alertRoutes(state: AlertState): readonly Route[] {
+export function alertRoutes(facts: Pick<Facts, "text">): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -50,7 +51,7 @@ export function alertRoutes(state: AlertState): readonly Route[] {
       query: listQuery,
       responses: { 200: success("AlertsAnswer", Type.Array(Alert), { meta: ListMeta }) },
       async handler({ query }) {
-        const firing = storedAlerts(await state.read()).alerts.filter(isFiring);
+        const firing = storedAlerts(await facts.text(ALERTS)).alerts.filter(isFiring);
         const rows = firing
           .map((alert) => ({ ...alertFields(alert), notified: alert.pending.length === 0 }))
           .sort((a, b) => compareBytes(a.id, b.id));

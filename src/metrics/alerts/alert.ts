@@ -34,7 +34,7 @@ export interface StoredAlerts {
   readonly alerts: readonly Alert[];
 }
 
-/** Parses the text of `AlertState`. */
+/** Parses the fact `ALERTS`. */
 export function storedAlerts(text: string | undefined): StoredAlerts {
   return text === undefined ? { evaluated: {}, alerts: [] } : (JSON.parse(text) as StoredAlerts);
 }

@@ -1,10 +1,11 @@
 import { yieldWhenDue } from "../../async/yielding.js";
 import type { Clock } from "../../clock.js";
+import type { Facts } from "../../facts.js";
 import type { Log } from "../../log.js";
 import type { UncachedSlots } from "../cache/uncached-slots.js";
 import type { Versioned } from "../cache/versioned-cache.js";
 import { type Dimension, dimensions } from "../dimensions.js";
-import type { AlertState, LeaseResult, SeriesStore } from "../ports.js";
+import { ALERTS, type LeaseResult, type SeriesStore } from "../ports.js";
 import { SAVE_WAIT_MS } from "../query/freshness.js";
 import { storedSeries } from "../query/plan.js";
 import type { Recorder } from "../recorder/recorder.js";
@@ -15,7 +16,7 @@ import { type Selected, seriesSelection } from "./select.js";
 
 export interface EvaluationDependencies {
   readonly rules: readonly AlertRule[];
-  readonly state: AlertState;
+  readonly facts: Pick<Facts, "text" | "replaceText">;
   readonly series: Pick<SeriesStore, "list">;
   readonly slots: UncachedSlots;
   /** Takes or renews the lease of the active recorder. */
@@ -51,7 +52,7 @@ const MAX_ALERTS = 5_000;
  * is repeated; the state changes as a whole, and only if no other process has changed it.
  */
 export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationDependencies): Recorder {
-  const { rules, state, lease, clock, isNotifying, log } = dependencies;
+  const { rules, facts, lease, clock, isNotifying, log } = dependencies;
   /** State of the last read; another process may have evaluated later slots. */
   let evaluated: StoredAlerts["evaluated"] = {};
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -67,12 +68,13 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
       const isHeld = mayAsk && (await lease()) !== "refused";
       if (await recorder.tick()) return true;
       if (!isHeld || (await lease()) !== "renewed") return false;
-      const current = storedAlerts(await state.read());
+      const current = storedAlerts(await facts.text(ALERTS));
       const slots = await evaluateDue(current, now);
       // Read again: notifications may have changed it.
-      const text = await state.read();
+      const text = await facts.text(ALERTS);
       const next = withSlots(storedAlerts(text), current.evaluated, slots);
-      if (next === undefined || (slots.length > 0 && !(await state.replace(text, JSON.stringify(next))))) return false;
+      if (next === undefined) return false;
+      if (slots.length > 0 && !(await facts.replaceText(ALERTS, text, JSON.stringify(next)))) return false;
       evaluated = next.evaluated;
       askedAt = Number.NEGATIVE_INFINITY;
       return dimensions.some((dimension) => dueSlotEnd(dimension, evaluated, now) !== undefined);

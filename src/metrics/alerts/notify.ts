@@ -1,7 +1,8 @@
 import type { Clock } from "../../clock.js";
+import type { Facts } from "../../facts.js";
 import { timeText } from "../../formats/instant.js";
 import type { Log } from "../../log.js";
-import type { AlertState, LeaseResult } from "../ports.js";
+import { ALERTS, type LeaseResult } from "../ports.js";
 import { type Alert, type AlertEvent, alertFields, isFiring, storedAlerts } from "./alert.js";
 
 /** PORT. The system that is notified of alerts. */
@@ -15,7 +16,7 @@ export interface AlertReceiver {
 }
 
 export interface NotifierDependencies {
-  readonly state: AlertState;
+  readonly facts: Pick<Facts, "text" | "replaceText">;
   readonly receiver: AlertReceiver;
   /** Takes or renews the lease of the active recorder. */
   lease(): Promise<LeaseResult>;
@@ -30,11 +31,11 @@ const BATCH = 20;
  * Sends the pending events of alerts: of one alert in order, and again until they are received. Each call sends a batch
  * up to the first failure, and returns true if more are due.
  */
-export function alertNotifier({ state, receiver, lease, clock, log }: NotifierDependencies): () => Promise<boolean> {
+export function alertNotifier({ facts, receiver, lease, clock, log }: NotifierDependencies): () => Promise<boolean> {
   return async () => {
     if ((await lease()) === "refused") return false;
     const now = clock();
-    const due = storedAlerts(await state.read())
+    const due = storedAlerts(await facts.text(ALERTS))
       .alerts.filter(({ pending, notBefore }) => pending.length > 0 && isDue(notBefore, now))
       .sort((a, b) => a.notBefore - b.notBefore);
     const sent = new Map<string, Sent>();
@@ -60,12 +61,12 @@ export function alertNotifier({ state, receiver, lease, clock, log }: NotifierDe
 
   /** Stores the results; false, with nothing stored, if the state changes concurrently. */
   async function store(sent: ReadonlyMap<string, Sent>): Promise<boolean> {
-    const text = await state.read();
+    const text = await facts.text(ALERTS);
     const current = storedAlerts(text);
     const alerts = current.alerts
       .map((alert) => after(alert, sent.get(alert.id)))
       .filter((alert) => isFiring(alert) || alert.pending.length > 0);
-    return state.replace(text, JSON.stringify({ ...current, alerts }));
+    return facts.replaceText(ALERTS, text, JSON.stringify({ ...current, alerts }));
   }
 
   /** A time further ahead than any delay was stored before the clock was set back. */

@@ -1,12 +1,12 @@
 import type { Collection, Db } from "mongodb";
-import type { Facts } from "../database-facts.js";
+import type { Facts } from "../../facts.js";
 import type { CollectionPlan, InSession } from "./collection.js";
 import { isDuplicate } from "./errors.js";
 
 /** Single facts about a database, each a document under its own name. */
-export const marks: CollectionPlan = { name: "marks", indexes: [] };
+export const factCollection: CollectionPlan = { name: "marks", indexes: [] };
 
-interface Mark {
+interface FactDocument {
   readonly _id: string;
   /** A text that is set once, or replaced as a whole. */
   readonly text?: string;
@@ -14,8 +14,8 @@ interface Mark {
   readonly number?: number;
 }
 
-export function marksOf(db: Db): Collection<Mark> {
-  return db.collection<Mark>(marks.name);
+export function factDocumentsOf(db: Db): Collection<FactDocument> {
+  return db.collection<FactDocument>(factCollection.name);
 }
 
 /** The facts of a database, read and written without a transaction. */
@@ -25,7 +25,7 @@ export function factsOf(db: Db): Facts {
 
     async textOnce(name, text) {
       try {
-        await marksOf(db).insertOne({ _id: name, text });
+        await factDocumentsOf(db).insertOne({ _id: name, text });
         return text;
       } catch (error) {
         // A text that a change of primary may roll back does not count: another one could be stored after it.
@@ -37,10 +37,10 @@ export function factsOf(db: Db): Facts {
 
     async replaceText(name, before, text) {
       if (before !== undefined) {
-        return (await marksOf(db).updateOne({ _id: name, text: before }, { $set: { text } })).matchedCount > 0;
+        return (await factDocumentsOf(db).updateOne({ _id: name, text: before }, { $set: { text } })).matchedCount > 0;
       }
       try {
-        await marksOf(db).insertOne({ _id: name, text });
+        await factDocumentsOf(db).insertOne({ _id: name, text });
         return true;
       } catch (error) {
         if (isDuplicate(error)) return false;
@@ -54,15 +54,15 @@ export function factsOf(db: Db): Facts {
 }
 
 async function textOf(db: Db, name: string, readConcern?: "majority"): Promise<string | undefined> {
-  return (await marksOf(db).findOne({ _id: name }, readConcern === undefined ? {} : { readConcern }))?.text;
+  return (await factDocumentsOf(db).findOne({ _id: name }, readConcern === undefined ? {} : { readConcern }))?.text;
 }
 
 /** Returns the number under this name, 0 at first. */
 export async function numberIn(db: Db, name: string, inside: InSession = {}): Promise<number> {
-  return (await marksOf(db).findOne({ _id: name }, inside))?.number ?? 0;
+  return (await factDocumentsOf(db).findOne({ _id: name }, inside))?.number ?? 0;
 }
 
 /** Raises the number under this name to at least `number`. Safe to repeat. */
 export async function raiseTo(db: Db, name: string, number: number, inside: InSession = {}): Promise<void> {
-  await marksOf(db).updateOne({ _id: name }, { $max: { number } }, { upsert: true, ...inside });
+  await factDocumentsOf(db).updateOne({ _id: name }, { $max: { number } }, { upsert: true, ...inside });
 }

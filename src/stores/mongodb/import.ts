@@ -11,7 +11,7 @@ import {
 } from "./catalogue/catalogue-store.js";
 import { chartMarksOf, type MarkDocument } from "./catalogue/mark-store.js";
 import type { CollectionPlan } from "./collection.js";
-import { factsOf, marks } from "./database-facts.js";
+import { factCollection, factsOf } from "./database-facts.js";
 import { importPart, inBatches } from "./import-part.js";
 import { plans } from "./index.js";
 import { COPIED, COPIED_FROM, openDatabases } from "./open-databases.js";
@@ -65,7 +65,7 @@ async function beginCopy(data: Db, ledger: Db, source: string): Promise<void> {
 /** Removes every document except the database facts. A dropped collection would lose its sharding. */
 async function removeDocuments(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
   for (const { name } of plans) {
-    if (name === marks.name) continue;
+    if (name === factCollection.name) continue;
     const collection = db.collection(name);
     for await (const ids of inBatches(collection.find({}, { projection: { _id: 1 } }), ({ _id }) => _id))
       await collection.deleteMany({ _id: { $in: ids } });
@@ -74,7 +74,8 @@ async function removeDocuments(db: Db, plans: readonly CollectionPlan[]): Promis
 
 async function refuseUsed(db: Db, plans: readonly CollectionPlan[]): Promise<void> {
   for (const { name } of plans) {
-    if (name === marks.name || (await db.collection(name).findOne({}, { projection: { _id: 1 } })) === null) continue;
+    if (name === factCollection.name || (await db.collection(name).findOne({}, { projection: { _id: 1 } })) === null)
+      continue;
     throw new StartError(`${db.databaseName} already contains data (${name}): name an empty database`);
   }
 }

@@ -2,14 +2,13 @@ import type { Db } from "mongodb";
 import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import { alertState, deletionWatermark, identityCheck } from "../database-facts.js";
 import type { EngineDependencies, EntityEngine, OpenKeys } from "../stores.js";
 import { catalogueCollections, mongoCatalogueStore } from "./catalogue/catalogue-store.js";
 import { keyStoreCollections, mongoKeyStore } from "./catalogue/key-store.js";
 import { markCollections, mongoMarkStore } from "./catalogue/mark-store.js";
 import { makeCollections } from "./collection.js";
 import { commandLimitMs, connect } from "./connection.js";
-import { factsOf, marks, marksOf } from "./database-facts.js";
+import { factCollection, factDocumentsOf, factsOf } from "./database-facts.js";
 import { ledgerSteps } from "./deletions/layout-steps.js";
 import { ledgerCollections, mongoLedger } from "./deletions/ledger.js";
 import { notes } from "./deletions/number-deletions.js";
@@ -41,7 +40,7 @@ export const plans: Plans = {
     ...leaseCollections,
     ...generationCollections,
     notes,
-    marks,
+    factCollection,
   ],
   ledger: [...ledgerCollections, ...entityKeysCollections, ...keyStoreCollections, ...idempotencyCollections],
   steps: ledgerSteps,
@@ -71,9 +70,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     keys: mongoKeyStore(ledger),
     counts: mongoSlotCounts(data, transact, commandMs),
     lease: mongoLease(data, transact),
-    alerts: alertState(factsOf(data)),
-    watermark: deletionWatermark(factsOf(data)),
-    identityCheck: identityCheck(factsOf(data)),
+    facts: factsOf(data),
     raiseOrder: mongoRaiseOrder(data),
     sharedGenerations: mongoSharedGenerations(data, commandMs),
     serverTime: async () => ((await data.command({ hello: 1 })) as { localTime: Date }).localTime.getTime(),
@@ -92,7 +89,7 @@ export async function openMongoKeys(settings: Settings): Promise<OpenKeys> {
   const deadlineMs = settings.limits.store_deadline_ms;
   const options = { url: settings.entities.url, deadlineMs, log: { warn: () => {} }, waitMs: 0 };
   const { ledger, close } = await connect(options, async ({ ledger: db }) => {
-    if ((await marksOf(db).findOne({})) === null) {
+    if ((await factDocumentsOf(db).findOne({})) === null) {
       throw new StartError(`${db.databaseName} is empty: start the service once, or name its ENTITIES_URL`);
     }
     await refuseOtherLedger(db, plans.steps);
@@ -111,7 +108,7 @@ function probe(name: string, db: Db, deadlineMs: number): Probe {
     name,
     required: true,
     async check() {
-      await marksOf(db).findOne({ _id: "ledger" }, { signal: AbortSignal.timeout(waitMs) });
+      await factDocumentsOf(db).findOne({ _id: "ledger" }, { signal: AbortSignal.timeout(waitMs) });
       return undefined;
     },
   };

@@ -4,7 +4,7 @@ import type { Log } from "../../log.js";
 import { LEDGER_MARK } from "../database-facts.js";
 import { FIRST_LAYOUT, newestLayout, refuseOtherLayout, refuseUnknownLayout } from "../layouts.js";
 import type { Connection } from "./connection.js";
-import { factsOf, marksOf } from "./database-facts.js";
+import { factDocumentsOf, factsOf } from "./database-facts.js";
 import { transactions } from "./transaction.js";
 
 /**
@@ -53,7 +53,11 @@ export async function upgradeDatabases({ client, data, ledger }: Connection, opt
       await factsOf(db).textOnce(LAYOUT, String(from));
       await transact(async (session) => {
         const before = { _id: LAYOUT, text: String(from) };
-        const { matchedCount } = await marksOf(db).updateOne(before, { $set: { text: String(from + 1) } }, { session });
+        const { matchedCount } = await factDocumentsOf(db).updateOne(
+          before,
+          { $set: { text: String(from + 1) } },
+          { session },
+        );
         // Another process has stored this step.
         if (matchedCount === 0) return;
         await steps[from - FIRST_LAYOUT]?.[part]?.(db, session);

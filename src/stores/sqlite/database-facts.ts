@@ -1,4 +1,4 @@
-import type { Facts } from "../database-facts.js";
+import type { Facts } from "../../facts.js";
 import type { Database } from "./connection.js";
 
 /** Single facts about a file: a text, or a number that only increases. */

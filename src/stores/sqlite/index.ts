@@ -4,7 +4,6 @@ import { join } from "node:path";
 import type { Settings } from "../../config/settings.js";
 import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
-import { alertState, deletionWatermark, identityCheck } from "../database-facts.js";
 import type { EngineDependencies, EntityEngine, MetricEngine, OpenKeys } from "../stores.js";
 import { sqliteCatalogueStore } from "./catalogue/catalogue-store.js";
 import { sqliteKeyStore } from "./catalogue/key-store.js";
@@ -60,10 +59,8 @@ export async function openSqliteEntities({
       keys: sqliteKeyStore(ledgerDb),
       counts: sqliteSlotCounts(entitiesDb),
       lease: sqliteLease(),
-      alerts: alertState(factsOf(entitiesDb)),
       raiseOrder: sqliteRaiseOrder(entitiesDb, clock),
-      watermark: deletionWatermark(factsOf(entitiesDb)),
-      identityCheck: identityCheck(factsOf(entitiesDb)),
+      facts: factsOf(entitiesDb),
       ledger: sqliteLedger(ledgerDb, entitiesDb, recordAccepted(entities, mark)),
       suppression: sqliteSuppression(ledgerDb),
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),

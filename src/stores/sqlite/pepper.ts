@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "../../errors.js";
-import type { Facts } from "../database-facts.js";
+import type { Facts } from "../../facts.js";
 import { PEPPER_MARK, pepperBytes, pepperFingerprint } from "../pepper.js";
 
 /**

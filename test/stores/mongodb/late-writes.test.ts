@@ -134,11 +134,11 @@ const lateWrites: readonly LateWrite[] = [
     expected: 2,
   },
   {
-    what: "change of the state of alerts",
-    before: ({ alerts }) => alerts.replace(undefined, "first"),
-    late: ({ alerts }) => alerts.replace("first", "late"),
-    newer: ({ alerts }) => alerts.replace("first", "newer"),
-    read: ({ alerts }) => alerts.read(),
+    what: "change of a fact",
+    before: ({ facts }, id) => facts.replaceText(id, undefined, "first"),
+    late: ({ facts }, id) => facts.replaceText(id, "first", "late"),
+    newer: ({ facts }, id) => facts.replaceText(id, "first", "newer"),
+    read: ({ facts }, id) => facts.text(id),
     expected: "newer",
   },
   {

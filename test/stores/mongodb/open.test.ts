@@ -3,7 +3,7 @@ import { MongoClient } from "mongodb";
 import { StartError } from "../../../src/errors.js";
 import { openLog } from "../../../src/log.js";
 import { databaseOf } from "../../../src/stores/mongodb/connection.js";
-import { marks } from "../../../src/stores/mongodb/database-facts.js";
+import { factCollection } from "../../../src/stores/mongodb/database-facts.js";
 import { ledgerCollections, mongoLedger } from "../../../src/stores/mongodb/deletions/ledger.js";
 import { type OpenDatabases, openDatabases, type Plans } from "../../../src/stores/mongodb/open-databases.js";
 import { entityCollections } from "../../../src/stores/mongodb/profiles/entity-document.js";
@@ -14,7 +14,7 @@ import { settingsFor } from "../../support/service.js";
 
 const wrapping = keyWrapping(Buffer.from(testPepper));
 const things = { name: "things", indexes: [{ key: { a: 1, b: -1 } }, { key: { c: 1 }, unique: true }] } as const;
-const plans: Plans = { data: [...entityCollections, marks, things], ledger: ledgerCollections };
+const plans: Plans = { data: [...entityCollections, factCollection, things], ledger: ledgerCollections };
 
 interface Stored {
   readonly _id: string;

@@ -7,13 +7,13 @@ import { FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { byIds, type CollectionPlan } from "../collection.js";
 import { committedRead, MAJORITY, type ReadOptions } from "../committed-read.js";
 import type { StoreDependencies } from "../connection.js";
-import { factsOf, marks } from "../database-facts.js";
+import { factCollection, factsOf } from "../database-facts.js";
 import { acceptDeletions } from "./accept-deletions.js";
 import { type DeletionDocument, deletionOf as deletionFrom, deletions, deletionsOf } from "./ledger-document.js";
 import { newestNumber, numberDeletions } from "./number-deletions.js";
 import { erasedIdentities, erasedIdentitiesOf } from "./suppression.js";
 
-export const ledgerCollections: readonly CollectionPlan[] = [deletions, erasedIdentities, marks];
+export const ledgerCollections: readonly CollectionPlan[] = [deletions, erasedIdentities, factCollection];
 
 /** Requests removed by one step of `expire`. */
 const REQUESTS_PER_STEP = 100;

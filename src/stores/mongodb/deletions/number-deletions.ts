@@ -1,6 +1,7 @@
 import type { ClientSession, Collection, Db } from "mongodb";
 import { eachPage } from "../../../async/pages.js";
-import { ACCEPTED, ERASED, FORGOTTEN } from "../../database-facts.js";
+import { ERASED } from "../../../deletions/ports.js";
+import { ACCEPTED, FORGOTTEN } from "../../database-facts.js";
 import { byIds, type CollectionPlan, type InSession } from "../collection.js";
 import type { StoreDependencies } from "../connection.js";
 import { numberIn, raiseTo } from "../database-facts.js";

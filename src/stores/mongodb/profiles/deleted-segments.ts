@@ -1,7 +1,7 @@
 import type { ClientSession, Db, Filter } from "mongodb";
 import type { SegmentDeletion } from "../../../entities/profile/deleted-segments.js";
 import { byIds, type CollectionPlan, type InSession, revisionAfter } from "../collection.js";
-import { marksOf, numberIn } from "../database-facts.js";
+import { factDocumentsOf, numberIn } from "../database-facts.js";
 import { type EntityDocument, entityCollectionsOf, formerMemberOf, GENERATION, memberOf } from "./entity-document.js";
 
 export const removedSegments: CollectionPlan = { name: "removed_segments", indexes: [{ key: { lookUntil: 1 } }] };
@@ -62,7 +62,7 @@ export async function recordDeletion(db: Db, id: string, at: number, session: Cl
   // Not the next number: one that was read may be lost with its primary and given to another deletion.
   const raise = { $inc: { number: revisionAfter(0) } };
   const raised = { session, upsert: true, returnDocument: "after" } as const;
-  const newest = await marksOf(db).findOneAndUpdate({ _id: SEGMENT_DELETIONS }, raise, raised);
+  const newest = await factDocumentsOf(db).findOneAndUpdate({ _id: SEGMENT_DELETIONS }, raise, raised);
   const deletedAt = { $max: ["$deletedAt", at] };
   const lookUntil = { $add: ["$$NOW", LOOK_MS] };
   const update = [{ $set: { deletedAt, generation: newest?.number, lookUntil } }];

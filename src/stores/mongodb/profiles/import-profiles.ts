@@ -1,7 +1,9 @@
 import { Binary, type Db } from "mongodb";
+import { ERASED } from "../../../deletions/ports.js";
 import type { IdempotentRequest } from "../../../entities/ports.js";
 import type { StoredEntity } from "../../../entities/profile/entity.js";
 import type { ApiKey } from "../../../keys/api-key.js";
+import { ALERTS } from "../../../metrics/ports.js";
 import type {
   CopyFacts,
   CopyRecords,
@@ -12,7 +14,7 @@ import type {
   StreamCountRecord,
   StreamRecord,
 } from "../../copy.js";
-import { ACCEPTED, ALERTS, deletionWatermark, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
+import { ACCEPTED, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { ledgerPosition } from "../../ledger-position.js";
 import { apiKeyOf, type KeyDocument, keyDocument } from "../catalogue/key-store.js";
 import { factsOf } from "../database-facts.js";
@@ -143,13 +145,13 @@ export async function setFacts(
   await ofData.raise(SEGMENT_DELETIONS, segmentDeletions);
   await ofLedger.raise(FORGOTTEN, sequence);
   await ofData.raise(ACCEPTED, sequence);
-  await deletionWatermark(ofData).write(watermark);
+  await ofData.raise(ERASED, watermark);
   if (receiptKey !== undefined) await ofLedger.textOnce(RECEIPT_KEY, receiptKey);
   if (alerts !== undefined) await ofData.textOnce(ALERTS, alerts);
 }
 
 export async function readFacts(data: Db, ledger: Db): Promise<CopyFacts> {
-  const [sequence, watermark] = [await newestNumber(ledger), await deletionWatermark(factsOf(data)).read()];
+  const [sequence, watermark] = [await newestNumber(ledger), await factsOf(data).number(ERASED)];
   const receiptKey = await factsOf(ledger).text(RECEIPT_KEY);
   const alerts = await factsOf(data).text(ALERTS);
   return { sequence, watermark, segmentDeletions: await newestGeneration(data), receiptKey, alerts };

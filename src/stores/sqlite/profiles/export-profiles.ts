@@ -1,7 +1,9 @@
 import type { Experience, Mark } from "../../../catalogue/ports.js";
+import { ERASED } from "../../../deletions/ports.js";
 import type { IdempotentRequest } from "../../../entities/ports.js";
 import type { StoredEntity } from "../../../entities/profile/entity.js";
 import { StartError } from "../../../errors.js";
+import { ALERTS } from "../../../metrics/ports.js";
 import type {
   CopyFacts,
   CopyRecord,
@@ -11,7 +13,7 @@ import type {
   PartSource,
   StreamCountRecord,
 } from "../../copy.js";
-import { ALERTS, deletionWatermark, RECEIPT_KEY } from "../../database-facts.js";
+import { RECEIPT_KEY } from "../../database-facts.js";
 import { apiKeyOf } from "../catalogue/key-store.js";
 import type { Database } from "../connection.js";
 import { factsOf } from "../database-facts.js";
@@ -105,7 +107,7 @@ export async function copyFacts(ledger: Database, entities: Database): Promise<C
     alerts: await factsOf(entities).text(ALERTS),
     sequence: acceptedBy(ledger),
     segmentDeletions: segmentDeletions(entities).newest(),
-    watermark: await deletionWatermark(factsOf(entities)).read(),
+    watermark: await factsOf(entities).number(ERASED),
   };
 }
 

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { DatabaseSync } from "../../../../src/stores/sqlite/connection.js";
-import { deletionWatermarkContract } from "../../../contracts/deletion-watermark.contract.js";
 import { entityKeysContract } from "../../../contracts/entity-keys.contract.js";
 import { ledgerContract, noScope, someDeletion } from "../../../contracts/ledger.contract.js";
 import { suppressionContract } from "../../../contracts/suppression.contract.js";
@@ -37,11 +36,6 @@ entityKeysContract("sqlite", async () => {
     countHeld: (keys) => new Set(findBytes(dir, keys).map(({ needle }) => needle)).size,
     close,
   };
-});
-
-deletionWatermarkContract("sqlite", async () => {
-  const { stores, close } = await openTemporaryStores();
-  return { watermark: stores.watermark, close };
 });
 
 describe("the keys of identity lists in ledger.db", () => {

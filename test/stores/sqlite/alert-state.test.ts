@@ -1,4 +1,0 @@
-import { alertStateContract } from "../../contracts/alert-state.contract.js";
-import { temporaryStores } from "../../support/stores.js";
-
-alertStateContract("embedded", () => temporaryStores());
