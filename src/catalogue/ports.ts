@@ -24,8 +24,6 @@ export interface Experience {
 export interface CatalogueStore {
   /** Adds the segment, or replaces the segment with its id. Safe to repeat. */
   putSegment(segment: Segment): Promise<void>;
-  /** Undefined if the catalogue has no such segment. */
-  segment(id: string): Promise<Segment | undefined>;
   /** Returns the segments of these ids; unknown ones are absent. */
   segmentsById(ids: readonly string[]): Promise<Map<string, Segment>>;
   /** Returns up to `limit` segments, optionally of one table, with ids after `after` (absent: from the first). */
@@ -51,8 +49,6 @@ export interface CatalogueStore {
    * to repeat.
    */
   putExperience(experience: Experience): Promise<{ missing: readonly ("audience" | "goal")[] }>;
-  /** Undefined if the catalogue has no such experience. */
-  experience(id: string): Promise<Experience | undefined>;
   /** Returns up to `limit` experiences with ids after `after` (absent: from the first). */
   experiences(after: string | undefined, limit: number): Promise<Experience[]>;
   /** Returns the experiences of these ids; unknown ones are absent. */

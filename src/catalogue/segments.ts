@@ -24,14 +24,3 @@ export async function deleteSegment(
 export async function firstSegmentIds(store: Pick<CatalogueStore, "segmentIds">, limit: number): Promise<string[]> {
   return (await store.segmentIds(undefined, limit)).sort();
 }
-
-/** Names of the segments that messages use, by id. */
-export function segmentNames(store: Pick<CatalogueStore, "segmentsById">) {
-  return {
-    /** Returns the name of each id; unknown ids are absent. */
-    async names(ids: readonly string[]): Promise<Map<string, string>> {
-      const segments = await store.segmentsById(ids);
-      return new Map([...segments].map(([id, { name }]) => [id, name]));
-    },
-  };
-}

@@ -1,4 +1,3 @@
-import { segmentNames } from "../catalogue/segments.js";
 import { checkMessages, collectMessages } from "../entities/collect/collect-messages.js";
 import { identityHashing } from "../entities/profile/identity-hash.js";
 import { checkIdentities } from "../entities/read/check-identities.js";
@@ -78,7 +77,7 @@ export function composeProfiles({
         ...profiles,
         ...opening,
         hashIdentity,
-        segments: segmentNames(stores.catalogue),
+        segments: stores.catalogue,
         tables,
       }),
       ...collectRoutes({ ...collecting, tables, limits }),

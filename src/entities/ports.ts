@@ -276,6 +276,6 @@ export interface Idempotency {
 
 /** PORT. Names of segments in the catalogue. Rejects as `CatalogueStore` does. */
 export interface SegmentNames {
-  /** Returns the name of each id; ids that are not in the catalogue are absent. */
-  names(ids: readonly string[]): Promise<Map<string, string>>;
+  /** Returns the segment of each id; ids that are not in the catalogue are absent. */
+  segmentsById(ids: readonly string[]): Promise<ReadonlyMap<string, { readonly name: string }>>;
 }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
-import { firstSegmentIds, segmentNames } from "../../src/catalogue/segments.js";
+import { firstSegmentIds } from "../../src/catalogue/segments.js";
 import type { AudienceCounts } from "../../src/metrics/dimensions.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { join } from "../metrics/recorder-fixture.js";
@@ -19,15 +19,6 @@ describe("the catalogue", () => {
   /** Registers segments like messages do that name them. */
   const register = (ids: readonly string[]) =>
     stores.entities.commit(commitOf([], { segments: ids.map((id) => ({ id, table: "user" })) }));
-
-  it("returns the names of its segments", async () => {
-    await register(["a"]);
-    await stores.catalogue.putSegment({ id: "b", name: "Bee", table: "company" });
-    expect([...(await segmentNames(stores.catalogue).names(["b", "a", "c"]))].sort()).to.deep.equal([
-      ["a", "a"],
-      ["b", "Bee"],
-    ]);
-  });
 
   it("returns the first ids of its segments in order", async () => {
     await register(["c", "a", "d", "b"]);

@@ -24,8 +24,12 @@ export function catalogueStoreContract(
     it("returns a segment as it was put last", async () => {
       await put("a");
       await store.putSegment({ id: "a", name: "Ä “quoted” 🙂", table: "company" });
-      expect(await store.segment("a")).to.deep.equal({ id: "a", name: "Ä “quoted” 🙂", table: "company" });
-      expect(await store.segment("A")).to.equal(undefined);
+      expect((await store.segmentsById(["a"])).get("a")).to.deep.equal({
+        id: "a",
+        name: "Ä “quoted” 🙂",
+        table: "company",
+      });
+      expect((await store.segmentsById(["A"])).get("A")).to.equal(undefined);
     });
 
     it("finds segments by their ids", async () => {
@@ -99,11 +103,11 @@ export function catalogueStoreContract(
       expect(await store.putExperience({ ...experience, audience: "c", goal: "d" })).to.deep.equal({
         missing: ["audience", "goal"],
       });
-      expect(await store.experience("x")).to.equal(undefined);
+      expect((await store.experiencesById(["x"])).get("x")).to.equal(undefined);
       expect(await store.putExperience({ ...experience, group: "g" })).to.deep.equal({ missing: [] });
-      expect(await store.experience("x")).to.deep.equal({ ...experience, group: "g" });
+      expect((await store.experiencesById(["x"])).get("x")).to.deep.equal({ ...experience, group: "g" });
       expect(await store.putExperience(experience)).to.deep.equal({ missing: [] });
-      expect(await store.experience("x")).to.deep.equal(experience);
+      expect((await store.experiencesById(["x"])).get("x")).to.deep.equal(experience);
     });
 
     it("lists experiences by page, without deleted ones", async () => {

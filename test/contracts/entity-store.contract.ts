@@ -157,7 +157,11 @@ export function entityStoreContract(
       expect(await stores.history.kept([message.id, newEntityId()])).to.deep.equal(new Set([message.id]));
       expect(await stores.memberships.sizes([segment])).to.deep.equal([1]);
       expect(await stores.entityKeys.read([entity.id])).to.deep.equal(new Map([...whole.keys]));
-      expect(await stores.catalogue.segment(segment)).to.deep.equal({ id: segment, name: segment, table: "user" });
+      expect((await stores.catalogue.segmentsById([segment])).get(segment)).to.deep.equal({
+        id: segment,
+        name: segment,
+        table: "user",
+      });
       const counted = (await stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 999)).filter(
         (one) => one.stream === stream,
       );
@@ -185,7 +189,7 @@ export function entityStoreContract(
       await commit([changeOf(freshEntity(), [{ add: [segment.id] }])], {
         segments: [{ id: segment.id, table: "user" }],
       });
-      expect(await stores.catalogue.segment(segment.id)).to.deep.equal(segment);
+      expect((await stores.catalogue.segmentsById([segment.id])).get(segment.id)).to.deep.equal(segment);
     });
 
     it("rejects a commit that was planned with another revision of its profile", async () => {

@@ -162,7 +162,7 @@ export function membershipIndexContract(name: string, open: () => Promise<OpenIn
             segments: [{ id: segment, table: "user" }],
           });
           expect(await entities.commit(commit)).to.equal(false);
-          expect(await opened.stores.catalogue.segment(segment)).to.equal(undefined);
+          expect((await opened.stores.catalogue.segmentsById([segment])).get(segment)).to.equal(undefined);
         });
       });
     }

@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from "node:crypto";
-import { segmentNames } from "../../src/catalogue/segments.js";
 import { monotonicClock } from "../../src/clock.js";
 import { collectMessages } from "../../src/entities/collect/collect-messages.js";
 import { type Table, tableNamed, tablesOf } from "../../src/entities/profile/entity-tables.js";
@@ -69,7 +68,7 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
   const profiles = {
     ...own,
     ...opening(),
-    segments: segmentNames(own.catalogue),
+    segments: own.catalogue,
     hashIdentity,
     clock,
     newId,

@@ -58,7 +58,7 @@ export class ExportWorld {
     private readonly seen: Seen,
   ) {
     const { stores } = service.service;
-    const segments = { names: async (ids: readonly string[]) => new Map(ids.map((id) => [id, id])) };
+    const segments = { segmentsById: async () => new Map() };
     const hashIdentity = identityHashing(stores.pepper);
     this.reading = { ...stores, ...opening(), segments, hashIdentity };
   }

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { segmentNames } from "../../src/catalogue/segments.js";
 import { type ReadDependencies, readEntity } from "../../src/entities/read/read-entity.js";
 import { type EntityStage, entityStage, LONG_AGO, userTable } from "../support/entity-stage.js";
 import { endless, opening } from "../support/opening.js";
@@ -239,7 +238,7 @@ describe("messages about entities", () => {
           return { ...found, profiles: new Map() };
         },
       },
-      segments: segmentNames(catalogue),
+      segments: catalogue,
       entityKeys,
       hashIdentity: stage.hashIdentity,
       ...opening(),

@@ -33,7 +33,7 @@ describe("an embedded store", () => {
 
   it("that does not respond within store_deadline_ms results in 503 with Retry-After", async () => {
     const service = await startService({ limits: { store_deadline_ms: 300 } });
-    service.service.stores.catalogue.segment = () => new Promise(() => {});
+    service.service.stores.catalogue.segmentsById = () => new Promise(() => {});
     try {
       const answer = await service.fetch("/api/segment/a");
       expect([answer.status, answer.headers.get("retry-after")]).to.deep.equal([503, "1"]);

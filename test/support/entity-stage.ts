@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Readable } from "node:stream";
-import { segmentNames } from "../../src/catalogue/segments.js";
 import { type Clock, monotonicClock } from "../../src/clock.js";
 import { type CollectDependencies, collectMessages, weightOf } from "../../src/entities/collect/collect-messages.js";
 import { collectRequest } from "../../src/entities/collect/collect-request.js";
@@ -75,7 +74,7 @@ export async function entityStage(
   const stores = await temporaryStores();
   const common = {
     ...opening(),
-    segments: segmentNames(stores.catalogue),
+    segments: stores.catalogue,
     hashIdentity: identityHashing(stores.pepper),
     clock: Date.now,
     newId: () => randomBytes(16).toString("hex"),

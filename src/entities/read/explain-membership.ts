@@ -43,12 +43,17 @@ export async function explainSegments(
   const reasons = new Map(
     ids.flatMap((id) => updates.get(id) ?? []).map((one) => [`${one.arrival} ${one.position}`, one]),
   );
-  const [names, messages] = await Promise.all([segments.names(ids), history.at(idsOf(entity), [...reasons.values()])]);
+  const [named, messages] = await Promise.all([
+    segments.segmentsById(ids),
+    history.at(idsOf(entity), [...reasons.values()]),
+  ]);
   const streams = new Map(messages.map(({ arrival, position, stream }) => [`${arrival} ${position}`, stream]));
   return ids.flatMap((id) => {
     const update = updates.get(id);
     if (update === undefined) return [];
     const { time, arrival, position } = update;
-    return [{ id, name: names.get(id) ?? id, since: time, arrival, stream: streams.get(`${arrival} ${position}`) }];
+    return [
+      { id, name: named.get(id)?.name ?? id, since: time, arrival, stream: streams.get(`${arrival} ${position}`) },
+    ];
   });
 }

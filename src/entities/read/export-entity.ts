@@ -94,9 +94,9 @@ async function profileLine(
 ): Promise<ExportedProfile | undefined> {
   const { table, memberships } = entity;
   const ids = segmentsIn(memberships);
-  const [keys, names] = await Promise.all([
+  const [keys, named] = await Promise.all([
     dependencies.entityKeys.read([entity.id]),
-    dependencies.segments.names(ids),
+    dependencies.segments.segmentsById(ids),
   ]);
   return openProfile(dependencies, keys, entity, memory, async (plain) => {
     const { attributes, identities } = decodeDocument(plain);
@@ -110,7 +110,7 @@ async function profileLine(
       ),
       segments: ids.map((segment) => ({
         id: segment,
-        name: names.get(segment) ?? segment,
+        name: named.get(segment)?.name ?? segment,
         since: memberships.updates.get(segment)?.time ?? 0,
       })),
     };

@@ -80,8 +80,8 @@ export async function liveHolder(
 async function segmentNames(segments: SegmentNames, memberships: Memberships): Promise<string[]> {
   const ids = segmentsIn(memberships);
   if (ids.length === 0) return [];
-  const names = await segments.names(ids);
-  return [...new Set(ids.flatMap((id) => names.get(id) ?? []))].sort();
+  const named = await segments.segmentsById(ids);
+  return [...new Set(Array.from(named.values(), ({ name }) => name))].sort();
 }
 
 /** Returns attributes by name. An identity field is a text, or an array of texts when the entity has several values. */

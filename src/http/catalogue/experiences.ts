@@ -46,7 +46,7 @@ export function experienceRoutes({ catalogue, newest, clock }: ExperienceRouteDe
         return trendPage(query, {
           page: catalogue.experiences,
           count: catalogue.countExperiences,
-          find: catalogue.experience,
+          find: async (id) => (await catalogue.experiencesById([id])).get(id),
           trends: (some, asked) =>
             newest(
               { dimension: experienceDimension, type: "conversionrate", ids: some.map(({ id }) => id) },
@@ -70,7 +70,7 @@ export function experienceRoutes({ catalogue, newest, clock }: ExperienceRouteDe
       params: { id: idIn(exampleId) },
       responses: { 200: experienceAnswer },
       async handler({ params: { id } }) {
-        return { data: toWire(found(await catalogue.experience(id), "experience")) };
+        return { data: toWire(found((await catalogue.experiencesById([id])).get(id), "experience")) };
       },
     }),
     route({

@@ -76,7 +76,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         return trendPage(request, {
           page: (after, limit) => catalogue.segments(after, limit, table),
           count: () => catalogue.countSegments(table),
-          find: catalogue.segment,
+          find: async (id) => (await catalogue.segmentsById([id])).get(id),
           trends: (segments, asked) =>
             newest({ dimension: segmentDimension, type: "size", ids: segments.map(({ id }) => id) }, asked, at),
           rows: withSizes,
@@ -126,7 +126,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
       params: { id: idIn(exampleNames.audience) },
       responses: { 200: segmentAnswer },
       async handler({ params: { id } }) {
-        return { data: await withSize(found(await catalogue.segment(id), "segment")) };
+        return { data: await withSize(found((await catalogue.segmentsById([id])).get(id), "segment")) };
       },
     }),
     route({

@@ -55,7 +55,7 @@ export function memberRoutes(dependencies: MemberRouteDependencies): readonly Ro
       body: { schema: MembersInput, optional: true, examples: () => ({ some: { fields: ["plan"], limit: 10 } }) },
       responses: { 200: done({ "application/x-ndjson": memberLines }) },
       async handler({ ctx, params: { id }, body: page }) {
-        found((await dependencies.segments.names([id])).get(id), "segment");
+        found((await dependencies.segments.segmentsById([id])).get(id), "segment");
         const pieces = listMembers(dependencies, id, page, ctx.state.memory);
         await streamJsonLines(ctx, pieces, (listed) =>
           "members" in listed

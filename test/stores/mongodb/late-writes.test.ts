@@ -45,7 +45,7 @@ const changedSegment: LateWrite = {
   what: "change of a segment",
   late: ({ catalogue }, id) => catalogue.putSegment(segment(id, "late")),
   newer: ({ catalogue }, id) => catalogue.putSegment(segment(id, "newer")),
-  read: async ({ catalogue }, id) => (await catalogue.segment(id))?.name,
+  read: async ({ catalogue }, id) => (await catalogue.segmentsById([id])).get(id)?.name,
   expected: "newer",
 };
 
@@ -74,7 +74,7 @@ const lateWrites: readonly LateWrite[] = [
     what: "change of an experience",
     late: ({ catalogue }, id) => catalogue.putExperience(experience(id, "late")),
     newer: ({ catalogue }, id) => catalogue.putExperience(experience(id, "newer")),
-    read: async ({ catalogue }, id) => (await catalogue.experience(id))?.name,
+    read: async ({ catalogue }, id) => (await catalogue.experiencesById([id])).get(id)?.name,
     expected: "newer",
   },
   {
@@ -85,7 +85,7 @@ const lateWrites: readonly LateWrite[] = [
       await catalogue.deleteExperience(id);
       await catalogue.putExperience(experience(id, "newer"));
     },
-    read: async ({ catalogue }, id) => (await catalogue.experience(id))?.name,
+    read: async ({ catalogue }, id) => (await catalogue.experiencesById([id])).get(id)?.name,
     expected: "newer",
   },
   {

@@ -33,8 +33,6 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
         await segments.updateOne({ _id: id }, { $set: { name, table } }, { session, upsert: true });
       }),
 
-    segment: (id) => segments.findOne({ _id: id }).then((found) => (found ? segmentOf(found) : undefined)),
-
     async segmentsById(ids) {
       if (ids.length === 0) return new Map();
       const found = await segments.find(byIds(ids), { batchSize: ids.length + 1 }).toArray();
@@ -78,8 +76,6 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
         await experiences.replaceOne({ _id: id }, experience, { session, upsert: true });
         return { missing: [] };
       }),
-
-    experience: (id) => experiences.findOne({ _id: id }).then((found) => (found ? experienceOf(found) : undefined)),
 
     async experiences(after, limit) {
       const page = experiences.find({ _id: { $gt: after ?? "" } });

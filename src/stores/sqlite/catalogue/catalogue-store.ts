@@ -34,23 +34,15 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
 
   const removeSome = voidRemoval(db);
 
-  const segment = (id: string) => findSegment.get(id) as Segment | undefined;
-  const experience = (id: string): Experience | undefined => {
-    const row = findExperience.get(id);
-    return row && recordOf<Experience>(row);
-  };
-
   return {
     async putSegment({ id, name, table }) {
       putSegment.run(id, name, table);
     },
 
-    async segment(id) {
-      const row = segment(id);
-      return row && { ...row };
+    async segmentsById(ids) {
+      const rows = ids.flatMap((id) => findSegment.get(id) ?? []) as unknown as Segment[];
+      return new Map(rows.map((row) => [row.id, { ...row }]));
     },
-
-    segmentsById: async (ids) => new Map(ids.flatMap((id) => segment(id) ?? []).map((row) => [row.id, { ...row }])),
 
     async segments(after = "", limit, table) {
       return (listSegments.all({ after, limit, table: table ?? null }) as unknown as Segment[]).map((row) => ({
@@ -86,14 +78,14 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
       });
     },
 
-    experience: async (id) => experience(id),
-
     async experiences(after, limit) {
       return listExperiences.all(after ?? "", limit).map((row) => recordOf<Experience>(row));
     },
 
-    experiencesById: async (ids) =>
-      new Map(ids.flatMap((id) => experience(id) ?? []).map((found) => [found.id, found])),
+    async experiencesById(ids) {
+      const rows = ids.flatMap((id) => findExperience.get(id) ?? []);
+      return new Map(rows.map((row) => recordOf<Experience>(row)).map((found) => [found.id, found]));
+    },
 
     async countExperiences() {
       return (countExperiences.get() as { count: number }).count;

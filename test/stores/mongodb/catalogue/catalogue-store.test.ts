@@ -47,7 +47,10 @@ onServers(["mongodb"], "mongodb", () => {
           catalogue.deleteSegment("b", 1),
           ...[catalogue, other, other].map((store, at) => store.putExperience({ ...experience, name: `${at}` })),
         ]);
-        const [segment, named] = [await catalogue.segment("b"), await catalogue.experience("x")];
+        const [segment, named] = [
+          (await catalogue.segmentsById(["b"])).get("b"),
+          (await catalogue.experiencesById(["x"])).get("x"),
+        ];
         if (outcome === "deleted") expect([segment, named]).to.deep.equal([undefined, undefined]);
         else expect([outcome, segment?.id, named?.goal]).to.deep.equal(["in-use", "b", "b"]);
         expect(puts.some(({ missing }) => missing.length === 0)).to.equal(outcome === "in-use");
@@ -74,7 +77,7 @@ onServers(["mongodb"], "mongodb", () => {
       await catalogue.putSegment({ id: "late", name: "late", table: "user" });
       calls.release();
       const { missing } = await putting;
-      const stored = await catalogue.experience("x");
+      const stored = (await catalogue.experiencesById(["x"])).get("x");
       await engine.empty();
       expect(stored === undefined).to.equal(missing.length > 0);
     });
@@ -130,7 +133,7 @@ onServers(["mongodb"], "mongodb", () => {
       expect(await members()).to.equal(0);
       await removeVoid();
       expect(await stored()).to.equal(0);
-      expect(await engine.stores.catalogue.segment("late")).to.equal(undefined);
+      expect((await engine.stores.catalogue.segmentsById(["late"])).get("late")).to.equal(undefined);
     });
 
     it("has only the member of a later message", async () => {
