@@ -180,7 +180,7 @@ function isRecord(doubles: Float64Array): boolean {
 }
 
 /** Returns a number for a slot of a series (its id), the slot counted from 1970. */
-export function placeOf(series: number, slot: number): number {
+function placeOf(series: number, slot: number): number {
   if (series > SERIES_ROOM) throw new RangeError("metrics.db has no room for another series");
   return series * SLOTS_ROOM + slot;
 }
