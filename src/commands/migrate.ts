@@ -5,10 +5,9 @@ import { StartError } from "../errors.js";
 import { type Failpoint, failpointFrom } from "../failpoint.js";
 import { type Log, openLog } from "../log.js";
 import type { ProfileSource, ProfileTarget, SeriesSource, SeriesTarget } from "../stores/copy.js";
-import { profileTargetAt, seriesTargetAt } from "../stores/open-stores.js";
 import { pepperBytes, pepperFingerprint } from "../stores/pepper.js";
 import { lockSource } from "../stores/sqlite/export.js";
-import type { OpenTarget } from "../stores/stores.js";
+import type { EngineDependencies } from "../stores/stores.js";
 import { type Comparison, comparisonTable, isEqual } from "./migrate/comparison.js";
 import { compareProfiles, compareSeries, copyProfiles, copySeries } from "./migrate/copy.js";
 import { counted } from "./progress.js";
@@ -58,21 +57,16 @@ function list(value: string, before: string[] = []): string[] {
 function settingsFor({ entities, metrics }: Targets): Settings {
   return readSettings({
     ...process.env,
-    ENTITIES_URL: entities?.url ?? "sqlite:",
-    METRICS_URL: metrics?.url ?? "sqlite:",
+    ENTITIES_URL: entities ?? "sqlite:",
+    METRICS_URL: metrics ?? "sqlite:",
     JOBS_URL: "sqlite:",
   });
 }
 
-/** Servers to copy to; at least one. */
+/** URLs of the servers to copy to; at least one. */
 interface Targets {
-  readonly entities: Target<ProfileTarget> | undefined;
-  readonly metrics: Target<SeriesTarget> | undefined;
-}
-
-interface Target<T extends ProfileTarget | SeriesTarget> {
-  readonly url: string;
-  readonly open: OpenTarget<T>;
+  readonly entities: string | undefined;
+  readonly metrics: string | undefined;
 }
 
 /** Returns the targets from `--to` or, without it, from the environment, by their engine. */
@@ -81,8 +75,8 @@ function readTargets(
   environment: Readonly<Record<string, string | undefined>>,
 ): Targets {
   const { ENTITIES_URL = "", METRICS_URL = "" } = environment;
-  const profiles = targetsAt(given ?? [ENTITIES_URL], profileTargetAt);
-  const series = targetsAt(given ?? [METRICS_URL], seriesTargetAt);
+  const profiles = (given ?? [ENTITIES_URL]).filter((url) => /^mongodb(\+srv)?:/.test(url));
+  const series = (given ?? [METRICS_URL]).filter((url) => /^influxdbs?:/.test(url));
   const known = profiles.length + series.length;
   if (given !== undefined && known < given.length)
     throw new UsageError("--to takes mongodb://… for profiles and influxdb://… for series");
@@ -96,15 +90,12 @@ function readTargets(
   return { entities: profiles[0], metrics: series[0] };
 }
 
-/** Returns the URLs with an engine that can be a target. */
-function targetsAt<T extends ProfileTarget | SeriesTarget>(
-  urls: readonly string[],
-  openTargetAt: (url: string) => OpenTarget<T> | undefined,
-): Target<T>[] {
-  return urls.flatMap((url) => {
-    const open = openTargetAt(url);
-    return open === undefined ? [] : [{ url, open }];
-  });
+async function openProfileTarget(dependencies: EngineDependencies): Promise<ProfileTarget> {
+  return (await import("../stores/mongodb/import.js")).openMongoImport(dependencies);
+}
+
+async function openSeriesTarget(dependencies: EngineDependencies): Promise<SeriesTarget> {
+  return (await import("../stores/influxdb/import.js")).openInfluxImport(dependencies);
 }
 
 interface Migration {
@@ -133,12 +124,12 @@ async function migrate(migration: Migration): Promise<number> {
     const source = opened(lockSource(folder));
     const metricsSource = metricsFolder === folder ? source : opened(lockSource(metricsFolder));
     const { entities, metrics } = targets;
-    const profiles = entities && (await source.profiles());
-    const series = metrics && (await metricsSource.series());
+    const profiles = entities === undefined ? undefined : await source.profiles();
+    const series = metrics === undefined ? undefined : await metricsSource.series();
     if (profiles !== undefined) checkPepper(profiles, migration);
     const ends = {
-      profiles: profiles && { source: profiles, target: opened(await entities.open(migration)) },
-      series: series && { source: series, target: opened(await metrics.open(migration)) },
+      profiles: profiles && { source: profiles, target: opened(await openProfileTarget(migration)) },
+      series: series && { source: series, target: opened(await openSeriesTarget(migration)) },
     };
     return await copyAndCompare(ends, migration);
   } catch (error) {
@@ -198,7 +189,7 @@ async function copyAndCompare({ profiles, series }: Ends, migration: Migration):
 }
 
 function farewell({ entities, metrics }: Targets, folder: string): string {
-  const names = [entities, metrics].flatMap((target) => (target === undefined ? [] : publicName(target.url)));
+  const names = [entities, metrics].flatMap((url) => (url === undefined ? [] : publicName(url)));
   const now = `Everything was copied to ${names.join(" and ")}.`;
   const rest =
     entities === undefined

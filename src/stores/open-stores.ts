@@ -1,25 +1,82 @@
 import type { Settings } from "../config/settings.js";
 import { StartError } from "../errors.js";
-import { bullmq } from "./bullmq/engine.js";
-import type { ProfileTarget, SeriesTarget } from "./copy.js";
-import { inProcess } from "./in-process/index.js";
-import { influxdb } from "./influxdb/engine.js";
-import { mongodb } from "./mongodb/engine.js";
-import { sqlite } from "./sqlite/engine.js";
-import type { Engine, EngineDependencies, EngineDescription, OpenKeys, OpenTarget, Served, Stores } from "./stores.js";
+import type {
+  Engine,
+  EngineDependencies,
+  EntityEngine,
+  JobEngine,
+  MetricEngine,
+  OpenKeys,
+  Served,
+  Stores,
+} from "./stores.js";
 
-/** Every engine. The first one that serves a setting and has the scheme of its URL is opened. */
-const all: readonly EngineDescription[] = [sqlite, inProcess, mongodb, influxdb, bullmq];
+/** An engine for the URL of a setting. Its driver is loaded only when one of its functions is called. */
+interface EngineChoice<E extends Engine> {
+  /** Schemes of its URLs, such as `mongodb:`. */
+  readonly schemes: readonly string[];
+  /** Whether only one process may use the store of its URL; otherwise several may use it concurrently. */
+  readonly exclusive: boolean;
+  open(dependencies: EngineDependencies): Promise<E>;
+}
+
+interface EntityEngineChoice extends EngineChoice<EntityEngine> {
+  openKeys(settings: Settings): Promise<OpenKeys>;
+}
+
+/** The engines of ENTITIES_URL. */
+const entityEngines: readonly EntityEngineChoice[] = [
+  {
+    schemes: ["sqlite:"],
+    exclusive: true,
+    open: async (dependencies) => (await import("./sqlite/index.js")).openSqliteEntities(dependencies),
+    openKeys: async (settings) => (await import("./sqlite/index.js")).openSqliteKeys(settings),
+  },
+  {
+    schemes: ["mongodb:", "mongodb+srv:"],
+    exclusive: false,
+    open: async (dependencies) => (await import("./mongodb/index.js")).openMongo(dependencies),
+    openKeys: async (settings) => (await import("./mongodb/index.js")).openMongoKeys(settings),
+  },
+];
+
+/** The engines of METRICS_URL. */
+const metricEngines: readonly EngineChoice<MetricEngine>[] = [
+  {
+    schemes: ["sqlite:"],
+    exclusive: true,
+    open: async (dependencies) => (await import("./sqlite/index.js")).openSqliteMetrics(dependencies),
+  },
+  {
+    schemes: ["influxdb:", "influxdbs:"],
+    exclusive: false,
+    open: async (dependencies) => (await import("./influxdb/index.js")).openInflux(dependencies),
+  },
+];
+
+/** The engines of JOBS_URL. */
+const jobEngines: readonly EngineChoice<JobEngine>[] = [
+  {
+    schemes: ["sqlite:"],
+    exclusive: true,
+    open: async () => (await import("./in-process/index.js")).openInProcess(),
+  },
+  {
+    schemes: ["redis:", "rediss:"],
+    exclusive: false,
+    open: async (dependencies) => (await import("./bullmq/index.js")).openBullmq(dependencies),
+  },
+];
 
 /** Opens the engines of the URLs. Throws a `StartError` if a URL has no engine, or an engine cannot be used. */
 export async function openStores(dependencies: EngineDependencies): Promise<Stores> {
-  const found = {
-    entities: engineOf("entities", dependencies.settings),
-    metrics: engineOf("metrics", dependencies.settings),
-    jobs: engineOf("jobs", dependencies.settings),
-  };
+  const { settings } = dependencies;
+  const entityEngine = engineOf("entities", entityEngines, settings);
+  const metricEngine = engineOf("metrics", metricEngines, settings);
+  const jobEngine = engineOf("jobs", jobEngines, settings);
   const open: Engine[] = [];
-  const opened = <E extends Engine>(engine: E): E => {
+  const opened = async <E extends Engine>(choice: EngineChoice<E>): Promise<E> => {
+    const engine = await choice.open(dependencies);
     open.unshift(engine);
     return engine;
   };
@@ -27,19 +84,15 @@ export async function openStores(dependencies: EngineDependencies): Promise<Stor
     for (const engine of open.splice(0)) await engine.close();
   };
   try {
-    const entities = opened(await found.entities.entities.open(dependencies));
-    const metrics = opened(await found.metrics.metrics.open(dependencies));
-    const jobs = opened(await found.jobs.jobs.open(dependencies));
+    const entities = await opened(entityEngine);
+    const metrics = await opened(metricEngine);
+    const jobs = await opened(jobEngine);
     const engines = [entities, metrics, jobs];
     return {
       ...entities,
       ...metrics,
       ...jobs,
-      exclusive: {
-        entities: found.entities.exclusive,
-        metrics: found.metrics.exclusive,
-        jobs: found.jobs.exclusive,
-      },
+      exclusive: { entities: entityEngine.exclusive, metrics: metricEngine.exclusive },
       probes: engines.flatMap(({ probes }) => probes),
       toServiceError: (error) =>
         engines.map((engine) => engine.toServiceError(error)).find((error) => error !== undefined),
@@ -54,32 +107,14 @@ export async function openStores(dependencies: EngineDependencies): Promise<Stor
 }
 
 /** Opens only the API keys, also while a service runs. */
-export function openKeys(settings: Settings): Promise<OpenKeys> {
-  return engineOf("entities", settings).entities.openKeys(settings);
-}
-
-/** Opens the engine of a URL for a copy of profiles; undefined if it does not support that. */
-export function profileTargetAt(url: string): OpenTarget<ProfileTarget> | undefined {
-  return all.filter((engine) => isNamedBy(url, engine)).flatMap(({ entities }) => entities?.openTarget ?? [])[0];
-}
-
-/** Opens the engine of a URL for a copy of series; undefined if it does not support that. */
-export function seriesTargetAt(url: string): OpenTarget<SeriesTarget> | undefined {
-  return all.filter((engine) => isNamedBy(url, engine)).flatMap(({ metrics }) => metrics?.openTarget ?? [])[0];
+export async function openKeys(settings: Settings): Promise<OpenKeys> {
+  return engineOf("entities", entityEngines, settings).openKeys(settings);
 }
 
 /** Returns the engine for the URL of a setting. Throws a `StartError` if there is none. */
-function engineOf<S extends Served>(served: S, settings: Settings): Serving<S> {
-  const { url } = settings[served];
-  const serving = all.filter((engine): engine is Serving<S> => engine[served] !== undefined);
-  const found = serving.find((engine) => isNamedBy(url, engine));
+function engineOf<C extends EngineChoice<Engine>>(served: Served, engines: readonly C[], settings: Settings): C {
+  const found = engines.find(({ schemes }) => schemes.some((scheme) => settings[served].url.startsWith(scheme)));
   if (found !== undefined) return found;
-  const allowed = serving.flatMap(({ schemes }) => schemes);
+  const allowed = engines.flatMap(({ schemes }) => schemes);
   throw new StartError(`${served.toUpperCase()}_URL has an unknown engine. Allowed: ${allowed.join(", ")}`);
-}
-
-type Serving<S extends Served> = EngineDescription & Required<Pick<EngineDescription, S>>;
-
-function isNamedBy(url: string, { schemes }: EngineDescription): boolean {
-  return schemes.some((scheme) => url.startsWith(scheme));
 }

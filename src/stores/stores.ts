@@ -11,7 +11,6 @@ import type { KeyStore } from "../keys/api-key.js";
 import type { Log } from "../log.js";
 import type { Probe } from "../meters.js";
 import type { Lease, RaiseOrder, SeriesStore, SharedGenerations, SlotCounts } from "../metrics/ports.js";
-import type { ProfileTarget, SeriesTarget } from "./copy.js";
 
 /** Dependencies of an engine. */
 export interface EngineDependencies {
@@ -22,34 +21,6 @@ export interface EngineDependencies {
   /** Memory of every cache of the process; by default the engine has its own. */
   readonly cache?: CacheMemory | undefined;
 }
-
-/** Description of an engine. Its driver is loaded only when one of its functions is called. */
-export interface EngineDescription {
-  /** Schemes of its URLs, such as `mongodb:`. */
-  readonly schemes: readonly string[];
-  /** Whether only one process may use the store of its URL; otherwise several may use it concurrently. */
-  readonly exclusive: boolean;
-  /** Opens the ports of ENTITIES_URL; absent, like the following, if the engine does not serve them. */
-  readonly entities?: {
-    open(dependencies: EngineDependencies): Promise<EntityEngine>;
-    /** Opens only the API keys, also while a service runs. */
-    openKeys(settings: Settings): Promise<OpenKeys>;
-    /** Opens the store to be filled by `npm run migrate`, if supported. */
-    openTarget?: OpenTarget<ProfileTarget>;
-  };
-  /** Opens the ports of METRICS_URL. */
-  readonly metrics?: {
-    open(dependencies: EngineDependencies): Promise<MetricEngine>;
-    openTarget?: OpenTarget<SeriesTarget>;
-  };
-  /** Opens the ports of JOBS_URL. */
-  readonly jobs?: {
-    open(dependencies: EngineDependencies): Promise<JobEngine>;
-  };
-}
-
-/** Throws a `StartError` if the server cannot be used. */
-export type OpenTarget<T extends ProfileTarget | SeriesTarget> = (dependencies: EngineDependencies) => Promise<T>;
 
 /** The settings with a URL of an engine: `settings.entities.url` and so on. */
 export type Served = "entities" | "metrics" | "jobs";
@@ -115,5 +86,5 @@ export interface JobEngine extends Engine {
 /** Every port, served by one or several engines. */
 export interface Stores extends EntityEngine, MetricEngine, JobEngine {
   /** Whether this process owns the store exclusively, by the setting of its engine. */
-  readonly exclusive: Readonly<Record<Served, boolean>>;
+  readonly exclusive: Readonly<Record<"entities" | "metrics", boolean>>;
 }

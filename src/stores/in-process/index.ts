@@ -1,19 +1,15 @@
 import type { DueNotifications } from "../../deletions/ports.js";
-import type { EngineDescription } from "../stores.js";
+import type { JobEngine } from "../stores.js";
 
-/** Jobs within this process, for the embedded engine. */
-export const inProcess: EngineDescription = {
-  schemes: ["sqlite:"],
-  exclusive: true,
-  jobs: {
-    open: async () => ({
-      dueNotifications: inProcessDueNotifications(),
-      probes: [],
-      toServiceError: () => undefined,
-      close: async () => {},
-    }),
-  },
-};
+/** Opens jobs within this process, for the embedded engine. */
+export function openInProcess(): JobEngine {
+  return {
+    dueNotifications: inProcessDueNotifications(),
+    probes: [],
+    toServiceError: () => undefined,
+    close: async () => {},
+  };
+}
 
 /**
  * Due notifications within this process, the only one of the embedded engine. A due notification without a listener is
