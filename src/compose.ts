@@ -107,32 +107,12 @@ export async function compose(
   // A worker process serves only its health and metrics.
   const routes: Route[] = roles.includes("api") ? served : [];
   const probes = followed === undefined ? stores.probes : [...stores.probes, followed.probe];
-  routes.push(
-    ...operationRoutes({
-      probes,
-      meters,
-      version,
-      roles,
-      clock,
-      routes: () => routes,
-      webhooks: [deletionWebhook, alertWebhook],
-    }),
-  );
+  const webhooks = [deletionWebhook, alertWebhook];
+  routes.push(...operationRoutes({ probes, meters, version, roles, clock, routes: () => routes, webhooks }));
   const { history, catalogue, keys, toServiceError } = stores;
   const verify = keyVerifier(keys, settings.admin_key, clock, cache);
-  const port = openServer({
-    routes,
-    settings,
-    memory,
-    verify,
-    keys,
-    clock,
-    log,
-    meters,
-    toServiceError,
-    wrongKeysPerMinute,
-    slowTimes,
-  });
+  const service = { routes, settings, memory, verify, keys, clock, log, meters, toServiceError };
+  const port = openServer({ ...service, wrongKeysPerMinute, slowTimes });
   const background: { stop(): Promise<void> }[] = [];
   const isUnavailable = (error: unknown) => toServiceError(error)?.kind === "unavailable";
   const reportDamage = (error: unknown) => {

@@ -1,16 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { connectionAccepted } from "../async/yielding.js";
-import type { Clock } from "../clock.js";
-import type { Settings } from "../config/settings.js";
-import type { ToServiceError } from "../errors.js";
-import type { KeyStore } from "../keys/api-key.js";
-import type { VerifyKey } from "../keys/verify-key.js";
-import type { Log } from "../log.js";
-import type { MemoryBudget } from "../memory-budget.js";
-import type { Meters } from "../meters.js";
-import { createApp } from "./core/app.js";
-import type { Route } from "./core/route.js";
+import { type AppDependencies, createApp } from "./core/app.js";
 import { answerClientErrors } from "./edge/client-errors.js";
 import {
   answerHalfClosed,
@@ -21,21 +12,11 @@ import {
 } from "./edge/connections.js";
 import { limitRequests, RequestLimits } from "./edge/limits.js";
 import { checkEvery, closeSlowReaders, closeSlowSenders, type SlowTimes } from "./edge/slow-clients.js";
-import { authenticator } from "./keys/authenticate.js";
+import { type AuthenticateDependencies, authenticator } from "./keys/authenticate.js";
 
-export interface ServerDependencies {
-  /** All routes. */
-  readonly routes: readonly Route[];
-  readonly settings: Pick<Settings, "http" | "limits">;
-  readonly memory: MemoryBudget;
-  readonly verify: VerifyKey;
-  readonly keys: Pick<KeyStore, "hasOrigin">;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly meters: Meters;
-  readonly toServiceError: ToServiceError;
-  /** Requests with an invalid key per address and minute; one more is 429. */
-  readonly wrongKeysPerMinute: number;
+export interface ServerDependencies
+  extends Pick<AppDependencies, "routes" | "settings" | "memory" | "log" | "meters" | "toServiceError">,
+    Pick<AuthenticateDependencies, "verify" | "keys" | "clock" | "wrongKeysPerMinute"> {
   readonly slowTimes: SlowTimes;
 }
 
@@ -64,29 +45,18 @@ const IDLE_MS = 150_000;
 const BACKLOG = 4096;
 
 /** Composes the HTTP edge. */
-export function openServer({
-  routes,
-  settings,
-  memory,
-  verify,
-  keys,
-  clock,
-  log,
-  meters,
-  toServiceError,
-  wrongKeysPerMinute,
-  slowTimes,
-}: ServerDependencies): ApiServer {
+export function openServer(dependencies: ServerDependencies): ApiServer {
+  const { routes, settings, meters, slowTimes } = dependencies;
   const { http, limits } = settings;
   const requestLimits = new RequestLimits(limits);
-  const authentication = authenticator({ verify, keys, clock, settings, wrongKeysPerMinute });
-  let stopping = false;
-  const running = { requestLimits, ...authentication, memory };
-  const app = createApp({ routes, log, meters, settings, ...running, toServiceError, stopping: () => stopping });
+  const authentication = authenticator({ ...dependencies, requestLimits });
+  let isStopping = false;
+  const stopping = () => isStopping;
+  const app = createApp({ ...dependencies, ...authentication, requestLimits, stopping });
   const protocols = new Map(
     routes.flatMap(({ path, protocolErrors }) => (protocolErrors === undefined ? [] : [[path, protocolErrors]])),
   );
-  const answer = limitRequests(requestLimits, { meters, protocols, stopping: () => stopping }, app.callback());
+  const answer = limitRequests(requestLimits, { meters, protocols, stopping }, app.callback());
   const server = createServer({
     maxHeaderSize: HEADER_BYTES,
     requireHostHeader: false,
@@ -124,7 +94,7 @@ export function openServer({
     },
 
     async stop() {
-      stopping = true;
+      isStopping = true;
       await stopGracefully(server, connections, http.drain_ms);
     },
   };

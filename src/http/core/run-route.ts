@@ -4,7 +4,6 @@ import { ServiceError } from "../../errors.js";
 import type { MemoryBudget } from "../../memory-budget.js";
 import { onResponseClosed, sendContinue } from "../edge/connections.js";
 import { isLimited, type RequestLimits } from "../edge/limits.js";
-import { callerAddress } from "./caller-address.js";
 import { jsonReader } from "./json-body.js";
 import { queryReader } from "./query.js";
 import { compress, isNotModified, omitBody } from "./response-body.js";
@@ -47,15 +46,10 @@ export function runRoute(
   }));
   const limited = isLimited(route.path);
   const readBody = route.body && jsonReader(route.body, limits.body_bytes);
-  const { keyInBody } = route;
-  const guarded =
-    keyInBody === undefined
-      ? route
-      : { ...route, keyInBody: (ctx: ApiContext) => requestLimits.readKey(callerAddress(ctx), () => keyInBody(ctx)) };
 
   async function run(ctx: ApiContext): Promise<void> {
     const query = readQuery(ctx.querystring);
-    if (route.scopes !== "keyless") await authenticate(ctx, guarded, query.key);
+    if (route.scopes !== "keyless") await authenticate(ctx, route, query.key);
     if (!limited) return answer(ctx, query.values);
     await requestLimits.run(ctx.res, ctx.state.keyId, async (runs) => {
       ctx.state.deadline.onPause = (isPaused) => runs(!isPaused);

@@ -1,21 +1,24 @@
 import type { IncomingMessage } from "node:http";
+import { isIPv6 } from "node:net";
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { withTimeLimit } from "../../async/time-limit.js";
 import type { Clock } from "../../clock.js";
 import type { Settings } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
 import type { KeyStore, Scope } from "../../keys/api-key.js";
-import type { VerifyKey } from "../../keys/verify-key.js";
+import type { Caller, VerifyKey } from "../../keys/verify-key.js";
 import type { AllowsOrigin } from "../core/app.js";
-import { callerAddress } from "../core/caller-address.js";
+import type { ApiContext, Route } from "../core/route.js";
 import type { Authenticate } from "../core/run-route.js";
+import { isLimited, type RequestLimits } from "../edge/limits.js";
 import { requireOrigin, requireWithin } from "./bounds.js";
-import { keyRates, wrongKeyRates } from "./rates.js";
 
 export interface AuthenticateDependencies {
   readonly verify: VerifyKey;
   readonly keys: Pick<KeyStore, "hasOrigin">;
   readonly clock: Clock;
   readonly settings: Pick<Settings, "http" | "limits">;
+  readonly requestLimits: Pick<RequestLimits, "readKey">;
   /** Requests with an invalid key per address and minute; one more is 429. */
   readonly wrongKeysPerMinute: number;
 }
@@ -28,6 +31,7 @@ export function authenticator({
   keys,
   clock,
   settings: { http, limits },
+  requestLimits,
   wrongKeysPerMinute,
 }: AuthenticateDependencies): {
   authenticate: Authenticate;
@@ -37,9 +41,12 @@ export function authenticator({
   const countRate = keyRates(limits.rate_per_key);
 
   const authenticate: Authenticate = async (ctx, route, queryKey) => {
-    const { scopes, alsoScope } = route;
+    const { scopes, alsoScope, keyInBody } = route;
     if (scopes === "keyless") return;
-    const key = headerKey(ctx.req) ?? (http.key_in_query ? queryKey : undefined) ?? (await route.keyInBody?.(ctx));
+    const key =
+      headerKey(ctx.req) ??
+      (http.key_in_query ? queryKey : undefined) ??
+      (keyInBody && (await requestLimits.readKey(callerAddress(ctx), () => keyInBody(ctx))));
     if (key === undefined) throw unauthenticated(HOW_TO_SEND);
     // Verified before it is counted: a valid key works from an address with too many wrong keys.
     const found = verify(key);
@@ -92,6 +99,14 @@ function basicKey(encoded: string): string {
   return password.startsWith("em_") ? password : user || password;
 }
 
+/** `1.2.3.4:567` and `[::1]:567`: some proxies forward addresses with ports. */
+const WITH_PORT = /^\[?(.*?)\]?:\d+$/;
+
+/** Returns the address that Koa finds for the caller, without a port: each connection has another one. */
+function callerAddress({ ip }: ApiContext): string {
+  return isIPv6(ip) ? ip : ip.replace(WITH_PORT, "$1");
+}
+
 const FORM = "em_<id>_<secret>, alone, after Bearer or Token, or as user name or password of Basic";
 
 const HOW_TO_SEND = `Send an API key in the Authorization header: ${FORM}`;
@@ -110,4 +125,41 @@ function unauthenticated(message: string): ServiceError {
 function lacksScope(scopes: readonly Scope[]): ServiceError {
   const words = scopes.length === 1 ? `scope ${scopes[0]}` : `scopes ${scopes.join(" and ")}, of which one is needed`;
   return new ServiceError("forbidden", `The key lacks the ${words}`);
+}
+
+/** Counts wrong keys by the address of their sender, at most `most` per minute; throws 429 above it. */
+function wrongKeyRates(most: number): (address: string) => Promise<void> {
+  const limiter = limiterOf(most);
+  return (address) => count(limiter, address, "Too many wrong keys from this address");
+}
+
+/**
+ * Counts the requests of keys: at most the rate that the key is bound to, and at most `most` per minute. `/metrics`
+ * responds under any load, so only the bound applies to it.
+ */
+function keyRates(most: number | null): (caller: Caller, route: Pick<Route, "path">) => Promise<void> | undefined {
+  const limiters = new Map<number, RateLimiterMemory>();
+  return ({ keyId, bounds: { rate = Number.POSITIVE_INFINITY } }, { path }) => {
+    const lower = most !== null && isLimited(path) ? Math.min(rate, most) : rate;
+    if (lower === Number.POSITIVE_INFINITY) return undefined;
+    const limiter = limiters.get(lower) ?? limiterOf(lower);
+    limiters.set(lower, limiter);
+    return lower === rate
+      ? count(limiter, keyId, "The key exceeds its bound rate", "rate")
+      : count(limiter, keyId, "Too many requests with this key");
+  };
+}
+
+function limiterOf(perMinute: number): RateLimiterMemory {
+  return new RateLimiterMemory({ points: perMinute, duration: 60 });
+}
+
+async function count(limiter: RateLimiterMemory, name: string, message: string, path = ""): Promise<void> {
+  await limiter.consume(name).catch((reason: unknown) => {
+    if (!(reason instanceof RateLimiterRes)) throw reason;
+    const retryAfter = Math.max(1, Math.ceil(reason.msBeforeNext / 1000));
+    const text = `${message}; try again in ${retryAfter} s`;
+    const issues = [{ code: "too_many_requests", path, message: text }];
+    throw new ServiceError("too-many-requests", text, { retryAfter, issues });
+  });
 }
