@@ -2,76 +2,8 @@ import { expect } from "chai";
 import type { Route } from "../../src/http/core/route.js";
 import { type Scope, scopes } from "../../src/keys/api-key.js";
 import { rawRequest } from "../support/raw-request.js";
+import { expectedRoutes } from "../support/route-table.js";
 import { newKey, serviceOfSuite } from "../support/service.js";
-
-/** Scopes of all routes, so that a changed scope fails the test. */
-const expected: Record<string, readonly Scope[] | "keyless"> = {
-  "GET /": "keyless",
-  "GET /dashboard": "keyless",
-  "GET /dashboard/:file": "keyless",
-  "POST /dashboard/sign-in/:code": "keyless",
-  "GET /docs": "keyless",
-  "GET /docs/:file": "keyless",
-  "GET /health": "keyless",
-  "GET /ping": "keyless",
-  "GET /ready": "keyless",
-  "GET /openapi.json": "keyless",
-  "GET /metrics": ["metric:read"],
-  "GET /api/key": scopes,
-  "GET /api/metric": ["metric:read"],
-  "POST /api/metric": ["metric:read"],
-  "POST /api/metric/points": ["metric:write"],
-  "POST /api/v2/write": ["metric:write"],
-  "GET /api/entity/:table/:fieldname/:fieldval": ["entity:read"],
-  "GET /api/entity/:table/:fieldval": ["entity:read"],
-  "GET /api/me/:fieldname/:fieldval": ["entity:read"],
-  "DELETE /api/entity/:table/:fieldname/:fieldval": ["entity:delete"],
-  "GET /api/entity/deletestatus/:request_id": ["entity:delete", "entity:read"],
-  "GET /api/deletion": ["entity:delete", "admin"],
-  "GET /api/deletion/:request_id": ["entity:delete", "admin"],
-  "POST /api/deletion/:request_id/retry": ["admin"],
-  "POST /api/deletion/retry": ["admin"],
-  "GET /api/deletion/:request_id/receipt": ["entity:delete"],
-  "GET /.well-known/jwks.json": "keyless",
-  "POST /api/deletion": ["entity:delete"],
-  "POST /api/deletion/preview": ["entity:delete"],
-  "GET /api/table": ["entity:delete"],
-  "POST /api/entity/export": ["entity:export"],
-  "POST /api/segment/:id/members": ["entity:export"],
-  "GET /api/entity/:table/:fieldname/:fieldval/segments": ["entity:read"],
-  "GET /api/stream": ["metric:read"],
-  "GET /federate": ["metric:read"],
-  "GET /api/alert": ["metric:read"],
-  "GET /api/series": ["metric:read"],
-  "POST /collect/json/:stream": ["entity:write"],
-  "POST /v1/batch": ["entity:write"],
-  "POST /v1/b": ["entity:write"],
-  "POST /v1/identify": ["entity:write"],
-  "POST /v1/i": ["entity:write"],
-  "POST /v1/track": ["entity:write"],
-  "POST /v1/t": ["entity:write"],
-  "POST /v1/page": ["entity:write"],
-  "POST /v1/p": ["entity:write"],
-  "POST /v1/screen": ["entity:write"],
-  "POST /v1/s": ["entity:write"],
-  "POST /v1/group": ["entity:write"],
-  "POST /v1/g": ["entity:write"],
-  "POST /v1/alias": ["entity:write"],
-  "POST /v1/a": ["entity:write"],
-  "GET /api/segment": ["metric:read"],
-  "GET /api/segment/sizes": ["metric:read"],
-  "GET /api/segment/:id": ["metric:read"],
-  "PUT /api/segment/:id": ["admin"],
-  "DELETE /api/segment/:id": ["admin"],
-  "GET /api/experience": ["metric:read"],
-  "GET /api/experience/:id": ["metric:read"],
-  "PUT /api/experience/:id": ["admin"],
-  "DELETE /api/experience/:id": ["admin"],
-  "GET /api/mark": ["metric:read"],
-  "GET /api/mark/:id": ["metric:read"],
-  "PUT /api/mark/:id": ["metric:write"],
-  "DELETE /api/mark/:id": ["metric:write"],
-};
 
 describe("the routes", () => {
   const keys = new Map<Scope, string>();
@@ -89,8 +21,8 @@ describe("the routes", () => {
 
   it("are exactly the expected ones, with their scopes", () => {
     const served = routes.map(({ method, path, scopes }) => [`${method} ${path}`, scopes]);
-    expect(Object.fromEntries(served)).to.deep.equal(expected);
-    expect(served).to.have.length(Object.keys(expected).length);
+    const expected = Array.from(expectedRoutes, ([name, { scopes }]) => [name, scopes]);
+    expect(served.sort()).to.deep.equal(expected.sort());
   });
 
   it("accept a key with one of their scopes, and no other key", async () => {
@@ -190,36 +122,6 @@ describe("the routes", () => {
       expect(text).to.not.contain("zqcanaryqz");
       const { message, errors } = JSON.parse(text) as { message: string; errors: { message: string }[] };
       expect([message, errors.map((error) => error.message)]).to.deep.equal(["Not Found", [what]]);
-    });
-  }
-
-  const elsewhere = [
-    "/API/metric",
-    "/api/Metric",
-    "//api/metric",
-    "/api//metric",
-    "/api/metric/",
-    "/api/metric//",
-    "/api/metric/points/",
-    "/api/./metric",
-    "/api/x/../metric",
-    "/api/metric;a=b",
-    "/api/metric%2Fpoints",
-    "/api%2Fmetric",
-    "/api",
-    "/favicon.ico",
-    "/.env",
-    "/docs/../../package.json",
-    "/docs/..%2f..%2fpackage.json",
-  ];
-  for (const path of elsewhere) {
-    it(`do not include ${path}`, async () => {
-      const answer = await rawRequest(
-        service.port,
-        `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${service.key}\r\n\r\n`,
-      );
-      expect(answer.status).to.equal(404);
-      expect(answer.body?.data).to.equal(null);
     });
   }
 
