@@ -142,16 +142,4 @@ describe("an invalid metric request", () => {
       .to.include("aggregation")
       .and.not.include("agregation");
   });
-
-  it("does not fail the other items of its batch", async () => {
-    const items = [series, { ...series, aggregation: canary }, 5, null, [], { ...series, [canary]: 1 }, series];
-    const response = await service.fetch("/api/metric", { method: "POST", json: items });
-    const text = await response.text();
-    expect(response.status).to.equal(200);
-    expect(text).to.not.include(canary);
-    const { data } = JSON.parse(text) as { data: { values: unknown[]; errors?: unknown[] }[] };
-    expect(data.map(({ errors }) => errors !== undefined)).to.deep.equal([false, true, true, true, true, true, false]);
-    expect(data[0]?.values).to.have.length(1);
-    for (const item of data) if (item.errors !== undefined) expect(item.values).to.deep.equal([]);
-  });
 });

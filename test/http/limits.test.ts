@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
+import { cpuMs } from "../support/cpu-time.js";
 import { type FetchOptions, serviceOfSuite } from "../support/service.js";
 
 const now = Date.parse("2024-02-29T10:00:00Z");
@@ -8,8 +9,18 @@ const MIB = 1_048_576;
 
 type Request = readonly [path: string, options?: FetchOptions];
 
-/** A limit: its subject, its value, a request of a size, and the status and code of a request above it. */
-type Limit = readonly [of: string, value: number, request: (size: number) => Request, status: number, code: string];
+/**
+ * A limit: its subject, its value, a request of a size, the status and code of a request above it, and whether the
+ * catalogue has as many segments.
+ */
+type Limit = readonly [
+  of: string,
+  value: number,
+  request: (size: number) => Request,
+  status: number,
+  code: string,
+  ofSegments?: true,
+];
 
 const json = { "content-type": "application/json" };
 const ndjson = { "content-type": "application/x-ndjson" };
@@ -69,6 +80,12 @@ const item = (hours: number, rest: object = {}) => ({
 const fetchAll = (items: readonly object[]) => post("/api/metric", JSON.stringify(items));
 const wide = (hours: number, i: number) =>
   item(hours, { dimension_id: `s${i}`, interval: "1000h", include_empty_rows: false });
+const rate = (hours: number, i: number) => ({
+  ...wide(hours, i),
+  dimension: "experience",
+  dimension_type: "conversionrate",
+});
+const every = { dimension: "segsize", dimension_id: "all_segments", dimension_type: "size" };
 const times = <T>(count: number, make: (i: number) => T) => Array.from({ length: count }, (_, i) => make(i));
 const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 
@@ -126,6 +143,22 @@ const limits: readonly Limit[] = [
     400,
     "too_many_slots",
   ],
+  [
+    "saved slots of a response with rates, each of two series",
+    2_500_000,
+    (size) => fetchAll(times(100, (i) => rate(i === 0 ? size - 99 * 25_000 : 25_000, i))),
+    400,
+    "too_many_slots",
+  ],
+  [
+    "segments in a read of all",
+    1_000,
+    () => [`/api/metric?${new URLSearchParams({ ...every, range: "2h" })}`],
+    400,
+    "too_many_segments",
+    true,
+  ],
+  ["segments in an item for all", 1_000, () => fetchAll([item(1), every]), 200, "too_many_segments", true],
   [
     "messages of an array",
     10_000,
@@ -198,18 +231,40 @@ describe("P15: the limit of", () => {
   async function answerTo([path, options]: Request): Promise<readonly [status: number, code: string | undefined]> {
     const answer = await service.fetch(path, options);
     const text = await answer.text();
-    const { data, errors = data?.errors ?? data?.[0]?.errors } = text === "" ? { data: null } : JSON.parse(text);
+    const { data, errors = data?.errors ?? data?.at?.(-1)?.errors } = text === "" ? { data: null } : JSON.parse(text);
     return [answer.status, errors?.[0]?.code];
   }
 
-  for (const [of, value, request, status, code] of limits) {
+  /** Puts as many segments into the catalogue, or none. */
+  async function fill(segments: number): Promise<void> {
+    const { catalogue } = service.service.stores;
+    for (const { id } of await catalogue.segments(undefined, 10_000)) await catalogue.deleteSegment(id, now);
+    for (let i = 0; i < segments; i += 1) await catalogue.putSegment({ id: `s${i}`, name: "s", table: "user" });
+  }
+
+  for (const [of, value, request, status, code, ofSegments] of limits) {
     it(`${of} is ${value.toLocaleString("en")}: one more is ${status} ${code}`, async () => {
       for (const size of [value - 1, value]) {
+        if (ofSegments) await fill(size);
         const answer = await answerTo(request(size));
         expect(answer[1], `${size}`).to.not.equal(code);
         expect(answer[0], `${size}`).to.be.oneOf([200, 204, 404]);
       }
+      if (ofSegments) await fill(value + 1);
       expect(await answerTo(request(value + 1))).to.deep.equal([status, code]);
     });
   }
+
+  it("saved slots includes those before the window that smoothing reads", async () => {
+    const smooth = times(100, (i) => ({ ...wide(50_000, i), smooth: true }));
+    expect(await answerTo(fetchAll(smooth))).to.deep.equal([400, "too_many_slots"]);
+  });
+
+  it("buckets is checked without work: 31 million of them are refused at once", async () => {
+    const spent = await cpuMs(async () => {
+      const [, code] = await answerTo(fetchAll([item(1, { interval: "1m", startdate: "1966-01-01" })]));
+      expect(code).to.equal("too_many_buckets");
+    });
+    expect(spent).to.be.below(500);
+  });
 });
