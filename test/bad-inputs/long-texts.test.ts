@@ -1,9 +1,9 @@
 import { Agent, request } from "node:http";
 import { expect } from "chai";
 import { cpuMs } from "../support/cpu-time.js";
-import { dereferenced } from "../support/openapi-walk.js";
+import { documentOf, type OpenApi } from "../support/openapi-walk.js";
 import { serviceOfSuite } from "../support/service.js";
-import { type LongRequest, longRequests, type Operations, type TextOf } from "./long-texts.js";
+import { type LongRequest, longRequests, type TextOf } from "./long-texts.js";
 
 /** Four marks, 10 bytes, whose order `normalize` changes: its time grows with the square of their number. */
 const MARKS = "\u0315\u0300\u05ae\u{1d165}";
@@ -33,13 +33,12 @@ describe("P39: no text of unchecked length meets a built-in that is not linear:"
   const service = serviceOfSuite();
   const agent = new Agent({ keepAlive: true });
   after(() => agent.destroy());
-  let document: Operations;
+  let document: OpenApi;
   /** CPU ms of each place with letters. */
   const control = new Map<string, number>();
 
   before(async () => {
-    const response = await service.fetch("/openapi.json", { key: null });
-    document = dereferenced((await response.json()) as object) as Operations;
+    ({ plain: document } = await documentOf(service));
     // The first requests take longer.
     for (const one of longRequests(document, letters)) await send(one);
     for (const one of longRequests(document, letters)) control.set(one.place, await cpuMs(() => send(one)));

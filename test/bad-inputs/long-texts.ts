@@ -1,4 +1,11 @@
-import type { Part } from "../support/openapi-walk.js";
+import {
+  type Content,
+  examplesOf,
+  type OpenApi,
+  type Operation,
+  operationsOf,
+  type Part,
+} from "../support/openapi-walk.js";
 
 /** Makes a text of at most this number of bytes. */
 export type TextOf = (bytes: number) => string;
@@ -12,37 +19,20 @@ export interface LongRequest {
   readonly body?: string;
 }
 
-export interface Operations {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-}
-
-interface Operation {
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
-}
-
-interface Content {
-  readonly schema: Part;
-  readonly example?: unknown;
-  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
-}
-
 /** Bytes of a text in a JSON body, in a line (of at most 64 KiB), and in the head (of at most 16 KiB). */
 const BODY_BYTES = 200_000;
 const LINE_BYTES = 60_000;
 const HEAD_BYTES = 7_000;
 
 /** Returns a request for each place for a text in each operation of the document, without references. */
-export function longRequests({ paths }: Operations, text: TextOf): LongRequest[] {
-  return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([name, operation]) => {
-      const method = name.toUpperCase();
-      return [...inHead(method, path, operation, text), ...inBody(method, path, operation, text)];
-    }),
-  );
+export function longRequests(document: OpenApi, text: TextOf): LongRequest[] {
+  return operationsOf(document).flatMap(({ method, path, operation }) => [
+    ...inHead(method, path, operation, text),
+    ...inBody(method, path, operation, text),
+  ]);
 }
 
-function inHead(method: string, path: string, { parameters = [] }: Operation, text: TextOf): LongRequest[] {
+function inHead(method: string, path: string, { parameters }: Operation, text: TextOf): LongRequest[] {
   const head = text(HEAD_BYTES);
   const escaped = encodeURIComponent(text(HEAD_BYTES / 3));
   return parameters.map(({ name, in: where }) => {
@@ -87,8 +77,8 @@ const samples: Readonly<Record<string, string>> = {
   file: "docs.js",
 };
 
-function inJson({ schema, example, examples = { example: { value: example } } }: Content, text: string) {
-  return Object.values(examples).flatMap(({ value }) => valuesWith(schema, value, text));
+function inJson(content: Content, text: string) {
+  return examplesOf(content).flatMap(([, value]) => valuesWith(content.schema, value, text));
 }
 
 function lines(body: unknown): string {

@@ -2,10 +2,10 @@ import { Agent, request } from "node:http";
 import { expect } from "chai";
 import fc from "fast-check";
 import { cpuMs } from "../support/cpu-time.js";
-import { dereferenced } from "../support/openapi-walk.js";
+import { documentOf, type OpenApi } from "../support/openapi-walk.js";
 import { amount } from "../support/servers.js";
 import { newKey, serviceOfSuite } from "../support/service.js";
-import { type OpenApi, type RandomRequest, randomRequests } from "./random-requests.js";
+import { type RandomRequest, randomRequests } from "./random-requests.js";
 
 /** Number of requests; the long run sends more. */
 const REQUESTS = Number(process.env.RANDOM_REQUESTS ?? amount(30_000, 2_000));
@@ -28,8 +28,7 @@ describe("P20: no input causes a 5xx, a hang or a crash:", () => {
   const statuses = new Map<number, number>();
 
   before(async () => {
-    const text = await (await service.fetch("/openapi.json", { key: null })).text();
-    document = dereferenced(JSON.parse(text)) as OpenApi;
+    ({ plain: document } = await documentOf(service));
     reader = (await newKey(service, ["metric:read", "entity:read"])).key;
   });
   after(() => agent.destroy());

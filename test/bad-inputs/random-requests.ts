@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { type OpenApi, type Operation, operationsOf, type Parameter } from "../support/openapi-walk.js";
 
 /** A request as it goes out. */
 export interface RandomRequest {
@@ -6,21 +7,6 @@ export interface RandomRequest {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string | undefined;
-}
-
-interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly schema: Schema;
-}
-
-interface Operation {
-  readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Record<string, { readonly schema: Schema }> };
-}
-
-export interface OpenApi {
-  readonly paths: Record<string, Record<string, Operation>>;
 }
 
 interface Schema {
@@ -37,8 +23,8 @@ interface Schema {
 
 /** Requests of every operation of the document: good ones, nearly good ones and rubbish. */
 export function randomRequests(document: OpenApi, keys: readonly string[]): fc.Arbitrary<RandomRequest> {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => requestOf(method.toUpperCase(), path, operation, keys)),
+  const operations = operationsOf(document).map(({ method, path, operation }) =>
+    requestOf(method, path, operation, keys),
   );
   return fc.oneof(...operations);
 }

@@ -1,23 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
-import { dereferenced, type Part, schemasOf } from "../support/openapi-walk.js";
+import { documentOf, examplesOf, type OpenApi, operationsOf, type Part, schemasOf } from "../support/openapi-walk.js";
 import { serviceOfSuite } from "../support/service.js";
-
-interface OpenApi {
-  readonly paths: Record<string, Record<string, Operation>>;
-  readonly components: { readonly schemas: Record<string, Part> };
-}
-
-interface Operation {
-  readonly parameters: readonly { readonly name: string; readonly schema: Part }[];
-  readonly requestBody?: { readonly content: Record<string, Content> };
-}
-
-interface Content {
-  readonly schema: Part;
-  readonly example?: unknown;
-  readonly examples?: Record<string, { readonly value: unknown }>;
-}
 
 const most = { batch_series: 3, batch_points: 5 };
 
@@ -28,18 +12,15 @@ describe("the request bodies in the OpenAPI document", () => {
 
   const service = serviceOfSuite({ limits: most });
   before(async () => {
-    document = (await (await service.fetch("/openapi.json", { key: null })).json()) as OpenApi;
-    plain = dereferenced(document) as OpenApi;
+    ({ document, plain } = await documentOf(service));
     await service.fetch("/api/segment/s", { method: "PUT", json: {} });
   });
 
   const contents = (type: string) =>
-    Object.entries(plain.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).flatMap(([method, { requestBody }]) => {
-        const content = requestBody?.content[type];
-        return content === undefined ? [] : [{ name: `${method} ${path}`, content }];
-      }),
-    );
+    operationsOf(plain).flatMap(({ path, method, operation }) => {
+      const content = operation.requestBody?.content[type];
+      return content === undefined ? [] : [{ name: `${method} ${path}`, content }];
+    });
   const bodyOf = (method: string, path: string) =>
     plain.paths[path]?.[method]?.requestBody?.content["application/json"]?.schema as Part;
   const itemOf = (path: string) => bodyOf("post", path).items as Part;
@@ -70,8 +51,7 @@ describe("the request bodies in the OpenAPI document", () => {
     expect(bodies).to.have.length.above(5);
     for (const { name, content } of bodies) {
       const matches = new Ajv2020({ strict: false, validateFormats: false }).compile(content.schema);
-      const { example, examples = { example: { value: example } } } = content;
-      for (const { value } of Object.values(examples)) {
+      for (const [, value] of examplesOf(content)) {
         expect(matches(value), `${name}: ${JSON.stringify(matches.errors)}`).to.equal(true);
       }
     }

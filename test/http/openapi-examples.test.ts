@@ -1,21 +1,8 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
-import { dereferenced } from "../support/openapi-walk.js";
+import { documentOf, examplesOf, type Operation, operationsOf } from "../support/openapi-walk.js";
 import { removeThrough } from "../support/requests.js";
 import { startService, type TestService } from "../support/service.js";
-
-interface Operation {
-  readonly parameters: readonly { readonly name: string; readonly in: string; readonly example?: string }[];
-  readonly requestBody?: {
-    readonly content: Record<string, MediaType>;
-  };
-  readonly responses: Record<string, { readonly content?: Record<string, { readonly schema: object }> }>;
-}
-
-interface MediaType {
-  readonly example?: unknown;
-  readonly examples?: Record<string, { readonly value: unknown }>;
-}
 
 interface Request {
   readonly title: string;
@@ -50,11 +37,8 @@ describe("the examples in the OpenAPI document", () => {
 
 /** A request for each example of each operation, and one for each operation without a body. */
 async function requestsOf(service: TestService): Promise<Request[]> {
-  const text = await (await service.fetch("/openapi.json", { key: null })).text();
-  const { paths } = dereferenced(JSON.parse(text)) as { paths: Record<string, Record<string, Operation>> };
-  const requests = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, operation]) => requestsTo(method.toUpperCase(), path, operation)),
-  );
+  const { plain } = await documentOf(service);
+  const requests = operationsOf(plain).flatMap(({ method, path, operation }) => requestsTo(method, path, operation));
   return requests.sort((a, b) => order.indexOf(a.method) - order.indexOf(b.method));
 }
 
@@ -77,15 +61,14 @@ function requestsTo(method: string, path: string, { parameters, requestBody, res
     answer,
   };
   if (requestBody === undefined) return [request];
-  return Object.entries(requestBody.content).flatMap(
-    ([type, { example, examples = { example: { value: example } } }]) => {
-      expect(Object.values(examples)[0]?.value, `${request.title} has an example of ${type}`).to.not.equal(undefined);
-      return Object.entries(examples).map(([name, { value }]) => {
-        const body = typeof value === "string" ? value : JSON.stringify(value);
-        return { ...request, title: `${request.title}: ${type}, ${name}`, type, body };
-      });
-    },
-  );
+  return Object.entries(requestBody.content).flatMap(([type, content]) => {
+    const examples = examplesOf(content);
+    expect(examples[0]?.[1], `${request.title} has an example of ${type}`).to.not.equal(undefined);
+    return examples.map(([name, value]) => {
+      const body = typeof value === "string" ? value : JSON.stringify(value);
+      return { ...request, title: `${request.title}: ${type}, ${name}`, type, body };
+    });
+  });
 }
 
 async function expectSuccess(service: TestService, request: Request): Promise<void> {

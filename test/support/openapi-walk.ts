@@ -1,5 +1,58 @@
+import type { TestService } from "./service.js";
+
 /** A JSON Schema, or another part of an OpenAPI document. */
 export type Part = Readonly<Record<string, unknown>>;
+
+export interface OpenApi {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: Operation & { readonly security: unknown } }>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Part>>;
+    readonly responses: Readonly<Record<string, { readonly content: Readonly<Record<string, Content>> }>>;
+  };
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: Part;
+  readonly example?: string;
+  readonly deprecated?: boolean;
+}
+
+export interface Content {
+  readonly schema: Part;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
+/** The document of a service, and the same without references. */
+export async function documentOf(service: TestService): Promise<{ document: OpenApi; plain: OpenApi }> {
+  const document = (await (await service.fetch("/openapi.json", { key: null })).json()) as OpenApi;
+  return { document, plain: dereferenced(document) as OpenApi };
+}
+
+/** Every operation of a document. */
+export function operationsOf({ paths }: OpenApi) {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+}
+
+/** The examples of a body by name. */
+export function examplesOf({ example, examples = { example: { value: example } } }: Content): [string, unknown][] {
+  return Object.entries(examples).map(([name, { value }]) => [name, value]);
+}
 
 export interface Place {
   /** Its place, as keys from the top. */
@@ -15,7 +68,7 @@ export function schemasOf(document: object): Place[] {
 }
 
 /** The same document with the content of each reference in its place. */
-export function dereferenced(document: object): object {
+function dereferenced(document: object): object {
   const resolve = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.map(resolve);
     if (typeof part !== "object" || part === null) return part;
