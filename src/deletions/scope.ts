@@ -50,7 +50,7 @@ export async function expandScope(
         if (profiles.has(profile.id)) continue;
         const { sealed: _, ...covered } = profile;
         profiles.set(profile.id, covered);
-        for (const binding of profile.bindings) linked.add(binding.hash);
+        for (const hash of profile.hashes) linked.add(hash);
         for (const identity of await identitiesIn(dependencies, profile, memory)) {
           linked.add(dependencies.hashIdentity(profile.table, identity));
           identities.set(identityKey(identity), identity);

@@ -1,5 +1,5 @@
 import type { SegmentDeletions } from "./profile/deleted-segments.js";
-import type { Binding, EntityId, StoredEntity } from "./profile/entity.js";
+import type { EntityId, StoredEntity } from "./profile/entity.js";
 import type { IdentityHash } from "./profile/identity.js";
 
 /** Maximum bytes of the profiles that one read returns: see `EntityStore.load`. */
@@ -30,8 +30,8 @@ export interface ProfileChange {
    * several members leaves one.
    */
   readonly moves: readonly (readonly [segment: string, change: number])[];
-  /** Bindings in `entity.bindings` that are new or begin earlier than before. */
-  readonly changedBindings: readonly Binding[];
+  /** Hashes in `entity.hashes` that the stored state does not have. */
+  readonly addedHashes: ReadonlySet<IdentityHash>;
   /** Live profiles merged into this one, with the revisions they were read at. */
   readonly mergedFrom: readonly { readonly id: EntityId; readonly revision: number }[];
 }

@@ -99,7 +99,7 @@ describe("a deletion request", () => {
     const returned = await stage.profile([annsId]);
     const again = await request(ann);
     for (const id of [first, again]) await stage.run(id);
-    expect((await live(returned)).bindings.map((binding) => binding.hash)).to.deep.equal([hash(annsId)]);
+    expect((await live(returned)).hashes).to.deep.equal([hash(annsId)]);
   });
 
   async function live(id: string): Promise<StoredEntity> {
@@ -263,8 +263,7 @@ describe("a deletion request", () => {
   it("covers the profile that an identity in the document of the found one leads to", async () => {
     const entity = await stage.profile([ann, annsId]);
     const newer = await stage.profile([ben]);
-    const bindings = [{ hash: hash(annsId), since: stage.now() + 60_000 }];
-    const taken = commitOf([changeOf({ ...(await live(newer)), bindings })], {
+    const taken = commitOf([changeOf({ ...(await live(newer)), hashes: [hash(annsId)] })], {
       owners: new Map([[hash(annsId), entity]]),
     });
     expect(await stage.stores.entities.commit(taken)).to.equal(true);

@@ -164,9 +164,8 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
       });
       const keys = newKeys([id]);
       const [sealed] = seal(keys, [{ entity: id, plain }]);
-      const bindings = identities.map((identity) => ({ hash: hashIdentity(table, identity), since }));
-      const entity = freshEntity([], { id, table, born: since, bindings, sealed: sealed as Uint8Array });
-      const hashes = bindings.map(({ hash }) => hash);
+      const hashes = identities.map((identity) => hashIdentity(table, identity));
+      const entity = freshEntity(hashes, { id, table, born: since, sealed: sealed as Uint8Array });
       const { entities, suppression } = open.stores;
       const [held, cutOffs] = [(await entities.find(hashes)).owners, await suppression.cutOffs(hashes)];
       const commit = commitOf([changeOf(entity, [{ add: ["buyers"], version }])], {

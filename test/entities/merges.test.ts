@@ -48,19 +48,6 @@ describe("messages about entities", () => {
     expect([...(await ownersOf("young")).values()]).to.deep.equal([oldest]);
   });
 
-  it("give each identity the time of the oldest message that names it, also when an older one comes later", async () => {
-    const hash = stage.hashIdentity("user", { field: "_uid", value: own("a") });
-    const since = async () => {
-      const { profiles } = await stage.stores.entities.find([hash]);
-      return [...profiles.values()].flatMap(({ bindings }) => bindings.map((binding) => binding.since));
-    };
-    await stage.collect([{ ...name("a"), at: LONG_AGO + 10 }]);
-    await stage.collect([{ ...name("a"), at: LONG_AGO + 20 }]);
-    expect(await since()).to.deep.equal([LONG_AGO + 10]);
-    await stage.collect([{ ...name("a"), at: LONG_AGO + 5 }]);
-    expect(await since()).to.deep.equal([LONG_AGO + 5]);
-  });
-
   it("have the same result in one batch as one by one", async () => {
     const update = fc.record({
       who: fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"), { minLength: 1, maxLength: 2 }),

@@ -14,13 +14,12 @@ export const exactTime = 1_780_000_000_000 + 7 / 1024;
 
 /** A profile that is not stored yet, with these identities. */
 export function freshEntity(hashes: readonly string[] = [], more: Partial<StoredEntity> = {}): StoredEntity {
-  const bindings = hashes.map((hash) => ({ hash, since: exactTime })).sort((a, b) => (a.hash < b.hash ? -1 : 1));
   return {
     id: newEntityId(),
     table: "user",
     revision: 0,
     born: 1000.25,
-    bindings,
+    hashes: [...hashes].sort(),
     mergedIds: [],
     memberships: noMemberships,
     sealed: Uint8Array.of(1, 2, 3),
@@ -50,7 +49,7 @@ export function changeOf(
     entity: { ...entity, memberships: draft.memberships() },
     changedSegments: draft.changed,
     moves: movesTo(draft, [entity.memberships]),
-    changedBindings: entity.bindings,
+    addedHashes: new Set(entity.hashes),
     mergedFrom,
   };
 }
@@ -64,7 +63,7 @@ export function commitOf(profiles: readonly ProfileChange[], more: Partial<Commi
     uncounted: new Set(),
     profiles,
     keys: new Map(fresh.map(({ entity }) => [entity.id, new Uint8Array(randomBytes(32))])),
-    owners: new Map(fresh.flatMap(({ entity }) => entity.bindings.map(({ hash }) => [hash, undefined] as const))),
+    owners: new Map(fresh.flatMap(({ entity }) => entity.hashes.map((hash) => [hash, undefined] as const))),
     cutOffs: new Map(),
     generation: 0,
     segments: [],

@@ -22,12 +22,6 @@ export function namedTime({ time, arrival }: Version): number | undefined {
   return time === arrival ? undefined : time;
 }
 
-/** An identity of an entity, since the oldest event (Unix ms) that stated it. */
-export interface Binding {
-  readonly hash: IdentityHash;
-  readonly since: number;
-}
-
 /** Version of an update of segments. */
 export interface UpdateVersion extends Version {
   /** Generation of the newest segment deletion before the update was stored; see `SegmentDeletions`. */
@@ -60,7 +54,7 @@ export interface StoredEntity {
   readonly revision: number;
   /** Arrival of the first message. A merge keeps the oldest profile. */
   readonly born: number;
-  readonly bindings: readonly Binding[];
+  readonly hashes: readonly IdentityHash[];
   /** Ids merged into this profile, directly or indirectly. Messages stay under their original id. */
   readonly mergedIds: readonly EntityId[];
   readonly memberships: Memberships;

@@ -1,7 +1,7 @@
 import type { ProfileChange } from "../ports.js";
 import { AttributesDraft } from "./attributes.js";
 import type { SegmentDeletions } from "./deleted-segments.js";
-import type { Binding, EntityId, Memberships, StoredEntity } from "./entity.js";
+import type { EntityId, Memberships, StoredEntity } from "./entity.js";
 import type { EntityDocument, OpenedDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
 import { MembershipDraft, movesTo, noMemberships } from "./memberships.js";
@@ -29,8 +29,8 @@ export class ProfileDraft {
    */
   readonly order: number;
   readonly revision: number;
-  readonly #bindings: Map<IdentityHash, number>;
-  readonly #changedHashes = new Set<IdentityHash>();
+  readonly #hashes: Set<IdentityHash>;
+  readonly #addedHashes = new Set<IdentityHash>();
   readonly #mergedIds: Set<EntityId>;
   readonly #mergedFrom: { readonly id: EntityId; readonly revision: number }[] = [];
   readonly #memberships: MembershipDraft;
@@ -46,7 +46,7 @@ export class ProfileDraft {
     this.born = entity.born;
     this.order = order;
     this.revision = entity.revision;
-    this.#bindings = new Map(entity.bindings.map(({ hash, since }) => [hash, since]));
+    this.#hashes = new Set(entity.hashes);
     this.#mergedIds = new Set(entity.mergedIds);
     this.#memberships = new MembershipDraft(entity.memberships);
     this.#storedMemberships = [entity.memberships];
@@ -59,7 +59,7 @@ export class ProfileDraft {
   }
 
   static fresh(id: EntityId, table: string, born: number, order: number): ProfileDraft {
-    const nothing = { revision: 0, bindings: [], mergedIds: [], memberships: noMemberships };
+    const nothing = { revision: 0, hashes: [], mergedIds: [], memberships: noMemberships };
     return new ProfileDraft({ id, table, born, ...nothing }, order);
   }
 
@@ -124,20 +124,19 @@ export class ProfileDraft {
     if (message.segments !== undefined) this.#memberships.apply(message.segments, version, deletions);
     const isChanged = others.length > 0 || this.#draft.changes + this.#memberships.moves > before;
     if (isChanged) this.#draft.recordChange(version.arrival);
-    for (const hash of hashes) this.#bind(hash, version.time);
+    for (const hash of hashes) this.#addHash(hash);
     this.#changes += 1;
   }
 
   /** Returns the change to commit, with the encrypted document. */
   change(sealed: Uint8Array): ProfileChange {
     const { id, table, revision, born } = this;
-    const bindings: Binding[] = Array.from(this.#bindings, ([hash, since]) => ({ hash, since }));
-    const changedBindings = bindings.filter(({ hash }) => this.#changedHashes.has(hash));
     const memberships = this.#memberships.memberships();
-    const entity = { id, table, revision, born, bindings, mergedIds: [...this.#mergedIds], memberships, sealed };
+    const [hashes, mergedIds] = [[...this.#hashes], [...this.#mergedIds]];
+    const entity = { id, table, revision, born, hashes, mergedIds, memberships, sealed };
     const { changed: changedSegments } = this.#memberships;
     const moves = movesTo(this.#memberships, this.#storedMemberships);
-    return { entity, changedSegments, moves, changedBindings, mergedFrom: this.#mergedFrom };
+    return { entity, changedSegments, moves, addedHashes: this.#addedHashes, mergedFrom: this.#mergedFrom };
   }
 
   #merge(other: ProfileDraft): void {
@@ -145,7 +144,7 @@ export class ProfileDraft {
     this.#draft.merge(other.#draft.document());
     this.#memberships.merge(other.#memberships.memberships());
     this.#storedMemberships.push(...other.#storedMemberships);
-    for (const [hash, since] of other.#bindings) this.#bind(hash, since);
+    for (const hash of other.#hashes) this.#addHash(hash);
     for (const id of other.#mergedIds) this.#mergedIds.add(id);
     this.#mergedFrom.push(...other.#mergedFrom);
     if (!other.isNew) {
@@ -154,10 +153,9 @@ export class ProfileDraft {
     }
   }
 
-  #bind(hash: IdentityHash, since: number): void {
-    const known = this.#bindings.get(hash);
-    if (known !== undefined && known <= since) return;
-    this.#bindings.set(hash, since);
-    this.#changedHashes.add(hash);
+  #addHash(hash: IdentityHash): void {
+    if (this.#hashes.has(hash)) return;
+    this.#hashes.add(hash);
+    this.#addedHashes.add(hash);
   }
 }

@@ -37,6 +37,8 @@ export const entitiesFile: FileLayout = {
     markSchema,
     deletedSegmentsSchema,
   ],
+  // Layout 3 had the time of the oldest event that named an identity.
+  steps: [(db) => db.exec("ALTER TABLE identity DROP COLUMN since")],
 };
 
 /** Series of all value sources. */

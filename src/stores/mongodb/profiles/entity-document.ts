@@ -1,7 +1,7 @@
 import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
 import type { ProfileChange } from "../../../entities/ports.js";
 import { validMemberships } from "../../../entities/profile/deleted-segments.js";
-import type { Binding, EntityId, Memberships, StoredEntity, UpdateVersion } from "../../../entities/profile/entity.js";
+import type { EntityId, Memberships, StoredEntity, UpdateVersion } from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { byIds, type CollectionPlan, revisionAfter } from "../collection.js";
 
@@ -16,7 +16,7 @@ export interface EntityDocument {
   readonly table: string;
   readonly revision: number;
   readonly born: number;
-  readonly bindings: readonly Binding[];
+  readonly bindings: readonly { readonly hash: IdentityHash }[];
   readonly joined: readonly EntityId[];
   readonly sealed: Binary;
   readonly fullSince: UpdateVersion | null;
@@ -73,19 +73,19 @@ export function entityDocument(entity: StoredEntity, revision: number): EntityDo
 
 /** Returns the fields of a stored profile that a commit changes. */
 export function changedFields(change: ProfileChange): Partial<EntityDocument> {
-  const { entity, changedSegments, changedBindings, mergedFrom } = change;
+  const { entity, changedSegments, addedHashes, mergedFrom } = change;
   const { revision, sealed, memberships } = entity;
   return {
     revision: revisionAfter(revision),
     sealed: new Binary(sealed),
     fullSince: memberships.fullSince ?? null,
-    ...(changedBindings.length + mergedFrom.length > 0 ? identitiesIn(entity) : {}),
+    ...(addedHashes.size + mergedFrom.length > 0 ? identitiesIn(entity) : {}),
     ...(changedSegments.size > 0 ? updatesIn(memberships) : {}),
   };
 }
 
-function identitiesIn({ bindings, mergedIds }: StoredEntity): Pick<EntityDocument, "bindings" | "joined"> {
-  return { bindings: bindings.map(({ hash, since }) => ({ hash, since })), joined: mergedIds };
+function identitiesIn({ hashes, mergedIds }: StoredEntity): Pick<EntityDocument, "bindings" | "joined"> {
+  return { bindings: hashes.map((hash) => ({ hash })), joined: mergedIds };
 }
 
 function updatesIn({ updates }: Memberships): Pick<EntityDocument, "updates" | "segments"> {
@@ -124,7 +124,7 @@ export function entityOf(document: EntityDocument, generations: ReadonlyMap<stri
     table,
     revision,
     born,
-    bindings,
+    hashes: bindings.map(({ hash }) => hash),
     mergedIds: joined,
     memberships,
     sealed: new Uint8Array(sealed.value()),

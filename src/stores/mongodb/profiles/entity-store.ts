@@ -221,7 +221,7 @@ async function writeIdentities(
   const inserts: AnyBulkWriteOperation<IdentityDocument>[] = [];
   const moves: AnyBulkWriteOperation<IdentityDocument>[] = [];
   for (const { entity, mergedFrom } of profiles) {
-    for (const { hash } of entity.bindings) holders.set(hash, entity.id);
+    for (const hash of entity.hashes) holders.set(hash, entity.id);
     const gone = mergedFrom.map(({ id }) => id);
     if (gone.length > 0)
       await identities.updateMany({ entity: { $in: gone } }, { $set: { entity: entity.id } }, { session });

@@ -15,7 +15,7 @@ import {
 } from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { commitCounts } from "../../../metrics/added-counts.js";
-import { type Database, exactJson, inTransaction, sharingCommits, unlessDamaged } from "../connection.js";
+import { type Database, inTransaction, sharingCommits, unlessDamaged } from "../connection.js";
 import { suppressionIn } from "../deletions/suppression.js";
 import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";
@@ -34,7 +34,7 @@ export const entitySchema = `
     full_since TEXT, sealed BLOB NOT NULL
   );
   CREATE TABLE IF NOT EXISTS identity (
-    hash BLOB PRIMARY KEY, entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE, since REAL NOT NULL
+    hash BLOB PRIMARY KEY, entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS identity_entity ON identity (entity);`;
 
@@ -45,8 +45,8 @@ interface EntityRow {
   readonly born: number;
   readonly merged: string;
   readonly full_since: string | null;
-  /** JSON: arrays of a hash and its `since`. */
-  readonly bindings: string;
+  /** JSON array. */
+  readonly hashes: string;
   /** JSON: see `updatesOf`. */
   readonly updates: string;
   readonly sealed: Uint8Array;
@@ -68,8 +68,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const findOwners = db.prepare(`SELECT json_group_array(json_array(lower(hex(hash)), entity)) AS pairs
     FROM identity WHERE hash IN (SELECT unhex(value) FROM json_each(?))`);
   const rowsWith = (sealed: string) => `SELECT id, "table", revision, born, merged, full_since,
-      (SELECT json_group_array(json_array(lower(hex(hash)), ${exactJson("since")}) ORDER BY hash)
-        FROM identity WHERE entity = entity.id) AS bindings,
+      (SELECT json_group_array(lower(hex(hash)) ORDER BY hash) FROM identity WHERE entity = entity.id) AS hashes,
       ${membershipUpdates} AS updates, ${sealed} AS sealed
     FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`;
   const findRows = db.prepare(rowsWith("sealed"));
@@ -83,8 +82,8 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, merged, full_since, sealed)
     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born,
       merged = excluded.merged, full_since = excluded.full_since, sealed = excluded.sealed`);
-  const bind = db.prepare(`INSERT INTO identity (hash, entity, since) VALUES (unhex(?), ?, ?) ON CONFLICT DO UPDATE
-    SET entity = excluded.entity, since = excluded.since WHERE entity <> excluded.entity OR since <> excluded.since`);
+  const bind = db.prepare(`INSERT INTO identity (hash, entity) VALUES (unhex(?), ?)
+    ON CONFLICT DO UPDATE SET entity = excluded.entity`);
   const remove = db.prepare("DELETE FROM entity WHERE id IN (SELECT value FROM json_each(?))");
   const findIds = db.prepare("SELECT id FROM entity WHERE id > ? ORDER BY id LIMIT ?");
   const stored = db.prepare("SELECT 1 FROM entity WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
@@ -121,13 +120,13 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     return keptMessage.get(JSON.stringify(messages.map(({ id }) => id))) === undefined;
   }
 
-  function keepProfile({ entity, mergedFrom, changedSegments, changedBindings }: ProfileChange): void {
+  function keepProfile({ entity, mergedFrom, changedSegments, addedHashes }: ProfileChange): void {
     const { id, table, revision, born, mergedIds, sealed } = entity;
     const { fullSince, updates } = entity.memberships;
     const full = fullSince === undefined ? null : JSON.stringify(fullSince);
     put.run(id, table, revision + 1, born, JSON.stringify(mergedIds), full, sealed);
     if (mergedFrom.length > 0) remove.run(JSON.stringify(mergedFrom.map(({ id }) => id)));
-    for (const { hash, since } of changedBindings) bind.run(hash, id, since);
+    for (const hash of addedHashes) bind.run(hash, id);
     keepUpdates(id, updates, changedSegments);
   }
 
@@ -223,7 +222,7 @@ function entityOf(row: EntityRow, generations: ReadonlyMap<string, number>): Sto
     table: row.table,
     revision: row.revision,
     born: row.born,
-    bindings: (JSON.parse(row.bindings) as [IdentityHash, number][]).map(([hash, since]) => ({ hash, since })),
+    hashes: JSON.parse(row.hashes) as IdentityHash[],
     mergedIds: JSON.parse(row.merged) as EntityId[],
     memberships: validMemberships({ fullSince, updates: updatesOf(row.updates) }, generations),
     sealed: row.sealed,
