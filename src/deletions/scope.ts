@@ -2,10 +2,10 @@ import type { EntityKeys, EntityStore, LoadedEntities } from "../entities/ports.
 import type { EntityId, StoredEntity } from "../entities/profile/entity.js";
 import { decodeDocument } from "../entities/profile/entity-document.js";
 import { type HashIdentity, type Identity, type IdentityHash, identityKey } from "../entities/profile/identity.js";
-import { type OpeningDependencies, openProfile, undefinedIfDamaged } from "../entities/read/open-profile.js";
+import { type UnsealDependencies, undefinedIfDamaged, unsealProfile } from "../entities/read/unseal-profile.js";
 import type { Reservation } from "../memory-budget.js";
 
-export interface ScopeDependencies extends OpeningDependencies {
+export interface ScopeDependencies extends UnsealDependencies {
   readonly entities: Pick<EntityStore, "find" | "load">;
   readonly entityKeys: Pick<EntityKeys, "read">;
   readonly hashIdentity: HashIdentity;
@@ -27,7 +27,7 @@ export interface DeletionScope {
 
 /**
  * Follows an identity to its live profile, from there to that profile's identities, and from these to every other live
- * profile that holds one of them. Rejects as `openProfile` does.
+ * profile that holds one of them. Rejects as `unsealProfile` does.
  */
 export async function expandScope(
   dependencies: ScopeDependencies,
@@ -78,7 +78,7 @@ async function identitiesIn(
   memory: Reservation,
 ): Promise<readonly Identity[]> {
   const keys = await dependencies.entityKeys.read([profile.id]);
-  const identities = await openProfile(
+  const identities = await unsealProfile(
     dependencies,
     keys,
     profile,

@@ -1,5 +1,4 @@
-import type { SegmentDeletions } from "./profile/deleted-segments.js";
-import type { EntityId, StoredEntity } from "./profile/entity.js";
+import type { EntityId, SegmentDeletions, StoredEntity } from "./profile/entity.js";
 import type { IdentityHash } from "./profile/identity.js";
 
 /** Maximum bytes of the profiles that one read returns: see `EntityStore.load`. */
@@ -100,7 +99,7 @@ export interface EntityStore {
    * the moves of the profiles, counted in the slot of the newest arrival. Removes the profiles of `mergedFrom` and
    * moves their identities to the merged profile. Resolves with true when the commit survives a crash. Resolves with
    * false, and stores nothing, when the plan is outdated: a revision or an owner has changed, a deletion was accepted
-   * since, the commit names segments and one was deleted since, or a message with one of these ids is already stored
+   * since, a segment was deleted since, or a message with one of these ids is already stored
    * or, if the id is lasting, was stored before.
    */
   commit(commit: Commit): Promise<boolean>;
@@ -170,16 +169,16 @@ export type Place = Pick<HistoryMessage, "arrival" | "position">;
  */
 export interface History {
   /** Returns the ids of messages that are stored, and the lasting ones of messages that were erased or expired. */
-  kept(ids: readonly string[]): Promise<Set<string>>;
+  storedIds(ids: readonly string[]): Promise<Set<string>>;
   /** Removes all messages of these entities. A rejected call may have removed some. Safe to repeat. */
   erase(entities: readonly EntityId[]): Promise<void>;
   /** Returns whether any message of these entities is stored. */
   holds(entities: readonly EntityId[]): Promise<boolean>;
   /** Counts the stored messages of these entities by stream; streams without messages are absent. */
   countByStream(entities: readonly EntityId[]): Promise<Map<string, number>>;
-  /** Returns at most `limit` messages of one entity after `after`, in order of arrival, position and id. */
+  /** Returns at most `limit` messages of these entities after `after`, in order of arrival, position and id. */
   page(
-    entity: EntityId,
+    entities: readonly EntityId[],
     after: (Place & Pick<HistoryMessage, "id">) | undefined,
     limit: number,
   ): Promise<HistoryMessage[]>;

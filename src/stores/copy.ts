@@ -1,8 +1,7 @@
 import type { Experience, Mark, Segment } from "../catalogue/ports.js";
 import type { Deletion } from "../deletions/deletion.js";
 import type { HistoryMessage, IdempotentRequest } from "../entities/ports.js";
-import type { SegmentDeletion } from "../entities/profile/deleted-segments.js";
-import type { EntityId, StoredEntity } from "../entities/profile/entity.js";
+import type { EntityId, SegmentDeletion, StoredEntity } from "../entities/profile/entity.js";
 import type { ApiKey } from "../keys/api-key.js";
 import type { SeriesStore, SeriesWindow } from "../metrics/ports.js";
 import type { AddedPoint, AddedPoints, Series } from "../metrics/series.js";

@@ -35,8 +35,8 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
 
     it("returns which of several messages it contains", async () => {
       const { ids } = await kept({}, {});
-      expect(await opened.stores.history.kept([...ids, "0".repeat(32)])).to.deep.equal(new Set(ids));
-      expect(await opened.stores.history.kept([])).to.deep.equal(new Set());
+      expect(await opened.stores.history.storedIds([...ids, "0".repeat(32)])).to.deep.equal(new Set(ids));
+      expect(await opened.stores.history.storedIds([])).to.deep.equal(new Set());
     });
 
     it("never stores a message with a lasting id again, also after it was erased or has expired", async () => {
@@ -50,7 +50,7 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       await history.erase([erased.id]);
       await history.expire(10);
       expect(await history.holds([erased.id, expired.id])).to.equal(false);
-      expect(await history.kept([...ids, "0".repeat(32)])).to.deep.equal(ids);
+      expect(await history.storedIds([...ids, "0".repeat(32)])).to.deep.equal(ids);
       for (const message of messages) expect(await commitAll([message, messageFor(erased.id)])).to.equal(false);
       expect(await history.holds([erased.id])).to.equal(false);
       expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 2 }]);
@@ -99,23 +99,33 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 1_501 }]);
     });
 
-    it("returns the messages of an entity in the order of arrival and position, in pages", async () => {
+    it("returns the messages of some entities in the order of arrival and position, in pages", async () => {
       const { id, messages } = await kept(
-        { arrival: 30, position: 0 },
+        { arrival: 30 },
         { arrival: 10.5, position: 1 },
-        { arrival: 10.5, position: 0, stream: "app" },
+        { arrival: 10.5, position: 0 },
       );
+      const another = await kept({ arrival: 40 }, { arrival: 20, stream: "app" });
       await kept({ arrival: 20 });
-      const [third, second, first] = messages as [HistoryMessage, HistoryMessage, HistoryMessage];
       const { history } = opened.stores;
-      const plain = (all: HistoryMessage[]) => all.map((one) => ({ ...one, sealed: [...one.sealed] }));
-      expect(plain(await history.page(id, undefined, 9))).to.deep.equal(plain([first, second, third]));
-      expect(plain(await history.page(id, undefined, 1))).to.deep.equal(plain([first]));
-      expect(plain(await history.page(id, first, 1))).to.deep.equal(plain([second]));
-      expect(plain(await history.page(id, second, 9))).to.deep.equal(plain([third]));
-      expect(await history.page(id, third, 9)).to.deep.equal([]);
+      const ordered = [messages[2], messages[1], another.messages[1], messages[0], another.messages[0]];
+      const all = await history.page([id, another.id], undefined, 9);
+      const plain = (found: readonly (HistoryMessage | undefined)[]) =>
+        found.map((one) => one && { ...one, sealed: [...one.sealed] });
+      expect(plain(all)).to.deep.equal(plain(ordered));
+      for (const [after, limit] of [
+        [-1, 1],
+        [-1, 3],
+        [0, 1],
+        [1, 2],
+        [2, 9],
+        [4, 9],
+      ] as const) {
+        const page = await history.page([id, another.id], all[after], limit);
+        expect(plain(page), `after ${after}`).to.deep.equal(plain(ordered.slice(after + 1, after + 1 + limit)));
+      }
       await history.erase([id]);
-      expect(await history.page(id, undefined, 9)).to.deep.equal([]);
+      expect(await history.page([id], undefined, 9)).to.deep.equal([]);
     });
 
     it("returns every message with the same arrival and position, also across pages", async () => {
@@ -123,7 +133,7 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       const { history } = opened.stores;
       const found: string[] = [];
       for (let last: HistoryMessage | undefined; ; ) {
-        [last] = await history.page(id, last, 1);
+        [last] = await history.page([id], last, 1);
         if (last === undefined) break;
         found.push(last.id);
       }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { newKeys, open, seal } from "../../src/entities/profile/encryption.js";
+import { newKeys, seal, unseal } from "../../src/entities/profile/encryption.js";
 import { decodeDocument, type EntityDocument, encodeDocument } from "../../src/entities/profile/entity-document.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf } from "../support/commits.js";
@@ -18,8 +18,8 @@ describe("encrypted bytes", () => {
   });
   after(() => stores.close());
 
-  const openWith = async (entity: string, sealed: Uint8Array) =>
-    open(await stores.entityKeys.read([entity]), { entity, sealed });
+  const unsealWith = async (entity: string, sealed: Uint8Array) =>
+    unseal(await stores.entityKeys.read([entity]), { entity, sealed });
   const sealForAnn = () => seal(keys, [{ entity: ann, plain }])[0] as Uint8Array;
   const failure = (work: Promise<unknown>) =>
     work.then(
@@ -32,10 +32,10 @@ describe("encrypted bytes", () => {
       { entity: ann, plain },
       { entity: bob, plain: Buffer.alloc(0) },
     ]);
-    const opened = await Promise.all(
-      sealed.map((bytes, i) => openWith([ann, bob][i] as string, new Uint8Array(bytes))),
+    const unsealed = await Promise.all(
+      sealed.map((bytes, i) => unsealWith([ann, bob][i] as string, new Uint8Array(bytes))),
     );
-    expect(opened.map((bytes) => Buffer.from(bytes as Uint8Array).toString())).to.deep.equal(["ann@example.org", ""]);
+    expect(unsealed.map((bytes) => Buffer.from(bytes as Uint8Array).toString())).to.deep.equal(["ann@example.org", ""]);
   });
 
   it("contain nothing readable, and differ each time", () => {
@@ -45,14 +45,14 @@ describe("encrypted bytes", () => {
   });
 
   it("cannot be decrypted for another entity", async () => {
-    expect(await failure(openWith(bob, sealForAnn()))).to.not.equal("nothing");
+    expect(await failure(unsealWith(bob, sealForAnn()))).to.not.equal("nothing");
   });
 
   for (const at of [0, 1, 13, -1]) {
     it(`cannot be decrypted if the byte at ${at} was changed`, async () => {
       const sealed = Buffer.from(sealForAnn());
       sealed[at < 0 ? sealed.length + at : at] = (sealed.at(at) as number) ^ 1;
-      expect(await failure(openWith(ann, sealed))).to.not.equal("nothing");
+      expect(await failure(unsealWith(ann, sealed))).to.not.equal("nothing");
     });
   }
 
@@ -62,7 +62,7 @@ describe("encrypted bytes", () => {
     await stores.entities.commit(commitOf([], { keys: own }));
     const [sealed] = seal(own, [{ entity: gone, plain }]);
     await stores.entityKeys.destroy([gone]);
-    expect(await openWith(gone, sealed as Uint8Array)).to.equal(undefined);
+    expect(await unsealWith(gone, sealed as Uint8Array)).to.equal(undefined);
     expect(() => seal(keys, [{ entity: gone, plain }])).to.throw("An entity has no key to seal under");
   });
 });

@@ -1,8 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Commit, EntityStore, HistoryMessage, ProfileChange } from "../../src/entities/ports.js";
-import { noSegmentDeletions } from "../../src/entities/profile/deleted-segments.js";
-import type { EntityId, StoredEntity, Version } from "../../src/entities/profile/entity.js";
-import { MembershipDraft, movesTo, noMemberships } from "../../src/entities/profile/memberships.js";
+import {
+  type EntityId,
+  noSegmentDeletions,
+  type StoredEntity,
+  type Version,
+} from "../../src/entities/profile/entity.js";
+import { MembershipDraft, noMemberships } from "../../src/entities/profile/memberships.js";
 
 let serial = 0;
 
@@ -48,7 +52,7 @@ export function changeOf(
   return {
     entity: { ...entity, memberships: draft.memberships() },
     changedSegments: draft.changed,
-    moves: movesTo(draft, [entity.memberships]),
+    moves: draft.moves(),
     addedHashes: new Set(entity.hashes),
     mergedFrom,
   };

@@ -2,13 +2,12 @@ import { yieldWhenDue } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { MemoryBudget, Reservation } from "../../memory-budget.js";
 import type { Commit, EntityKeys, EntityStore, History, MembershipIndex, Suppression } from "../ports.js";
-import { isBeforeDeletion } from "../profile/deleted-segments.js";
-import { newKeys, open, seal } from "../profile/encryption.js";
-import { type EntityId, idsOf, type StoredEntity, storedBytes } from "../profile/entity.js";
+import { newKeys, seal, unseal } from "../profile/encryption.js";
+import { type EntityId, idsOf, isBeforeDeletion, type StoredEntity, storedBytes } from "../profile/entity.js";
 import { DECODED_BYTES, decodeDocument, encodeDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
 import { type BatchMessage, encodeMessage, segmentsNamedIn } from "../profile/message.js";
-import type { OpenProfile } from "../profile/profile-draft.js";
+import type { DecodedProfile } from "../profile/profile-draft.js";
 import { retryOnConflict } from "../requests/retry-on-conflict.js";
 import { type BatchPlan, type FoundProfiles, type Outcomes, type PlanDependencies, planBatch } from "./plan-batch.js";
 
@@ -67,7 +66,7 @@ export function applyBatch(dependencies: BatchDependencies, batch: readonly Batc
       }
       const plan = await planBatch(left, found, dependencies);
       if (plan.messages.length === 0) return plan.outcomes;
-      const updates = sumOf(plan.profiles.map(({ changedUpdates }) => changedUpdates));
+      const updates = sumOf(plan.profiles.map(({ memberships }) => memberships.changed.size));
       if (part.length > 1 && updates > MAX_UPDATES) return "too-large";
       if (await dependencies.entities.commit(await commitOf(plan, found))) {
         dependencies.countTaken(plan.messages.filter(({ message }) => message.message.isUncounted !== true).length);
@@ -119,8 +118,8 @@ async function withoutStored(
 ): Promise<readonly BatchMessage[]> {
   const possiblyStored = messages.filter(({ possiblyStoredSince }) => possiblyStoredSince !== undefined);
   if (possiblyStored.length === 0) return messages;
-  const kept = await history.kept(possiblyStored.map(({ id }) => id));
-  return messages.filter(({ id }) => !kept.has(id));
+  const storedIds = await history.storedIds(possiblyStored.map(({ id }) => id));
+  return messages.filter(({ id }) => !storedIds.has(id));
 }
 
 /**
@@ -138,11 +137,11 @@ function sumOf(numbers: readonly number[]): number {
 }
 
 async function commitOf(plan: BatchPlan, found: ReadableProfiles): Promise<Commit> {
-  const added = newKeys(plan.profiles.filter(({ isNew }) => isNew).map(({ id }) => id));
+  const added = newKeys(plan.profiles.filter(({ revision }) => revision === 0).map(({ id }) => id));
   const keys = new Map([...found.keys, ...added]);
   const plain: { entity: EntityId; plain: Uint8Array }[] = [];
-  for (const { id, document } of plan.profiles) {
-    plain.push({ entity: id, plain: encodeDocument(document) });
+  for (const { id, attributes } of plan.profiles) {
+    plain.push({ entity: id, plain: encodeDocument(attributes.document()) });
     await yieldWhenDue();
   }
   const documents = seal(keys, plain);
@@ -200,12 +199,12 @@ async function findProfiles(
   if (found.left.length > 0) return "too-large";
   memory.reserveUnlessSmall(DECODED_BYTES * sumOf([...found.profiles.values()].map(storedBytes)));
   const keys = await entityKeys.read([...found.profiles.keys()]);
-  const profiles = new Map<EntityId, OpenProfile>();
+  const profiles = new Map<EntityId, DecodedProfile>();
   const unreadable: StoredEntity[] = [];
   for (const [id, entity] of found.profiles) {
-    const bytes = open(keys, { entity: id, sealed: entity.sealed });
+    const bytes = unseal(keys, { entity: id, sealed: entity.sealed });
     if (bytes === undefined) unreadable.push(entity);
-    else profiles.set(id, { entity, opened: { document: decodeDocument(bytes), bytes: bytes.length } });
+    else profiles.set(id, { entity, decoded: { document: decodeDocument(bytes), bytes: bytes.length } });
     await yieldWhenDue();
   }
   const owners = new Map(hashes.map((hash) => [hash, found.owners.get(hash)]));

@@ -35,7 +35,7 @@ export function joinIdentities(
   }
 
   function hasField(field: string): boolean {
-    if ([...profiles].some((profile) => profile.hasField(field))) return true;
+    if ([...profiles].some((profile) => profile.attributes.hasField(field))) return true;
     return identities.some((identity, position) => identity.field === field && kept.has(position));
   }
 
@@ -49,7 +49,7 @@ export function joinIdentities(
     const owner = owners[position];
     if (owner !== undefined && profiles.has(owner)) return true;
     for (const field of table.protectedFields) {
-      const brings = owner === undefined ? identities[position]?.field === field : owner.hasField(field);
+      const brings = owner === undefined ? identities[position]?.field === field : owner.attributes.hasField(field);
       if (brings && hasField(field) && !namesBoth(field, owner)) return false;
     }
     return true;

@@ -1,13 +1,12 @@
 import { yieldWhenDue } from "../../async/yielding.js";
 import type { ValidationIssue } from "../../errors.js";
 import type { CutOff } from "../ports.js";
-import type { SegmentDeletions } from "../profile/deleted-segments.js";
-import { type EntityId, namedTime, type StoredEntity } from "../profile/entity.js";
+import { type EntityId, namedTime, type SegmentDeletions, type StoredEntity } from "../profile/entity.js";
 import type { EntityDocument } from "../profile/entity-document.js";
 import { tooManyValues } from "../profile/entity-tables.js";
 import type { IdentityHash } from "../profile/identity.js";
 import { type BatchMessage, documentOf, type Message, segmentsNamedIn } from "../profile/message.js";
-import { type MergedDrafts, type OpenProfile, ProfileDraft } from "../profile/profile-draft.js";
+import { type DecodedProfile, ProfileDraft } from "../profile/profile-draft.js";
 import { joinIdentities } from "./join-identities.js";
 
 /** Stored state that a batch is planned from. */
@@ -15,7 +14,7 @@ export interface FoundProfiles {
   /** Owner of each identity; undefined: no entity. An accepted deletion may cover the owner. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
   /** Live profiles among the owners, by id. */
-  readonly profiles: ReadonlyMap<EntityId, OpenProfile>;
+  readonly profiles: ReadonlyMap<EntityId, DecodedProfile>;
   /** Live profiles that cannot be decrypted because they have no key. */
   readonly unreadable: readonly StoredEntity[];
   /** Newest deletion of each identity that was ever deleted. */
@@ -63,56 +62,45 @@ export async function planBatch(
   { owners, profiles, cutOffs, deletions }: FoundProfiles,
   { newId }: PlanDependencies,
 ): Promise<BatchPlan> {
-  const limitReached = limitCheck();
   const drafts = new Map<EntityId, ProfileDraft>();
-  const holders = new Map<IdentityHash, ProfileDraft>();
-  const messages: { message: BatchMessage; at: ProfileDraft }[] = [];
+  const newOwners = new Map<IdentityHash, ProfileDraft>();
+  const messages: { message: BatchMessage; profile: ProfileDraft }[] = [];
   const outcomes = new Map<Message, Outcome>();
   const plannedIds = new Set<string>();
 
-  function storedHolder(hash: IdentityHash): ProfileDraft | undefined {
-    const id = owners.get(hash);
-    const profile = id === undefined ? undefined : profiles.get(id);
+  function storedOwner(hash: IdentityHash): ProfileDraft | undefined {
+    const profile = profiles.get(owners.get(hash) ?? "");
     if (profile === undefined) return undefined;
-    const known = drafts.get(profile.entity.id);
-    if (known !== undefined) return known.root;
-    const draft = ProfileDraft.stored(profile);
+    const draft = drafts.get(profile.entity.id) ?? ProfileDraft.stored(profile);
     drafts.set(draft.id, draft);
     return draft;
   }
 
-  const holderOf = (hash: IdentityHash) => holders.get(hash)?.root ?? storedHolder(hash);
-
-  function start({ table, version }: BatchMessage): ProfileDraft {
-    const draft = ProfileDraft.fresh(newId(), table.name, version.arrival, drafts.size);
-    drafts.set(draft.id, draft);
-    return draft;
-  }
+  const ownerOf = (hash: IdentityHash) => (newOwners.get(hash) ?? storedOwner(hash))?.root;
 
   for (const message of batch) {
     await yieldWhenDue();
     if (plannedIds.has(message.id)) continue;
     if (isSuppressed(message, cutOffs)) continue;
-    const joined = joinIdentities(message, holderOf);
-    const named = [...joined.profiles].sort(byAge);
-    const document = documentOf(joined.message);
-    const issue = limitReached(named, message, document);
+    const person = joinIdentities(message, ownerOf);
+    const [oldest, ...others] = [...person.profiles].sort(byAge);
+    const { table, version } = message;
+    const first = oldest ?? ProfileDraft.fresh(newId(), table.name, version.arrival, messages.length);
+    const profile = others.length === 0 ? first : first.mergedWith(others);
+    const document = documentOf(person.message);
+    const issue = exceededLimit(profile, [...person.profiles], message, document);
     if (issue !== undefined) {
       outcomes.set(message.message, { issue });
       continue;
     }
-    const at = named[0] ?? start(message);
-    at.take(joined.message, document, named.slice(1), deletions);
-    for (const hash of joined.message.hashes) holders.set(hash, at);
-    if (joined.leftOut.length > 0) outcomes.set(message.message, { leftOut: joined.leftOut });
+    profile.apply(person.message, document, others.length === 0 ? [] : [first, ...others], deletions);
+    for (const hash of person.message.hashes) newOwners.set(hash, profile);
+    if (person.leftOut.length > 0) outcomes.set(message.message, { leftOut: person.leftOut });
     plannedIds.add(message.id);
-    messages.push({ message, at });
+    messages.push({ message, profile });
   }
-  return {
-    messages: messages.map(({ message, at }) => ({ message, profile: at.root })),
-    profiles: [...new Set(messages.map(({ at }) => at.root))],
-    outcomes,
-  };
+  const planned = messages.map(({ message, profile }) => ({ message, profile: profile.root }));
+  return { messages: planned, profiles: [...new Set(planned.map(({ profile }) => profile))], outcomes };
 }
 
 /**
@@ -148,46 +136,39 @@ const SEGMENT_BYTES = 6 * 1_048_576;
 const MAX_SEGMENT_ID_BYTES = 1_024;
 
 const TOO_LARGE = { code: "entity_too_large", message: `An entity has at most ${ENTITY_BYTES} bytes` };
+const TOO_MANY_SEGMENTS = {
+  code: "too_many_segments",
+  message: `An entity has at most ${MAX_SEGMENTS} segments, including those it left`,
+};
+const SEGMENTS_TOO_LARGE = {
+  code: "segments_too_large",
+  message: `The segment ids of an entity take at most ${SEGMENT_BYTES} bytes, including those it left`,
+};
 
 /**
- * Returns a check that returns an issue if a message would make these profiles exceed a limit. It always allows a
- * change that makes a profile smaller.
+ * Returns the limit that a message would make a profile exceed; undefined if none. `from` are the profiles that were
+ * merged into it. A change that makes a profile smaller is always allowed.
  */
-function limitCheck() {
-  // Cache of the last union: many messages in a row may need the same merge.
-  let last: { readonly of: string; readonly drafts: MergedDrafts } | undefined;
-
-  function unionOf(named: readonly ProfileDraft[]): MergedDrafts {
-    if (named.length < 2) return ProfileDraft.united(named);
-    const of = named.map(({ state }) => state).join();
-    if (last?.of !== of) last = { of, drafts: ProfileDraft.united(named) };
-    return last.drafts;
+function exceededLimit(
+  { attributes, memberships }: ProfileDraft,
+  from: readonly ProfileDraft[],
+  { table, message }: BatchMessage,
+  document: EntityDocument,
+): LimitIssue | undefined {
+  const isMerge = from.length > 1;
+  const { identities } = document;
+  if ((isMerge || attributes.lacks(identities)) && attributes.hasMoreValues(identities, table.maxValues)) {
+    return { code: "too_many_values", message: tooManyValues(table) };
   }
-
-  return (
-    named: readonly ProfileDraft[],
-    { table, message: sent }: BatchMessage,
-    document: EntityDocument,
-  ): LimitIssue | undefined => {
-    const { draft, memberships } = unionOf(named);
-    const merges = named.length > 1;
-    if ((merges || draft.lacks(document.identities)) && draft.hasMoreValues(document.identities, table.maxValues)) {
-      return { code: "too_many_values", message: tooManyValues(table) };
-    }
-    const bytes = draft.bytesWith(document, ENTITY_BYTES);
-    if (bytes > ENTITY_BYTES && (merges || bytes > draft.bytes)) return TOO_LARGE;
-    // An outdated value changes no profile but is stored in the history, so it is limited too.
-    if (draft.outdatedBytes(document) > ENTITY_BYTES) return TOO_LARGE;
-    const segments = segmentsNamedIn(sent);
-    const size = memberships.sizeWith(segments);
-    if (size <= Math.max(0, ...named.map((one) => one.segments))) return undefined;
-    if (size > MAX_SEGMENTS) {
-      const message = `An entity has at most ${MAX_SEGMENTS} segments, including those it left`;
-      return { code: "too_many_segments", message };
-    }
-    if (size * MAX_SEGMENT_ID_BYTES <= SEGMENT_BYTES || memberships.idBytesWith(segments) <= SEGMENT_BYTES)
-      return undefined;
-    const message = `The segment ids of an entity take at most ${SEGMENT_BYTES} bytes, including those it left`;
-    return { code: "segments_too_large", message };
-  };
+  const bytes = attributes.bytesWith(document, ENTITY_BYTES);
+  if (bytes > ENTITY_BYTES && (isMerge || bytes > attributes.bytes)) return TOO_LARGE;
+  // An outdated value changes no profile but is stored in the history, so it is limited too.
+  if (attributes.outdatedBytes(document) > ENTITY_BYTES) return TOO_LARGE;
+  const segments = segmentsNamedIn(message);
+  const size = memberships.sizeWith(segments);
+  if (size <= Math.max(0, ...from.map((profile) => profile.memberships.size))) return undefined;
+  if (size > MAX_SEGMENTS) return TOO_MANY_SEGMENTS;
+  if (size * MAX_SEGMENT_ID_BYTES <= SEGMENT_BYTES || memberships.idBytesWith(segments) <= SEGMENT_BYTES)
+    return undefined;
+  return SEGMENTS_TOO_LARGE;
 }

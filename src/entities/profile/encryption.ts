@@ -37,7 +37,7 @@ export function seal(
 }
 
 /** Decrypts the item; undefined when the key of its entity is gone. Throws when bytes were altered. */
-export function open(keys: Keys, { entity, sealed }: Sealed): Uint8Array | undefined {
+export function unseal(keys: Keys, { entity, sealed }: Sealed): Uint8Array | undefined {
   const key = keys.get(entity);
   if (key === undefined) return undefined;
   if (sealed[0] !== VERSION) throw new Error("Sealed bytes have an unknown version");

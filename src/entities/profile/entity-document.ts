@@ -23,7 +23,7 @@ export interface EntityDocument {
 }
 
 /** A document and the length of its encoded form. */
-export interface OpenedDocument {
+export interface DecodedDocument {
   readonly document: EntityDocument;
   readonly bytes: number;
 }

@@ -1,8 +1,9 @@
-import { isBeforeDeletion, type SegmentDeletions } from "./deleted-segments.js";
 import {
   compareVersions,
+  isBeforeDeletion,
   type Memberships,
   type MembershipUpdate,
+  type SegmentDeletions,
   type UpdateVersion,
   type Version,
 } from "./entity.js";
@@ -15,32 +16,27 @@ export function segmentsIn({ updates }: Memberships): string[] {
   return [...updates].flatMap(([segment, { member }]) => (member ? [segment] : [])).sort();
 }
 
-/**
- * Returns how the number of members of segments changes when the memberships of one or several profiles become the
- * memberships of a draft; never by 0.
- */
-export function movesTo(draft: MembershipDraft, before: readonly Memberships[]): (readonly [string, number])[] {
-  const merged = before.slice(1).flatMap(({ updates }) => [...updates.keys()]);
-  const { updates: after } = draft.memberships();
-  const moves: (readonly [string, number])[] = [];
-  for (const segment of merged.length === 0 ? draft.changed : new Set([...draft.changed, ...merged])) {
-    const members = before.filter(({ updates }) => updates.get(segment)?.member).length;
-    const change = (after.get(segment)?.member ? 1 : 0) - members;
-    if (change !== 0) moves.push([segment, change]);
-  }
-  return moves;
-}
-
 /** Memberships under construction: the newest update per segment. The order of updates does not matter. */
 export class MembershipDraft {
   readonly #updates: Map<string, MembershipUpdate>;
   readonly #changed = new Set<string>();
-  #moves = 0;
+  /** Stored memberships of the profile, and of the profiles merged into it. */
+  readonly #stored: Memberships[];
+  #changes = 0;
   #fullSince: UpdateVersion | undefined;
 
-  constructor({ fullSince, updates }: Memberships = noMemberships) {
-    this.#fullSince = fullSince;
-    this.#updates = new Map(updates);
+  constructor(stored: Memberships) {
+    this.#fullSince = stored.fullSince;
+    this.#updates = new Map(stored.updates);
+    this.#stored = [stored];
+  }
+
+  /** Returns an independent copy. */
+  copy(): MembershipDraft {
+    const copy = new MembershipDraft(this.memberships());
+    copy.#stored.splice(0, 1, ...this.#stored);
+    for (const segment of this.#changed) copy.#changed.add(segment);
+    return copy;
   }
 
   /**
@@ -59,8 +55,8 @@ export class MembershipDraft {
     };
     if (full) {
       const listed = new Set(add);
-      for (const [segment, kept] of this.#updates) {
-        const isLeft = !listed.has(segment) && compareVersions(kept, version) < 0;
+      for (const [segment, stored] of this.#updates) {
+        const isLeft = !listed.has(segment) && compareVersions(stored, version) < 0;
         if (isLeft) this.#set(segment, { ...version, member: false });
       }
       this.#raiseFull(version);
@@ -70,9 +66,10 @@ export class MembershipDraft {
   }
 
   /** Merges the updates of an entity that is merged into this one. */
-  merge({ fullSince, updates }: Memberships): void {
-    for (const [segment, update] of updates) this.#keepNewer(segment, update);
-    if (fullSince !== undefined) this.#raiseFull(fullSince);
+  merge(other: MembershipDraft): void {
+    for (const [segment, update] of other.#updates) this.#setIfNewer(segment, update);
+    if (other.#fullSince !== undefined) this.#raiseFull(other.#fullSince);
+    this.#stored.push(...other.#stored);
   }
 
   /** Number of segments with an update. */
@@ -100,8 +97,20 @@ export class MembershipDraft {
   }
 
   /** Number of times the entity entered or left a segment. */
-  get moves(): number {
-    return this.#moves;
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Returns how the number of members of each segment changes when this is stored; never by 0. */
+  moves(): (readonly [segment: string, change: number])[] {
+    const merged = this.#stored.slice(1).flatMap(({ updates }) => [...updates.keys()]);
+    const moves: (readonly [string, number])[] = [];
+    for (const segment of new Set([...this.#changed, ...merged])) {
+      const members = this.#stored.filter(({ updates }) => updates.get(segment)?.member).length;
+      const change = (this.#updates.get(segment)?.member ? 1 : 0) - members;
+      if (change !== 0) moves.push([segment, change]);
+    }
+    return moves;
   }
 
   memberships(): Memberships {
@@ -117,18 +126,18 @@ export class MembershipDraft {
     const since = this.#updates.has(segment) ? undefined : this.#fullSince;
     const isOutdated = since !== undefined && since.generation >= deletedIn && compareVersions(update, since) < 0;
     const { generation } = update;
-    this.#keepNewer(segment, isOutdated ? { ...since, generation, member: false } : update);
+    this.#setIfNewer(segment, isOutdated ? { ...since, generation, member: false } : update);
   }
 
   /** If two updates have the same version, membership wins. */
-  #keepNewer(segment: string, update: MembershipUpdate): void {
-    const kept = this.#updates.get(segment);
-    const order = kept === undefined ? -1 : compareVersions(kept, update);
-    if (order < 0 || (order === 0 && update.member && !kept?.member)) this.#set(segment, update);
+  #setIfNewer(segment: string, update: MembershipUpdate): void {
+    const stored = this.#updates.get(segment);
+    const order = stored === undefined ? -1 : compareVersions(stored, update);
+    if (order < 0 || (order === 0 && update.member && !stored?.member)) this.#set(segment, update);
   }
 
   #set(segment: string, update: MembershipUpdate): void {
-    if (update.member !== (this.#updates.get(segment)?.member ?? false)) this.#moves += 1;
+    if (update.member !== (this.#updates.get(segment)?.member ?? false)) this.#changes += 1;
     this.#updates.set(segment, update);
     this.#changed.add(segment);
   }

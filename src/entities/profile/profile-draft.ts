@@ -1,22 +1,15 @@
 import type { ProfileChange } from "../ports.js";
 import { AttributesDraft } from "./attributes.js";
-import type { SegmentDeletions } from "./deleted-segments.js";
-import type { EntityId, Memberships, StoredEntity } from "./entity.js";
-import type { EntityDocument, OpenedDocument } from "./entity-document.js";
+import type { EntityId, SegmentDeletions, StoredEntity } from "./entity.js";
+import type { DecodedDocument, EntityDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
-import { MembershipDraft, movesTo, noMemberships } from "./memberships.js";
+import { MembershipDraft, noMemberships } from "./memberships.js";
 import type { BatchMessage } from "./message.js";
 
 /** A stored profile with its decrypted document. */
-export interface OpenProfile {
+export interface DecodedProfile {
   readonly entity: StoredEntity;
-  readonly opened: OpenedDocument;
-}
-
-/** Several profiles merged. */
-export interface MergedDrafts {
-  readonly draft: AttributesDraft;
-  readonly memberships: MembershipDraft;
+  readonly decoded: DecodedDocument;
 }
 
 /** A stored or new profile, with the changes that a batch merges into it. */
@@ -28,129 +21,95 @@ export class ProfileDraft {
    * Age among profiles of the same arrival: the first one found is the older, and stored ones are older than new ones.
    */
   readonly order: number;
+  /** 0 for a profile that the batch created. */
   readonly revision: number;
+  readonly attributes: AttributesDraft;
+  readonly memberships: MembershipDraft;
   readonly #hashes: Set<IdentityHash>;
   readonly #addedHashes = new Set<IdentityHash>();
   readonly #mergedIds: Set<EntityId>;
   readonly #mergedFrom: { readonly id: EntityId; readonly revision: number }[] = [];
-  readonly #memberships: MembershipDraft;
-  /** The stored memberships of this profile and of those merged into it. */
-  readonly #storedMemberships: Memberships[];
-  #draft = new AttributesDraft();
-  #changes = 0;
-  #parent: ProfileDraft | undefined;
+  #mergedInto: ProfileDraft | undefined;
 
-  private constructor(entity: Omit<StoredEntity, "sealed">, order: number) {
-    this.id = entity.id;
-    this.table = entity.table;
-    this.born = entity.born;
+  private constructor(
+    { id, table, born, revision, hashes, mergedIds }: Omit<StoredEntity, "sealed" | "memberships">,
+    order: number,
+    attributes: AttributesDraft,
+    memberships: MembershipDraft,
+  ) {
+    this.id = id;
+    this.table = table;
+    this.born = born;
     this.order = order;
-    this.revision = entity.revision;
-    this.#hashes = new Set(entity.hashes);
-    this.#mergedIds = new Set(entity.mergedIds);
-    this.#memberships = new MembershipDraft(entity.memberships);
-    this.#storedMemberships = [entity.memberships];
+    this.revision = revision;
+    this.attributes = attributes;
+    this.memberships = memberships;
+    this.#hashes = new Set(hashes);
+    this.#mergedIds = new Set(mergedIds);
   }
 
-  static stored({ entity, opened }: OpenProfile): ProfileDraft {
-    const profile = new ProfileDraft(entity, -1);
-    profile.#draft = new AttributesDraft(opened.document, opened.bytes);
-    return profile;
+  static stored({ entity, decoded }: DecodedProfile): ProfileDraft {
+    const attributes = new AttributesDraft(decoded.document, decoded.bytes);
+    return new ProfileDraft(entity, -1, attributes, new MembershipDraft(entity.memberships));
   }
 
   static fresh(id: EntityId, table: string, born: number, order: number): ProfileDraft {
-    const nothing = { revision: 0, hashes: [], mergedIds: [], memberships: noMemberships };
-    return new ProfileDraft({ id, table, born, ...nothing }, order);
-  }
-
-  /** Returns the result of merging these profiles, without changing them. */
-  static united(drafts: readonly ProfileDraft[]): MergedDrafts {
-    const [first, ...others] = drafts;
-    if (first === undefined) return { draft: new AttributesDraft(), memberships: new MembershipDraft() };
-    if (others.length === 0) return { draft: first.#draft, memberships: first.#memberships };
-    const draft = first.#draft.copy();
-    const memberships = new MembershipDraft(first.#memberships.memberships());
-    for (const profile of others) {
-      draft.merge(profile.#draft.document());
-      memberships.merge(profile.#memberships.memberships());
-    }
-    return { draft, memberships };
-  }
-
-  /** Changes whenever the draft changes; used as a cache key. */
-  get state(): string {
-    return `${this.id} ${this.#changes}`;
-  }
-
-  /** Number of segments with an update. */
-  get segments(): number {
-    return this.#memberships.size;
-  }
-
-  /** Number of segments whose update has changed. */
-  get changedUpdates(): number {
-    return this.#memberships.changed.size;
-  }
-
-  /** Whether the batch created it. */
-  get isNew(): boolean {
-    return this.revision === 0;
+    const entity = { id, table, born, revision: 0, hashes: [], mergedIds: [] };
+    return new ProfileDraft(entity, order, new AttributesDraft(), new MembershipDraft(noMemberships));
   }
 
   /** The profile that it was finally merged into; itself if it was not merged. */
   get root(): ProfileDraft {
-    return this.#parent === undefined ? this : this.#parent.root;
+    return this.#mergedInto === undefined ? this : this.#mergedInto.root;
   }
 
-  get document(): EntityDocument {
-    return this.#draft.document();
+  /** Returns the result of merging others into this profile, which changes none of them. */
+  mergedWith(others: readonly ProfileDraft[]): ProfileDraft {
+    const entity = { ...this, hashes: [...this.#hashes], mergedIds: [...this.#mergedIds] };
+    const merged = new ProfileDraft(entity, this.order, this.attributes.copy(), this.memberships.copy());
+    for (const hash of this.#addedHashes) merged.#addedHashes.add(hash);
+    merged.#mergedFrom.push(...this.#mergedFrom);
+    for (const other of others) {
+      merged.attributes.merge(other.attributes.document());
+      merged.memberships.merge(other.memberships);
+      for (const hash of other.#hashes) merged.#addHash(hash);
+      for (const id of other.#mergedIds) merged.#mergedIds.add(id);
+      merged.#mergedFrom.push(...other.#mergedFrom);
+      if (other.revision === 0) continue;
+      merged.#mergedIds.add(other.id);
+      merged.#mergedFrom.push({ id: other.id, revision: other.revision });
+    }
+    return merged;
   }
 
-  /** Returns whether it has an identity of this field. */
-  hasField(field: string): boolean {
-    return this.#draft.hasField(field);
-  }
-
-  /** Merges the other profiles of a message into this one and applies the message. */
-  take(
+  /** Applies a message. The profiles in `mergedFrom` are merged into this one. */
+  apply(
     { hashes, version, message }: BatchMessage,
     document: EntityDocument,
-    others: readonly ProfileDraft[],
+    mergedFrom: readonly ProfileDraft[],
     deletions: SegmentDeletions,
   ): void {
-    for (const other of others) this.#merge(other);
-    const before = this.#draft.changes + this.#memberships.moves;
-    this.#draft.merge(document);
-    if (message.segments !== undefined) this.#memberships.apply(message.segments, version, deletions);
-    const isChanged = others.length > 0 || this.#draft.changes + this.#memberships.moves > before;
-    if (isChanged) this.#draft.recordChange(version.arrival);
+    for (const profile of mergedFrom) profile.#mergedInto = this;
+    const before = this.attributes.changes + this.memberships.changes;
+    this.attributes.merge(document);
+    if (message.segments !== undefined) this.memberships.apply(message.segments, version, deletions);
+    const isChanged = mergedFrom.length > 0 || this.attributes.changes + this.memberships.changes > before;
+    if (isChanged) this.attributes.recordChange(version.arrival);
     for (const hash of hashes) this.#addHash(hash);
-    this.#changes += 1;
   }
 
   /** Returns the change to commit, with the encrypted document. */
   change(sealed: Uint8Array): ProfileChange {
     const { id, table, revision, born } = this;
-    const memberships = this.#memberships.memberships();
     const [hashes, mergedIds] = [[...this.#hashes], [...this.#mergedIds]];
-    const entity = { id, table, revision, born, hashes, mergedIds, memberships, sealed };
-    const { changed: changedSegments } = this.#memberships;
-    const moves = movesTo(this.#memberships, this.#storedMemberships);
-    return { entity, changedSegments, moves, addedHashes: this.#addedHashes, mergedFrom: this.#mergedFrom };
-  }
-
-  #merge(other: ProfileDraft): void {
-    other.#parent = this;
-    this.#draft.merge(other.#draft.document());
-    this.#memberships.merge(other.#memberships.memberships());
-    this.#storedMemberships.push(...other.#storedMemberships);
-    for (const hash of other.#hashes) this.#addHash(hash);
-    for (const id of other.#mergedIds) this.#mergedIds.add(id);
-    this.#mergedFrom.push(...other.#mergedFrom);
-    if (!other.isNew) {
-      this.#mergedIds.add(other.id);
-      this.#mergedFrom.push({ id: other.id, revision: other.revision });
-    }
+    const memberships = this.memberships.memberships();
+    return {
+      entity: { id, table, revision, born, hashes, mergedIds, memberships, sealed },
+      changedSegments: this.memberships.changed,
+      moves: this.memberships.moves(),
+      addedHashes: this.#addedHashes,
+      mergedFrom: this.#mergedFrom,
+    };
   }
 
   #addHash(hash: IdentityHash): void {

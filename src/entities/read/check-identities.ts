@@ -5,7 +5,7 @@ import type { Facts } from "../../facts.js";
 import type { Failpoint } from "../../failpoint.js";
 import type { Log } from "../../log.js";
 import type { EntityKeys, EntityStore } from "../ports.js";
-import { open } from "../profile/encryption.js";
+import { unseal } from "../profile/encryption.js";
 import type { EntityId, StoredEntity } from "../profile/entity.js";
 import { decodeDocument } from "../profile/entity-document.js";
 import type { Tables } from "../profile/entity-tables.js";
@@ -97,7 +97,7 @@ function isReached(
   };
   let identities: readonly Identity[];
   try {
-    const plain = open(keys, { entity: id, sealed });
+    const plain = unseal(keys, { entity: id, sealed });
     if (plain === undefined) return true;
     identities = decodeDocument(plain).identities;
   } catch {

@@ -1,17 +1,17 @@
 import { yieldWhenDue } from "../../async/yielding.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { EntityKeys, EntityStore, History, HistoryMessage, SegmentNames } from "../ports.js";
-import { open } from "../profile/encryption.js";
+import { unseal } from "../profile/encryption.js";
 import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
 import { decodeDocument, type Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
 import { decodeMessage } from "../profile/message.js";
-import { type OpeningDependencies, openProfile, reserveDecoded, yieldIfLarge } from "./open-profile.js";
 import { liveHolder } from "./read-entity.js";
+import { reserveDecoded, type UnsealDependencies, unsealProfile, yieldIfLarge } from "./unseal-profile.js";
 
-export interface ExportDependencies extends OpeningDependencies {
+export interface ExportDependencies extends UnsealDependencies {
   readonly entities: Pick<EntityStore, "find" | "load">;
   readonly history: Pick<History, "page">;
   readonly segments: SegmentNames;
@@ -43,7 +43,7 @@ export interface ExportedMessage {
 /**
  * Returns all data about the entity with this identity, in non-empty lists of pieces; undefined when there is none or
  * it is being erased. Ends without the last piece when the entity is erased or merged during the export: each list is
- * yielded right after a check that the entity is live and has the same merged ids. Rejects as `openProfile` does.
+ * yielded right after a check that the entity is live and has the same merged ids. Rejects as `unsealProfile` does.
  */
 export async function exportEntity(
   dependencies: ExportDependencies,
@@ -73,7 +73,7 @@ async function* piecesOf(
     const release = await reserveDecoded(bytes, memory);
     const shown: ExportedMessage[] = [];
     for (const { stream, time, arrival, ...message } of page) {
-      const plain = open(keys, message);
+      const plain = unseal(keys, message);
       // An erasure destroys the key last: the rest cannot be decrypted.
       if (plain === undefined) return;
       shown.push({ type: "message", stream, time, arrival, body: decodeMessage(plain) });
@@ -98,7 +98,7 @@ async function profileLine(
     dependencies.entityKeys.read([entity.id]),
     dependencies.segments.segmentsById(ids),
   ]);
-  return openProfile(dependencies, keys, entity, memory, async (plain) => {
+  return unsealProfile(dependencies, keys, entity, memory, async (plain) => {
     const { attributes, identities } = decodeDocument(plain);
     await yieldIfLarge(plain);
     return {
@@ -123,76 +123,25 @@ async function isStill({ entities }: ExportDependencies, { id, mergedIds }: Stor
   return now !== undefined && now.mergedIds.length === mergedIds.length;
 }
 
-/**
- * Maximum messages of a page and approximate encrypted bytes: a message may take 1 MiB. Two pages are in memory at
- * once.
- */
+/** Maximum messages of a page. */
 const MAX_PAGE = 200;
+/** Encrypted bytes of a page after which the next ones are smaller: a message may take 1 MiB. */
 const PAGE_BYTES = 1_048_576;
 /** Messages read first; the number grows while they are small. */
 const FIRST_PAGE = 10;
 
-/**
- * Yields pages of the messages of several ids in order of arrival; the store returns each id's messages in that order.
- */
+/** Yields pages of the messages of several ids in order of arrival. */
 export async function* messagePages(
   history: Pick<History, "page">,
   ids: readonly EntityId[],
 ): AsyncGenerator<HistoryMessage[]> {
-  const share = { messages: Math.max(1, Math.ceil(MAX_PAGE / ids.length)), bytes: PAGE_BYTES / ids.length };
-  const sources = await Promise.all(ids.map((id) => openSource(history, id, share)));
-  let page: HistoryMessage[] = [];
-  let bytes = 0;
-  for (;;) {
-    let first: Source | undefined;
-    for (const source of sources) if (isBefore(source.head, first?.head)) first = source;
-    const message = first?.head;
-    if (first === undefined || message === undefined) break;
-    page.push(message);
-    bytes += message.sealed.length;
-    await first.advance();
-    if (page.length === MAX_PAGE || bytes >= PAGE_BYTES) {
-      yield page;
-      page = [];
-      bytes = 0;
-    }
+  let last: HistoryMessage | undefined;
+  for (let limit = FIRST_PAGE; ; ) {
+    const page = await history.page(ids, last, limit);
+    if (page.length > 0) yield page;
+    if (page.length < limit) return;
+    last = page.at(-1);
+    const bytes = page.reduce((sum, { sealed }) => sum + sealed.length, 0);
+    limit = bytes * 2 <= PAGE_BYTES ? Math.min(limit * 2, MAX_PAGE) : Math.max(1, Math.floor(limit / 2));
   }
-  if (page.length > 0) yield page;
-}
-
-interface Source {
-  /** The next message; undefined at the end. */
-  readonly head: HistoryMessage | undefined;
-  advance(): Promise<void>;
-}
-
-/** Reads the messages of one id. The page size adapts to its share of bytes. */
-async function openSource(
-  history: Pick<History, "page">,
-  id: EntityId,
-  share: { readonly messages: number; readonly bytes: number },
-): Promise<Source> {
-  let limit = Math.min(FIRST_PAGE, share.messages);
-  let messages = await history.page(id, undefined, limit);
-  let next = 0;
-  return {
-    get head() {
-      return messages[next];
-    },
-    async advance() {
-      const last = messages[next];
-      next += 1;
-      if (next < messages.length) return;
-      const isLast = messages.length < limit;
-      const bytes = messages.reduce((sum, { sealed }) => sum + sealed.length, 0);
-      limit = bytes * 2 <= share.bytes ? Math.min(limit * 2, share.messages) : Math.max(1, Math.floor(limit / 2));
-      messages = isLast ? [] : await history.page(id, last, limit);
-      next = 0;
-    },
-  };
-}
-
-function isBefore(a: HistoryMessage | undefined, b: HistoryMessage | undefined): boolean {
-  if (a === undefined || b === undefined) return a !== undefined;
-  return a.arrival !== b.arrival ? a.arrival < b.arrival : a.position < b.position;
 }

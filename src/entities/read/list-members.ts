@@ -5,10 +5,10 @@ import { type EntityId, idsOf, type StoredEntity, storedBytes } from "../profile
 import { decodeDocument, type EntityDocument, type Json } from "../profile/entity-document.js";
 import type { Table, Tables } from "../profile/entity-tables.js";
 import { valuesByField } from "../profile/identity.js";
-import { type OpeningDependencies, openProfile, undefinedIfDamaged, yieldIfLarge } from "./open-profile.js";
 import { attributesOf } from "./read-entity.js";
+import { type UnsealDependencies, undefinedIfDamaged, unsealProfile, yieldIfLarge } from "./unseal-profile.js";
 
-export interface MembersDependencies extends OpeningDependencies {
+export interface MembersDependencies extends UnsealDependencies {
   readonly memberships: Pick<MembershipIndex, "members">;
   readonly entities: Pick<EntityStore, "load">;
   readonly suppression: Pick<Suppression, "erased">;
@@ -93,7 +93,7 @@ async function membersOf(
     if (update?.member !== true) continue;
     await yieldWhenDue();
     memory.refuseIfOver();
-    const member = await openProfile(dependencies, keys, profile, memory, async (plain): Promise<Member> => {
+    const member = await unsealProfile(dependencies, keys, profile, memory, async (plain): Promise<Member> => {
       const document = decodeDocument(plain);
       await yieldIfLarge(plain);
       return {

@@ -5,9 +5,9 @@ import { decodeDocument, type EntityDocument, type Json } from "../profile/entit
 import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, type IdentityHash, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
-import { type OpeningDependencies, openProfile, yieldIfLarge } from "./open-profile.js";
+import { type UnsealDependencies, unsealProfile, yieldIfLarge } from "./unseal-profile.js";
 
-export interface ReadDependencies extends OpeningDependencies {
+export interface ReadDependencies extends UnsealDependencies {
   readonly entities: Pick<EntityStore, "find">;
   readonly segments: SegmentNames;
   readonly entityKeys: Pick<EntityKeys, "read">;
@@ -28,7 +28,7 @@ export interface Profile {
 }
 
 /**
- * Returns the entity with this identity; undefined when there is none or it is being erased. Rejects as `openProfile`
+ * Returns the entity with this identity; undefined when there is none or it is being erased. Rejects as `unsealProfile`
  * does.
  */
 export async function readEntity(
@@ -45,7 +45,7 @@ export async function readEntity(
     entityKeys.read([entity.id]),
     options.segments ? segmentNames(segments, entity.memberships) : undefined,
   ]);
-  return openProfile(dependencies, keys, entity, memory, async (plain) => {
+  return unsealProfile(dependencies, keys, entity, memory, async (plain) => {
     const document = decodeDocument(plain);
     await yieldIfLarge(plain);
     return {

@@ -157,7 +157,7 @@ const lateWrites: readonly LateWrite[] = [
       await stores.history.expire(2);
       await storeMessage(stores, id, 3);
     },
-    read: async ({ history }, id) => (await history.kept([id])).size,
+    read: async ({ history }, id) => (await history.storedIds([id])).size,
     expected: 1,
   },
 ];

@@ -120,9 +120,9 @@ onServers(["mongodb"], "a query of MongoDB", function () {
       .db(name)
       .collection<{ _id: string }>("entities")
       .findOne({ _id: { $gt: "" } });
-    let page = await history.page(first?._id ?? "", undefined, 1);
+    let page = await history.page([first?._id ?? ""], undefined, 1);
     expect(page).to.have.lengthOf(1);
-    while (page.length > 0) page = await history.page(first?._id ?? "", page[0], 1);
+    while (page.length > 0) page = await history.page([first?._id ?? ""], page[0], 1);
   }
 
   /**
@@ -130,7 +130,7 @@ onServers(["mongodb"], "a query of MongoDB", function () {
    * them examines 100 documents and more.
    */
   function readsTooMuch({ command, docsExamined = 0 }: Profiled): boolean {
-    return (command?.aggregate === "identities" || command?.min !== undefined) && docsExamined >= 100;
+    return (command?.aggregate === "identities" || command?.hint !== undefined) && docsExamined >= 100;
   }
 
   /** Operations on the service's collections that are large or can grow, except operations of this test. */

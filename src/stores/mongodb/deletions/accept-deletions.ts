@@ -2,7 +2,7 @@ import type { ClientSession } from "mongodb";
 import { groupedCalls } from "../../../async/grouped-calls.js";
 import type { Deletion } from "../../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../../deletions/ports.js";
-import { validMemberships } from "../../../entities/profile/deleted-segments.js";
+import { validMemberships } from "../../../entities/profile/entity.js";
 import { moveCounts } from "../../../metrics/added-counts.js";
 import { byIds } from "../collection.js";
 import type { StoreDependencies } from "../connection.js";

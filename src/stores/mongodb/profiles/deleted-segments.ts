@@ -1,5 +1,5 @@
 import type { ClientSession, Db, Filter } from "mongodb";
-import type { SegmentDeletion } from "../../../entities/profile/deleted-segments.js";
+import type { SegmentDeletion } from "../../../entities/profile/entity.js";
 import { byIds, type CollectionPlan, type InSession, revisionAfter } from "../collection.js";
 import { factDocumentsOf, numberIn } from "../database-facts.js";
 import { type EntityDocument, entityCollectionsOf, formerMemberOf, GENERATION, memberOf } from "./entity-document.js";

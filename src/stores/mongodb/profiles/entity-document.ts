@@ -1,7 +1,12 @@
 import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
 import type { ProfileChange } from "../../../entities/ports.js";
-import { validMemberships } from "../../../entities/profile/deleted-segments.js";
-import type { EntityId, Memberships, StoredEntity, UpdateVersion } from "../../../entities/profile/entity.js";
+import {
+  type EntityId,
+  type Memberships,
+  type StoredEntity,
+  type UpdateVersion,
+  validMemberships,
+} from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { byIds, type CollectionPlan, revisionAfter } from "../collection.js";
 

@@ -8,8 +8,7 @@ import {
   PAGE_BYTES,
   type ProfileChange,
 } from "../../../entities/ports.js";
-import { namesSegments, noSegmentDeletions } from "../../../entities/profile/deleted-segments.js";
-import { type EntityId, UPDATE_BYTES } from "../../../entities/profile/entity.js";
+import { type EntityId, noSegmentDeletions, UPDATE_BYTES } from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { commitCounts } from "../../../metrics/added-counts.js";
 import { segmentsOf, unregistered } from "../catalogue/catalogue-store.js";
@@ -164,8 +163,12 @@ async function expectCutOffs(
 }
 
 /** Updates belong to the generation that this transaction reads: a deletion that it does not see voids them. */
-async function expectGeneration({ data }: StoreDependencies, commit: Commit, session: ClientSession): Promise<void> {
-  if (namesSegments(commit) && (await newestGeneration(data, { session })) !== commit.generation) throw new Conflict();
+async function expectGeneration(
+  { data }: StoreDependencies,
+  { generation }: Commit,
+  session: ClientSession,
+): Promise<void> {
+  if ((await newestGeneration(data, { session })) !== generation) throw new Conflict();
 }
 
 async function writeProfiles(

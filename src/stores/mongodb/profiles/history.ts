@@ -1,4 +1,4 @@
-import { Binary, type Collection, type Db, MaxKey } from "mongodb";
+import { Binary, type Collection, type Db } from "mongodb";
 import { groupedErasure } from "../../../async/grouped-calls.js";
 import type { History, HistoryMessage, Place } from "../../../entities/ports.js";
 import { byIds, type CollectionPlan } from "../collection.js";
@@ -48,7 +48,7 @@ export function mongoHistory(db: Db): History {
   const lastingIds = lastingIdsOf(db);
 
   return {
-    async kept(ids) {
+    async storedIds(ids) {
       if (ids.length === 0) return new Set();
       // A message that a change of primary may roll back does not count: its repeat would be acknowledged without being
       // stored.
@@ -69,30 +69,29 @@ export function mongoHistory(db: Db): History {
       return new Map((await counts.toArray()).map(({ _id, count }) => [_id, count]));
     },
 
-    async page(entity, after, limit) {
-      const found = messages.find({ entity }, { batchSize: limit + 2 }).sort({ arrival: 1, position: 1, _id: 1 });
-      if (after !== undefined) {
-        const { arrival, position, id: _id } = after;
-        const last = new MaxKey();
-        // Without a `max` the server reads to the end of the index.
-        found
-          .hint(BY_ARRIVAL)
-          .min({ entity, arrival, position, _id })
-          .max({ entity, arrival: last, position: last, _id: last });
-      }
-      const page = await found.limit(limit + 1).toArray();
-      return page
-        .map(messageOf)
-        .filter(({ id }) => id !== after?.id)
-        .slice(0, limit);
+    async page(entities, after, limit) {
+      const { arrival = -1, position = -1, id = "" } = after ?? {};
+      const isAfter = {
+        $or: [{ arrival: { $gt: arrival } }, { position: { $gt: position } }, { position, _id: { $gt: id } }],
+      };
+      // The server merges the ranges of the index that begin at `arrival`.
+      const page = messages.find(
+        { entity: { $in: [...entities] }, arrival: { $gte: arrival }, ...isAfter },
+        { sort: { arrival: 1, position: 1, _id: 1 }, limit, batchSize: limit + 1, hint: BY_ARRIVAL },
+      );
+      return (await page.toArray()).map(messageOf);
     },
 
     async at(entities, places) {
       const projection = { _id: 0, stream: 1, time: 1, arrival: 1, position: 1 } as const;
       const found: (Place & Pick<HistoryMessage, "stream" | "time">)[] = [];
       for (let first = 0; first < places.length; first += PLACES_AT_ONCE) {
-        const asked = places.slice(first, first + PLACES_AT_ONCE);
-        const either = asked.map(({ arrival, position }) => ({ entity: { $in: [...entities] }, arrival, position }));
+        const requested = places.slice(first, first + PLACES_AT_ONCE);
+        const either = requested.map(({ arrival, position }) => ({
+          entity: { $in: [...entities] },
+          arrival,
+          position,
+        }));
         found.push(...(await messages.find<(typeof found)[number]>({ $or: either }, { projection }).toArray()));
       }
       return found;

@@ -1,4 +1,4 @@
-import type { SegmentDeletion, SegmentDeletions } from "../../../entities/profile/deleted-segments.js";
+import type { SegmentDeletion, SegmentDeletions } from "../../../entities/profile/entity.js";
 import { type Database, withoutSync } from "../connection.js";
 
 /**

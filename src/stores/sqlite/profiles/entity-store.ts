@@ -5,23 +5,24 @@ import {
   PAGE_BYTES,
   type ProfileChange,
 } from "../../../entities/ports.js";
-import { namesSegments, noSegmentDeletions, validMemberships } from "../../../entities/profile/deleted-segments.js";
 import {
   type EntityId,
   idsOf,
+  type MembershipUpdate,
+  noSegmentDeletions,
   type StoredEntity,
   UPDATE_BYTES,
   type UpdateVersion,
+  validMemberships,
 } from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { commitCounts } from "../../../metrics/added-counts.js";
-import { type Database, inTransaction, sharingCommits, unlessDamaged } from "../connection.js";
+import { type Database, exactJson, inTransaction, sharingCommits, unlessDamaged } from "../connection.js";
 import { suppressionIn } from "../deletions/suppression.js";
 import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";
 import { addKeys } from "./entity-keys.js";
-import { keptMessages } from "./history.js";
-import { keepMemberships, membershipUpdates, updatesOf } from "./membership-index.js";
+import { storedMessages } from "./history.js";
 
 /**
  * `merged` is a JSON array of the ids that were merged into the profile, `full_since` the version of its newest full
@@ -47,10 +48,12 @@ interface EntityRow {
   readonly full_since: string | null;
   /** JSON array. */
   readonly hashes: string;
-  /** JSON: see `updatesOf`. */
+  /** JSON array of `UpdateRow`. */
   readonly updates: string;
   readonly sealed: Uint8Array;
 }
+
+type UpdateRow = [segment: string, member: 0 | 1, time: number, arrival: number, position: number, generation: number];
 
 /** Size of a profile as `EntityStore.load` counts it. */
 interface Size {
@@ -69,7 +72,9 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     FROM identity WHERE hash IN (SELECT unhex(value) FROM json_each(?))`);
   const rowsWith = (sealed: string) => `SELECT id, "table", revision, born, merged, full_since,
       (SELECT json_group_array(lower(hex(hash)) ORDER BY hash) FROM identity WHERE entity = entity.id) AS hashes,
-      ${membershipUpdates} AS updates, ${sealed} AS sealed
+      (SELECT json_group_array(json_array(
+          segment, member, ${exactJson("time")}, ${exactJson("arrival")}, position, generation))
+        FROM membership WHERE entity = entity.id) AS updates, ${sealed} AS sealed
     FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`;
   const findRows = db.prepare(rowsWith("sealed"));
   // The length of a document is read without the document.
@@ -87,15 +92,17 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const remove = db.prepare("DELETE FROM entity WHERE id IN (SELECT value FROM json_each(?))");
   const findIds = db.prepare("SELECT id FROM entity WHERE id > ? ORDER BY id LIMIT ?");
   const stored = db.prepare("SELECT 1 FROM entity WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
-  const keptMessage = db.prepare(`${keptMessages} LIMIT 1`);
-  const keepMessage = db.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed)
+  const storedMessage = db.prepare(`${storedMessages} LIMIT 1`);
+  const putMessage = db.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
-  const keepId = db.prepare("INSERT INTO lasting_message_id (id) VALUES (?)");
+  const putLastingId = db.prepare("INSERT INTO lasting_message_id (id) VALUES (?)");
   const addCount = db.prepare(addSlotCount);
   const recordArrival = db.prepare(`INSERT INTO stream (name, last_arrival) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET last_arrival = max(last_arrival, excluded.last_arrival)`);
   const register = db.prepare(`INSERT OR IGNORE INTO segment (id, name, "table") VALUES (?1, ?1, ?2)`);
-  const keepUpdates = keepMemberships(db);
+  const putUpdate = db.prepare(`INSERT INTO membership (entity, segment, member, time, arrival, position, generation)
+    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET member = excluded.member, time = excluded.time,
+      arrival = excluded.arrival, position = excluded.position, generation = excluded.generation`);
   const segments = segmentDeletions(db);
   const suppression = suppressionIn(ledger);
   const addKeysOf = addKeys(ledger);
@@ -104,7 +111,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
 
   function isAsPlanned(commit: Commit): boolean {
     const { profiles, messages, owners, cutOffs } = commit;
-    if (namesSegments(commit) && segments.newest() !== commit.generation) return false;
+    if (segments.newest() !== commit.generation) return false;
     const planned = profiles.flatMap(({ entity, mergedFrom }) => [entity, ...mergedFrom]);
     const ids = planned.map(({ id }) => id);
     if (suppression.erased([...ids, ...profiles.flatMap(({ entity }) => entity.mergedIds)]).size > 0) return false;
@@ -112,22 +119,25 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     const revisions = pairsOf<number>(findRevisions.get(JSON.stringify(ids)));
     if (!planned.every(({ id, revision }) => (revisions.get(id) ?? 0) === revision)) return false;
     const hashes = [...owners.keys()];
-    const held = ownersOf(hashes);
-    const cut = suppression.cutOffs(hashes);
-    const isSame = (hash: string) =>
-      held.get(hash) === owners.get(hash) && cut.get(hash)?.position === cutOffs.get(hash)?.position;
-    if (!hashes.every(isSame)) return false;
-    return keptMessage.get(JSON.stringify(messages.map(({ id }) => id))) === undefined;
+    const ownersNow = ownersOf(hashes);
+    const cutOffsNow = suppression.cutOffs(hashes);
+    const isUnchanged = (hash: string) =>
+      ownersNow.get(hash) === owners.get(hash) && cutOffsNow.get(hash)?.position === cutOffs.get(hash)?.position;
+    if (!hashes.every(isUnchanged)) return false;
+    return storedMessage.get(JSON.stringify(messages.map(({ id }) => id))) === undefined;
   }
 
-  function keepProfile({ entity, mergedFrom, changedSegments, addedHashes }: ProfileChange): void {
+  function putProfile({ entity, mergedFrom, changedSegments, addedHashes }: ProfileChange): void {
     const { id, table, revision, born, mergedIds, sealed } = entity;
     const { fullSince, updates } = entity.memberships;
     const full = fullSince === undefined ? null : JSON.stringify(fullSince);
     put.run(id, table, revision + 1, born, JSON.stringify(mergedIds), full, sealed);
     if (mergedFrom.length > 0) remove.run(JSON.stringify(mergedFrom.map(({ id }) => id)));
     for (const hash of addedHashes) bind.run(hash, id);
-    keepUpdates(id, updates, changedSegments);
+    for (const segment of changedSegments) {
+      const { member, time, arrival, position, generation } = updates.get(segment) as MembershipUpdate;
+      putUpdate.run(id, segment, member ? 1 : 0, time, arrival, position, generation);
+    }
   }
 
   function countChanges(commit: Commit): void {
@@ -191,11 +201,11 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
       if (!isAsPlanned(commit)) return false;
       if (commit.keys.size > 0) inTransaction(ledger, () => addKeysOf(commit.keys));
       inTransaction(db, () => {
-        for (const profile of commit.profiles) keepProfile(profile);
+        for (const profile of commit.profiles) putProfile(profile);
         for (const { id, table, stream, entity, time, arrival, position, sealed } of commit.messages) {
-          keepMessage.run(id, table, stream, entity, time, arrival, position, sealed);
+          putMessage.run(id, table, stream, entity, time, arrival, position, sealed);
         }
-        for (const id of commit.lastingIds) keepId.run(id);
+        for (const id of commit.lastingIds) putLastingId.run(id);
         countChanges(commit);
         for (const { id, table } of commit.segments) register.run(id, table);
       });
@@ -217,6 +227,12 @@ function pairsOf<V>(row: unknown): Map<string, V> {
 
 function entityOf(row: EntityRow, generations: ReadonlyMap<string, number>): StoredEntity {
   const fullSince = row.full_since === null ? undefined : (JSON.parse(row.full_since) as UpdateVersion);
+  const updates = new Map(
+    (JSON.parse(row.updates) as UpdateRow[]).map(([segment, member, time, arrival, position, generation]) => [
+      segment,
+      { member: member === 1, time, arrival, position, generation },
+    ]),
+  );
   return {
     id: row.id,
     table: row.table,
@@ -224,7 +240,7 @@ function entityOf(row: EntityRow, generations: ReadonlyMap<string, number>): Sto
     born: row.born,
     hashes: JSON.parse(row.hashes) as IdentityHash[],
     mergedIds: JSON.parse(row.merged) as EntityId[],
-    memberships: validMemberships({ fullSince, updates: updatesOf(row.updates) }, generations),
+    memberships: validMemberships({ fullSince, updates }, generations),
     sealed: row.sealed,
   };
 }

@@ -14,7 +14,7 @@ export const historySchema = `
   CREATE TABLE IF NOT EXISTS lasting_message_id (id TEXT PRIMARY KEY) WITHOUT ROWID;`;
 
 /** Query of the ids in a JSON array (its parameter) whose messages are stored, or are never stored again. */
-export const keptMessages = `SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?1))
+export const storedMessages = `SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?1))
   UNION ALL SELECT id FROM lasting_message_id WHERE id IN (SELECT value FROM json_each(?1))`;
 
 /** Rows removed by one step of `erase` or one `expire`; other requests run between steps. */
@@ -22,18 +22,21 @@ const MESSAGES_PER_STEP = 1_000;
 
 /** The archive in `entities.db`; `sqliteEntityStore` adds to it. */
 export function sqliteHistory(db: Database): History {
-  const findKept = db.prepare(keptMessages);
+  const findStored = db.prepare(storedMessages);
   const remove = db.prepare(`DELETE FROM message WHERE rowid IN (
     SELECT rowid FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT ${MESSAGES_PER_STEP})`);
-  const kept = db.prepare("SELECT 1 FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
+  const stored = db.prepare("SELECT 1 FROM message WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
   const forget = db.prepare(`DELETE FROM message WHERE rowid IN (
     SELECT rowid FROM message WHERE arrival < ? ORDER BY arrival LIMIT ${MESSAGES_PER_STEP})`);
 
   const countByStream = db.prepare(
     "SELECT stream, count(*) AS count FROM message WHERE entity IN (SELECT value FROM json_each(?)) GROUP BY stream ORDER BY stream",
   );
-  const page = db.prepare(`SELECT * FROM message WHERE entity = ? AND (arrival, position, id) > (?, ?, ?)
-    ORDER BY arrival, position, id LIMIT ?`);
+  // The first messages of each entity are found in the index: the others are not read.
+  const page = db.prepare(`SELECT message.* FROM json_each(?1) AS owner JOIN message ON message.rowid IN (
+      SELECT rowid FROM message WHERE entity = owner.value AND (arrival, position, id) > (?2, ?3, ?4)
+        ORDER BY arrival, position, id LIMIT ?5)
+    ORDER BY arrival, position, id LIMIT ?5`);
   const at = db.prepare(`SELECT stream, time, arrival, position FROM message
     WHERE entity IN (SELECT value FROM json_each(?))
       AND (arrival, position) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`);
@@ -48,30 +51,30 @@ export function sqliteHistory(db: Database): History {
       return new Map(rows.map(({ stream, count }) => [stream, count]));
     },
 
-    async page(entity, after, limit) {
+    async page(entities, after, limit) {
       const { arrival = -1, position = -1, id = "" } = after ?? {};
-      return page.all(entity, arrival, position, id, limit) as unknown as HistoryMessage[];
+      return page.all(JSON.stringify(entities), arrival, position, id, limit) as unknown as HistoryMessage[];
     },
 
     async at(entities, places) {
       const found: Awaited<ReturnType<History["at"]>> = [];
       for (let first = 0; first < places.length; first += MESSAGES_PER_STEP) {
         if (first > 0) await yieldWhenDue();
-        const asked = places
+        const requested = places
           .slice(first, first + MESSAGES_PER_STEP)
           .map(({ arrival, position }) => [arrival, position]);
-        found.push(...(at.all(JSON.stringify(entities), JSON.stringify(asked)) as unknown as typeof found));
+        found.push(...(at.all(JSON.stringify(entities), JSON.stringify(requested)) as unknown as typeof found));
       }
       return found;
     },
 
-    kept: async (ids) => new Set((findKept.all(JSON.stringify(ids)) as { id: string }[]).map(({ id }) => id)),
+    storedIds: async (ids) => new Set((findStored.all(JSON.stringify(ids)) as { id: string }[]).map(({ id }) => id)),
 
     async erase(entities) {
       while ((await eraseSome(entities)) === MESSAGES_PER_STEP);
     },
 
-    holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
+    holds: async (entities) => stored.get(JSON.stringify(entities)) !== undefined,
 
     expire: async (before) => Number(forget.run(before).changes) === MESSAGES_PER_STEP,
   };

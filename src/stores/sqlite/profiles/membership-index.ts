@@ -1,9 +1,9 @@
 import { yieldWhenDue } from "../../../async/yielding.js";
 import type { Clock } from "../../../clock.js";
 import type { MembershipIndex } from "../../../entities/ports.js";
-import type { EntityId, Memberships, MembershipUpdate } from "../../../entities/profile/entity.js";
+import type { EntityId } from "../../../entities/profile/entity.js";
 import { moveCounts, type SegmentMove } from "../../../metrics/added-counts.js";
-import { type Database, exactJson, inTransaction, sharingCommits } from "../connection.js";
+import { type Database, inTransaction, sharingCommits } from "../connection.js";
 import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";
 
@@ -124,37 +124,4 @@ async function total(step: (after: string) => unknown): Promise<number> {
     after = next;
   }
   return sum;
-}
-
-/** SQL of the updates of the profile `entity.id`, as JSON. */
-export const membershipUpdates = `(
-    SELECT json_group_array(
-      json_array(segment, member, ${exactJson("time")}, ${exactJson("arrival")}, position, generation))
-    FROM membership WHERE entity = entity.id)`;
-
-/** Returns the updates in the text of `membershipUpdates`, by segment. */
-export function updatesOf(text: string): Map<string, MembershipUpdate> {
-  type Row = [segment: string, member: number, time: number, arrival: number, position: number, generation: number];
-  const rows = JSON.parse(text) as Row[];
-  return new Map(
-    rows.map(([segment, member, time, arrival, position, generation]) => [
-      segment,
-      { member: member === 1, time, arrival, position, generation },
-    ]),
-  );
-}
-
-/** Stores changed updates of a profile, inside the caller's transaction. */
-export function keepMemberships(db: Database) {
-  const state = db.prepare(`INSERT INTO membership (entity, segment, member, time, arrival, position, generation)
-    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET member = excluded.member, time = excluded.time,
-      arrival = excluded.arrival, position = excluded.position, generation = excluded.generation`);
-  return (entity: EntityId, updates: Memberships["updates"], changed: ReadonlySet<string>): void => {
-    for (const segment of changed) {
-      const update = updates.get(segment);
-      if (update === undefined) continue;
-      const { member, time, arrival, position, generation } = update;
-      state.run(entity, segment, member ? 1 : 0, time, arrival, position, generation);
-    }
-  };
 }

@@ -1,10 +1,10 @@
 import { yieldToStarted, yieldWhenDue } from "../../async/yielding.js";
 import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
-import { open } from "../profile/encryption.js";
+import { unseal } from "../profile/encryption.js";
 import { type EntityId, type StoredEntity, storedBytes } from "../profile/entity.js";
 import { DECODED_BYTES } from "../profile/entity-document.js";
 
-export interface OpeningDependencies {
+export interface UnsealDependencies {
   /** Called for each profile that cannot be decrypted. */
   damaged(id: EntityId, error: unknown): void;
 }
@@ -34,8 +34,8 @@ export async function reserveDecoded(bytes: number, memory: Reservation): Promis
  * Decrypts a profile and returns the result of `decode` for its document; undefined when its key is gone. Rejects as
  * `reserveDecoded` does, and with `DamagedProfile` when the bytes were altered.
  */
-export async function openProfile<T>(
-  dependencies: OpeningDependencies,
+export async function unsealProfile<T>(
+  dependencies: UnsealDependencies,
   keys: ReadonlyMap<EntityId, Uint8Array>,
   profile: StoredEntity,
   memory: Reservation,
@@ -44,7 +44,7 @@ export async function openProfile<T>(
   const { id, sealed } = profile;
   const release = await reserveDecoded(storedBytes(profile), memory);
   try {
-    const plain = open(keys, { entity: id, sealed });
+    const plain = unseal(keys, { entity: id, sealed });
     await yieldIfLarge(plain);
     return plain && (await decode(plain));
   } catch (error) {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { yieldWhenDue } from "../../src/async/yielding.js";
 import { newKeys, seal } from "../../src/entities/profile/encryption.js";
 import { DECODED_BYTES } from "../../src/entities/profile/entity-document.js";
-import { DamagedProfile, openProfile } from "../../src/entities/read/open-profile.js";
+import { DamagedProfile, unsealProfile } from "../../src/entities/read/unseal-profile.js";
 import { ServiceError } from "../../src/errors.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { freshEntity } from "../support/commits.js";
@@ -34,7 +34,7 @@ describe("the decryption of a profile", () => {
       open -= 1;
       return bytes.length;
     };
-    const all = Array.from({ length: 8 }, () => openProfile(opening, keys, profile, reservation(), work));
+    const all = Array.from({ length: 8 }, () => unsealProfile(opening, keys, profile, reservation(), work));
     expect(await Promise.all(all)).to.deep.equal(all.map(() => plain.length));
     expect(most).to.equal(1);
     expect(budget.reserved).to.equal(0);
@@ -42,7 +42,7 @@ describe("the decryption of a profile", () => {
 
   it("does not begin if its request ends while it waits", async () => {
     let isOpened = false;
-    const opened = openProfile(opening, keys, profile, reservation(), () => {
+    const opened = unsealProfile(opening, keys, profile, reservation(), () => {
       isOpened = true;
     });
     end();
@@ -57,9 +57,9 @@ describe("the decryption of a profile", () => {
       sealed: Uint8Array.from(profile.sealed, (byte, at) => (at === 99 ? byte ^ 1 : byte)),
     };
     const memory = reservation();
-    const error = await openProfile(opening, keys, damaged, memory, () => 1).catch((error: unknown) => error);
+    const error = await unsealProfile(opening, keys, damaged, memory, () => 1).catch((error: unknown) => error);
     expect(error).to.be.instanceOf(DamagedProfile);
-    expect(await openProfile(opening, new Map(), profile, memory, () => 1)).to.equal(undefined);
+    expect(await unsealProfile(opening, new Map(), profile, memory, () => 1)).to.equal(undefined);
     expect(budget.reserved).to.equal(0);
   });
 });
