@@ -89,7 +89,7 @@ export async function compose(
   const series = composeSeries(shared);
   const profiles = composeProfiles(shared);
   const deletions = composeDeletions(shared, profiles);
-  const recorder = composeRecorder(shared, series, deletions.sendSigned, recorderTickMs);
+  const recorder = composeRecorder(shared, series, deletions.webhook, recorderTickMs);
 
   const signInCodes = new SignInCodes(clock);
   const listed = { catalogue: stores.catalogue, newest: series.newest, clock };

@@ -3,7 +3,7 @@ import { receipts } from "../deletions/receipt.js";
 import { replayLedger } from "../deletions/replay.js";
 import { scheduler } from "../deletions/scheduler.js";
 import { downstreamTargets } from "../deletions/targets/index.js";
-import { signedCalls, webhookAt } from "../deletions/webhook.js";
+import { webhookAt } from "../deletions/webhook.js";
 import { durationMs, retentionMs } from "../formats/duration.js";
 import { deletionRoutes } from "../http/deletions/index.js";
 import type { composeProfiles } from "./profiles.js";
@@ -18,7 +18,6 @@ export function composeDeletions(
   { hashIdentity, hashRequest, opening }: ReturnType<typeof composeProfiles>,
 ) {
   const { ledger, entities, entityKeys, facts, history, memberships, dueNotifications } = stores;
-  const { webhook } = settings;
   const { targets: remote, retention, due } = settings.deletions;
   const stopping = new AbortController();
   const signed = receipts({ ledger, pepper: stores.pepper, version });
@@ -31,7 +30,7 @@ export function composeDeletions(
     history,
     dueNotifications,
     targets: downstreamTargets({ memberships, history, remote, failpoint, stopping: stopping.signal }),
-    webhook: webhook === null ? undefined : webhookAt(webhook, signed, { stopping: stopping.signal }),
+    webhook: settings.webhook === null ? undefined : webhookAt(settings.webhook, signed, { stopping: stopping.signal }),
     tables,
     hashIdentity,
     hashRequest,
@@ -50,7 +49,7 @@ export function composeDeletions(
   return {
     replay: () => replayLedger(dependencies),
     start: runs.start,
-    sendSigned: webhook === null ? undefined : signedCalls(webhook, signed, { stopping: stopping.signal }),
+    webhook: dependencies.webhook,
     routes: deletionRoutes({
       ...dependencies,
       limits: settings.limits,

@@ -1,7 +1,6 @@
 import type { Background } from "../async/retry.js";
 import { MAX_WAIT_MS, retryDelay } from "../deletions/deletion.js";
-import { TargetError } from "../deletions/ports.js";
-import type { SignedCall } from "../deletions/webhook.js";
+import { TargetError, type Webhook } from "../deletions/ports.js";
 import { retentionMs } from "../formats/duration.js";
 import { storedAlerts } from "../metrics/alerts/alert.js";
 import { evaluatingRecorder } from "../metrics/alerts/evaluate.js";
@@ -19,7 +18,7 @@ const NOTIFY_EVERY_MS = 2_000;
 export function composeRecorder(
   { settings, stores, clock, meters, log }: SharedDependencies,
   { recorder, lease, fewSlots }: Pick<ReturnType<typeof composeSeries>, "recorder" | "lease" | "fewSlots">,
-  sendSigned: SignedCall | undefined,
+  webhook: Webhook | undefined,
   tickMs: number,
 ) {
   const rules = alertRules(settings.alerts, retentionMs(settings.metrics.retention));
@@ -30,22 +29,22 @@ export function composeRecorder(
     /** Without rules, the alerts of earlier ones are resolved. */
     async start(): Promise<Background[]> {
       const isUsed = rules.length > 0 || storedAlerts(await facts.text(ALERTS)).alerts.length > 0;
-      const evaluation = { ...shared, rules, series, slots: fewSlots, isNotifying: sendSigned !== undefined };
+      const evaluation = { ...shared, rules, series, slots: fewSlots, isNotifying: webhook !== undefined };
       const evaluating = isUsed ? evaluatingRecorder(recorder, evaluation) : recorder;
       const running = [runRecorder(watchRecorder(evaluating, clock, meters), tickMs, log)];
-      if (!isUsed || sendSigned === undefined) return running;
-      const tick = alertNotifier({ ...shared, receiver: receiverAt(sendSigned) });
+      if (!isUsed || webhook === undefined) return running;
+      const tick = alertNotifier({ ...shared, receiver: receiverAt(webhook) });
       return [...running, runRecorder({ tick }, NOTIFY_EVERY_MS, log, "the notification of alerts")];
     },
   };
 }
 
 /** The webhook of deletions, with its retry times. */
-function receiverAt(sendSigned: SignedCall): AlertReceiver {
+function receiverAt(webhook: Webhook): AlertReceiver {
   return {
     async notify(body) {
       try {
-        await sendSigned(body);
+        await webhook.send(body);
         return undefined;
       } catch (error) {
         if (error instanceof TargetError) return error.message;

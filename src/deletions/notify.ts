@@ -1,13 +1,15 @@
 import type { Clock } from "../clock.js";
 import type { Failpoint } from "../failpoint.js";
+import { timeText } from "../formats/instant.js";
 import type { Log } from "../log.js";
 import { type CompletedDeletion, NOTIFICATION, retryDelay } from "./deletion.js";
 import type { DeletionObserver } from "./observe.js";
-import { type Ledger, TargetError, type Webhook } from "./ports.js";
+import { type DeletionProgress, type Ledger, TargetError, type Webhook } from "./ports.js";
+import { receiptClaims } from "./receipt.js";
 import type { LeasedDeletion, RunResult } from "./run.js";
 
 export interface NotificationDependencies {
-  readonly ledger: Pick<Ledger, "release" | "notified" | "wakeWaitingFor">;
+  readonly ledger: Pick<Ledger, "release" | "wakeWaitingFor">;
   readonly webhook: Webhook | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -25,21 +27,19 @@ export async function runNotification(
   { deletion, runner, target }: LeasedDeletion & { readonly deletion: CompletedDeletion },
 ): Promise<RunResult> {
   const { requestId } = deletion;
-  const release = (progress: { attempts: number; problem: string | undefined }, waitMs: number) =>
-    ledger.release(requestId, runner, {
-      ...deletion,
-      ...progress,
-      nextTarget: NOTIFICATION,
-      notBefore: clock() + waitMs,
-    });
+  const release = (progress: Partial<DeletionProgress>, waitMs = 0) => {
+    const notBefore = clock() + waitMs;
+    return ledger.release(requestId, runner, { ...deletion, nextTarget: NOTIFICATION, ...progress, notBefore });
+  };
 
   if (webhook === undefined || target !== NOTIFICATION) {
-    await release(deletion, 0);
+    await release({});
     return { next: NOTIFICATION };
   }
   try {
     failpoint("notification-begun");
-    await webhook.notify(deletion);
+    const body = { request_id: requestId, completed_at: timeText(deletion.completedAt) };
+    await webhook.send(body, receiptClaims(deletion));
     failpoint("notification-sent");
   } catch (error) {
     if (!(error instanceof TargetError)) throw error;
@@ -49,7 +49,7 @@ export async function runNotification(
     log.warn({ request: requestId, problem: error.message, attempts }, "a notification failed; retrying later");
     return { failed: true };
   }
-  await ledger.notified(requestId);
+  await release({ notify: false, attempts: 0, problem: undefined, nextTarget: undefined });
   if (deletion.attempts > 0) await ledger.wakeWaitingFor(NOTIFICATION);
   log.info({ request: requestId }, "the notification of a deletion is delivered");
   return {};

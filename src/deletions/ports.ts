@@ -1,9 +1,10 @@
 import type { EntityId } from "../entities/profile/entity.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
-import type { CompletedDeletion, Deletion } from "./deletion.js";
+import type { Deletion } from "./deletion.js";
 
-/** Progress of a request that a run stores when it does not complete the request. */
-export interface DeletionProgress extends Pick<Deletion, "done" | "times" | "attempts" | "problem" | "notBefore"> {
+/** Progress of a request, or of the notification of a completed one, that a run stores. */
+export interface DeletionProgress
+  extends Pick<Deletion, "done" | "times" | "attempts" | "problem" | "notBefore" | "notify"> {
   /** The remote target, or `NOTIFICATION`, that the next run calls; undefined: it begins with our own stores. */
   readonly nextTarget: string | undefined;
 }
@@ -79,8 +80,6 @@ export interface Ledger {
    * completed it.
    */
   complete(requestId: string, at: number, times: Deletion["times"]): Promise<boolean>;
-  /** Ends the pending notification of a completed request. Safe to repeat. */
-  notified(requestId: string): Promise<void>;
   /**
    * Lists at most `limit` requests after the id `after`, in order of acceptance or, with `newestFirst`, in reverse.
    * With `target`, lists only requests whose next run calls this remote target, or `NOTIFICATION`. Empty when `after`
@@ -151,10 +150,13 @@ export interface DownstreamTarget {
   verify(subject: DeletionSubject): Promise<boolean>;
 }
 
-/** PORT. The system that is notified of completed deletions (`webhook`). */
+/** PORT. The system that is notified of completed deletions and of alerts (`webhook`). */
 export interface Webhook {
-  /** Resolves when the system has received the notification. Rejects with a `TargetError` when that is uncertain. */
-  notify(deletion: CompletedDeletion): Promise<void>;
+  /**
+   * Sends the body with a receipt: these claims, by default the body, signed. Resolves when the system has received it.
+   * Rejects with a `TargetError` when that is uncertain.
+   */
+  send(body: object, claims?: object): Promise<void>;
 }
 
 /** Failure of a target. The message names the target and the failure, and no personal data: `crm answered 500`. */

@@ -5,12 +5,10 @@ import { type PublicKey, publicKeyOf, signJws } from "../formats/jws.js";
 import type { CompletedDeletion } from "./deletion.js";
 import type { Ledger } from "./ports.js";
 
-/** Signed proofs that deletions are completed. */
+/** Signs proofs that deletions are completed, and other calls of the webhook. */
 export interface Receipts {
-  /** Returns a JWS (RFC 7515, compact, EdDSA) over the times of the request, without any identity. */
-  sign(deletion: CompletedDeletion): Promise<string>;
-  /** Returns a JWS over these claims, with the same key. */
-  signClaims(claims: object): Promise<string>;
+  /** Returns a JWS (RFC 7515, compact, EdDSA) over these claims, the service and its version. */
+  sign(claims: object): Promise<string>;
   publicKey(): Promise<PublicKey>;
 }
 
@@ -34,18 +32,14 @@ export function receipts({ ledger, pepper, version }: ReceiptDependencies): Rece
     return known;
   };
 
-  const signClaims = async (claims: object) =>
-    signJws({ ...claims, service: "entity-metrics", version }, await privateKey());
-
   return {
-    sign: (deletion) => signClaims(claimsOf(deletion)),
-    signClaims,
-
+    sign: async (claims) => signJws({ ...claims, service: "entity-metrics", version }, await privateKey()),
     publicKey: async () => publicKeyOf(await privateKey()),
   };
 }
 
-function claimsOf({ requestId, acceptedAt, completedAt, targets, times }: CompletedDeletion) {
+/** Returns the claims of a receipt: the times of the request, without any identity. */
+export function receiptClaims({ requestId, acceptedAt, completedAt, targets, times }: CompletedDeletion) {
   return {
     request_id: requestId,
     accepted_at: timeText(acceptedAt),
@@ -63,8 +57,8 @@ function claimsOf({ requestId, acceptedAt, completedAt, targets, times }: Comple
 async function readKey(ledger: ReceiptDependencies["ledger"], pepper: Uint8Array): Promise<KeyObject> {
   const wrapping = wrappingKey(pepper);
   const fresh = generateKeyPairSync("ed25519").privateKey.export({ format: "der", type: "pkcs8" });
-  const kept = await ledger.receiptKey(encrypt(wrapping, fresh).toString("base64"));
-  return createPrivateKey({ key: decrypt(wrapping, Buffer.from(kept, "base64")), format: "der", type: "pkcs8" });
+  const stored = await ledger.receiptKey(encrypt(wrapping, fresh).toString("base64"));
+  return createPrivateKey({ key: decrypt(wrapping, Buffer.from(stored, "base64")), format: "der", type: "pkcs8" });
 }
 
 function wrappingKey(pepper: Uint8Array): Uint8Array {

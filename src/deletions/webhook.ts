@@ -1,4 +1,3 @@
-import { timeText } from "../formats/instant.js";
 import type { Webhook } from "./ports.js";
 import type { Receipts } from "./receipt.js";
 import { checkUrl, ignoreBody, postJson, type RemoteSystem } from "./targets/remote-call.js";
@@ -18,28 +17,9 @@ export function webhookAt(
 ): Webhook {
   checkUrl("webhook is wrong: it", url);
   return {
-    async notify(deletion) {
-      const { requestId, completedAt } = deletion;
-      const receipt = await receipts.sign(deletion);
-      const body = { request_id: requestId, completed_at: timeText(completedAt), receipt };
-      await postJson({ name: "webhook", token, ...calls }, url, body, ignoreBody);
+    async send(body, claims = body) {
+      const receipt = await receipts.sign(claims);
+      await postJson({ name: "webhook", token, ...calls }, url, { ...body, receipt }, ignoreBody);
     },
   };
 }
-
-/**
- * Returns a function that sends other claims to the webhook with their signature. It resolves and rejects as
- * `Webhook.notify` does.
- */
-export function signedCalls(
-  { url, token }: WebhookSetting,
-  receipts: Pick<Receipts, "signClaims">,
-  calls: Pick<RemoteSystem, "stopping" | "callMs"> = {},
-): SignedCall {
-  return async (claims) => {
-    const receipt = await receipts.signClaims(claims);
-    await postJson({ name: "webhook", token, ...calls }, url, { ...claims, receipt }, ignoreBody);
-  };
-}
-
-export type SignedCall = (claims: object) => Promise<void>;

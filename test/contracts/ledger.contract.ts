@@ -167,6 +167,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       problem: "crm answered 500",
       nextTarget: undefined,
       notBefore: 500,
+      notify: false,
       ...over,
     });
 
@@ -387,21 +388,14 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         for (const letter of ["c", "b", "a"]) await ledger.complete(id(letter), 2000, {});
         expect([await due(0), await notifying()]).to.deep.equal(["", "ab"]);
         expect([await ledger.count("completed", NOTIFICATION), await ledger.count("open")]).to.deep.equal([2, 0]);
-        for (let turn = 0; turn < 2; turn += 1) await ledger.notified(id("a"));
-        for (const unknown of [id("c"), "unknown-1"]) await ledger.notified(unknown);
+        await run(id("a"), failed({ attempts: 0, problem: undefined, notBefore: 2000 }), 2000);
         expect([await notifying(), await ledger.count("completed", NOTIFICATION)]).to.deep.equal(["b", 1]);
         expect(await ledger.find(id("a"))).to.deep.equal(someDeletion("a", { completedAt: 2000, notBefore: 2000 }));
         expect(await ledger.lease(id("a"), "one", 2000, 2010)).to.equal(undefined);
       });
 
-      it("does not mark an open request as notified", async () => {
-        await ledger.notified(id("a"));
-        await ledger.complete(id("a"), 2000, {});
-        expect(await notifying()).to.equal("a");
-      });
-
       it("counts the attempts of a notification from zero, however often the deletion has failed", async () => {
-        await run(id("a"), failed({ attempts: 4, notBefore: 9_000 }));
+        await run(id("a"), failed({ attempts: 4, notBefore: 9_000, notify: true }));
         await ledger.complete(id("a"), 2000, {});
         const completed = someDeletion("a", { notify: true, completedAt: 2000, notBefore: 2000 });
         expect(await ledger.find(id("a"))).to.deep.equal(completed);
@@ -409,7 +403,11 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
         expect(await ledger.lease(id("a"), "two", 2099, 2200)).to.equal(undefined);
         await ledger.renew(id("a"), "one", 2300);
         const problem = "webhook answered 500";
-        await ledger.release(id("a"), "one", failed({ problem, nextTarget: NOTIFICATION, notBefore: 2600 }));
+        await ledger.release(
+          id("a"),
+          "one",
+          failed({ problem, nextTarget: NOTIFICATION, notBefore: 2600, notify: true }),
+        );
         expect([await due(2599, NOTIFICATION), await due(2600, NOTIFICATION)]).to.deep.equal(["", "a"]);
         expect(await ledger.find(id("a"))).to.deep.equal({ ...completed, attempts: 1, problem, notBefore: 2600 });
         expect(await ledger.count("stuck")).to.equal(0);
@@ -444,7 +442,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
 
       it("expires a request only after its notification, unless there is no webhook", async () => {
         for (const letter of ["a", "b", "c"]) await ledger.complete(id(letter), 2000, {});
-        await ledger.notified(id("b"));
+        await run(id("b"), failed(), 2000);
         const kept = async () =>
           (await ledger.list({ state: "all", newestFirst: false, limit: 9 }))
             .map(({ requestId }) => requestId[0])
@@ -485,7 +483,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       const waiting = { a: "crm", b: "erp", c: "crm", d: "crm", e: undefined };
       for (const [name, nextTarget] of Object.entries(waiting)) {
         await ledger.accept(someDeletion(name, { notify: true }), noScope);
-        await run(`${name}-1700000000`, failed({ nextTarget, attempts: name < "c" ? 3 : 2 }));
+        await run(`${name}-1700000000`, failed({ nextTarget, attempts: name < "c" ? 3 : 2, notify: true }));
       }
       await ledger.complete("d-1700000000", 2000, {});
       const names = async (state: ListedState, target?: string, after?: string, newestFirst = false) =>

@@ -30,7 +30,7 @@ describe("P31: the notification of a completed deletion", () => {
     await receiver.close();
   });
 
-  const sign = async ({ requestId }: { readonly requestId: string }) => `receipt of ${requestId}`;
+  const sign = async (claims: object) => `receipt of ${(claims as { request_id: string }).request_id}`;
   const webhook = (url = receiver.url): Webhook => webhookAt({ url, token: "secret" }, { sign }, { callMs: 300 });
 
   async function open(options: StageOptions = {}): Promise<ErasureStage> {
@@ -187,7 +187,7 @@ describe("P31: the notification of a completed deletion", () => {
       answer = resolve;
     });
     const hanging: Webhook = {
-      async notify() {
+      async send() {
         calls += 1;
         await answered;
       },
@@ -210,7 +210,7 @@ describe("P31: the notification of a completed deletion", () => {
     this.timeout(30_000);
     let calls = 0;
     const refusing: Webhook = {
-      async notify() {
+      async send() {
         calls += 1;
         throw new TargetError("webhook", "answered 500");
       },
@@ -248,8 +248,8 @@ describe("P31: the notification of a completed deletion", () => {
   it("is sent again by another process if its sender dies, when the lease has ended", async () => {
     let isDying = true;
     const dying: Webhook = {
-      async notify(deletion) {
-        await webhook().notify(deletion);
+      async send(...call) {
+        await webhook().send(...call);
         if (isDying) throw new Error("killed");
       },
     };
@@ -282,7 +282,7 @@ describe("P31: the notification of a completed deletion", () => {
     let answer = () => {};
     let notifications = 0;
     const hanging: Webhook = {
-      notify: () =>
+      send: () =>
         new Promise((resolve, reject) => {
           notifications += 1;
           if (notifications > 1) answer = resolve;
@@ -350,7 +350,7 @@ describe("P31: the notification of a completed deletion", () => {
   for (const [url, allowed] of addresses) {
     it(`${allowed ? "may" : "may not"} be sent to ${url}`, async () => {
       await open();
-      if (allowed) expect(webhook(url).notify).to.be.a("function");
+      if (allowed) expect(webhook(url).send).to.be.a("function");
       else expect(() => webhook(url)).to.throw(StartError, /^webhook is wrong: it /);
     });
   }

@@ -70,8 +70,7 @@ describe("the scheduler of deletions", function () {
     const requestId = `x${deletion.requestId.slice(1)}`;
     await ledger.accept({ ...deletion, requestId, targets: ["gone"] }, noScope);
     await ledger.lease(requestId, "another process", 0, 1);
-    const progress = { done: ["profile"], times: {}, attempts: 0, problem: undefined, notBefore: 0 };
-    await ledger.release(requestId, "another process", { ...progress, nextTarget: "gone" });
+    await ledger.release(requestId, "another process", { ...deletion, done: ["profile"], nextTarget: "gone" });
     stage.deletions.start();
     await until(
       "it has failed",

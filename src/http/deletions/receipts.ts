@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { isCompleted } from "../../deletions/deletion.js";
 import type { Ledger } from "../../deletions/ports.js";
-import type { Receipts } from "../../deletions/receipt.js";
+import { type Receipts, receiptClaims } from "../../deletions/receipt.js";
 import { ServiceError } from "../../errors.js";
 import { done, errorEnvelope } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -53,7 +53,7 @@ export function receiptRoutes({ ledger, receipts }: ReceiptRouteDependencies): r
         const deletion = await foundDeletion(ledger, params.request_id);
         if (!isCompleted(deletion)) throw new ServiceError("conflict", "The deletion is not completed yet");
         ctx.set({ "Content-Type": "application/jose", "Cache-Control": "no-store" });
-        ctx.body = Buffer.from(await receipts.sign(deletion));
+        ctx.body = Buffer.from(await receipts.sign(receiptClaims(deletion)));
         return undefined;
       },
     }),

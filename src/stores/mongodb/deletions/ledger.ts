@@ -91,8 +91,8 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       await requests.updateOne({ _id: requestId, runner }, { $set: { notBefore: until } });
     },
 
-    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = null, notBefore }) {
-      const $set = { done, times, attempts, problem, nextTarget, notBefore, runner: null };
+    async release(requestId, runner, { done, times, notify, attempts, problem = null, nextTarget = null, notBefore }) {
+      const $set = { done, times, notify, attempts, problem, nextTarget, notBefore, runner: null };
       await requests.updateOne({ _id: requestId, runner }, { $set });
     },
 
@@ -125,11 +125,6 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       const update = [{ $set: { ...ended, nextTarget, notBefore: at, runner: null, attempts: 0, problem: null } }];
       const kept = (await updated([{ updateOne: { filter: { _id: requestId, open: true }, update } }])).get(requestId);
       return kept?.completedBy === mark;
-    },
-
-    async notified(requestId) {
-      const $set = { notify: false, nextTarget: null, runner: null, attempts: 0, problem: null };
-      await requests.updateOne({ _id: requestId, open: false }, { $set });
     },
 
     async list({ state, target, newestFirst, after, limit }) {

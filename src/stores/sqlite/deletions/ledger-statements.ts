@@ -45,7 +45,7 @@ export function ledgerStatements(db: Database) {
       WHERE request_id = :requestId AND ${AWAITS_RUN} AND (not_before <= :now OR not_before > :latest)`),
     renew: db.prepare("UPDATE deletion SET not_before = :until WHERE request_id = :requestId AND runner = :runner"),
     release: db.prepare(`UPDATE deletion SET done = :done, times = :times, attempts = :attempts, problem = :problem,
-      next_target = :nextTarget, not_before = :notBefore, runner = NULL
+      next_target = :nextTarget, not_before = :notBefore, notify = :notify, runner = NULL
       WHERE request_id = :requestId AND runner = :runner`),
     releaseAll: db.prepare(
       `UPDATE deletion SET not_before = 0, runner = NULL WHERE ${AWAITS_RUN} AND runner IS NOT NULL`,
@@ -60,9 +60,6 @@ export function ledgerStatements(db: Database) {
       db.prepare(`UPDATE deletion SET completed_at = :at, times = :times, problem = NULL, identities = x'', key_id = NULL,
       runner = NULL, attempts = 0, not_before = :at, next_target = iif(notify, '${NOTIFICATION}', NULL)
       WHERE request_id = :requestId AND completed_at IS NULL`),
-    notified:
-      db.prepare(`UPDATE deletion SET notify = 0, next_target = NULL, runner = NULL, attempts = 0, problem = NULL
-      WHERE request_id = ? AND completed_at IS NOT NULL`),
     since: db.prepare(`SELECT * FROM ${deletionRows} WHERE sequence > ? ORDER BY sequence LIMIT ?`),
     expired: db.prepare(
       `SELECT sequence FROM deletion WHERE ${isOld} AND sequence <= :newest LIMIT ${REQUESTS_PER_STEP}`,

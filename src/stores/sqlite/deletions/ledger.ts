@@ -179,9 +179,11 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
       withoutSync(db, () => sql.renew.run({ requestId, runner, until }));
     },
 
-    async release(requestId, runner, { done, times, attempts, problem = null, nextTarget = null, notBefore }) {
-      const progress = { done: JSON.stringify(done), times: JSON.stringify(times), attempts, problem, nextTarget };
-      withoutSync(db, () => sql.release.run({ requestId, runner, ...progress, notBefore }));
+    async release(requestId, runner, { done, times, notify, attempts, problem = null, nextTarget = null, notBefore }) {
+      const stages = { done: JSON.stringify(done), times: JSON.stringify(times), notify: Number(notify) };
+      withoutSync(db, () =>
+        sql.release.run({ requestId, runner, ...stages, attempts, problem, nextTarget, notBefore }),
+      );
     },
 
     async wake(requestIds) {
@@ -211,10 +213,6 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     async complete(requestId, at, times) {
       const completion = { requestId, at, times: JSON.stringify(times) };
       return (await completeAll([completion])).has(completion);
-    },
-
-    async notified(requestId) {
-      withoutSync(db, () => sql.notified.run(requestId));
     },
 
     ...deletionList(db),
