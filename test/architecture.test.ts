@@ -250,7 +250,7 @@ function isPortOrType({ path }: SourceFile): boolean {
   if (!domains.some((domain) => path.startsWith(`${domain}/`))) return false;
   const text = readFileSync(join(root, "src", `${path}.ts`), "utf8");
   if (/\/\*\*[^/]*\bPORT\b/.test(text)) return true;
-  return /^(entities\/profile\/(entity|identity|deleted-segments)|metrics\/(series|dimensions|added-counts)|deletions\/(deletion|match-ledger)|keys\/api-key)$/.test(
+  return /^(entities\/profile\/(entity|identity|deleted-segments)|metrics\/(series|dimensions|added-counts)|deletions\/deletion|keys\/api-key)$/.test(
     path,
   );
 }

@@ -1,4 +1,3 @@
-import { ledgerMismatch } from "../deletions/match-ledger.js";
 import { ERASED } from "../deletions/ports.js";
 import { StartError } from "../errors.js";
 import type { Facts } from "../facts.js";
@@ -18,6 +17,12 @@ export const ACCEPTED = "accepted";
  */
 export const FORGOTTEN = "forgotten";
 
+/**
+ * Number of newest profiles and messages whose keys are looked up. It exceeds the number created at one time: an older
+ * ledger lacks the newest keys, even if clocks differ.
+ */
+export const NEWEST = 1000;
+
 /** A ledger that is compared with its data. */
 interface ComparedLedger {
   readonly facts: Facts;
@@ -25,14 +30,18 @@ interface ComparedLedger {
   readonly name: string;
   /** Returns the number of the newest request ever accepted. */
   accepted(): Promise<number>;
-  /** See `LedgerFacts`. */
+  /**
+   * Returns whether the ledger has a key record, overwritten or not, of each of the newest profiles in the data, and
+   * every request without a number that the data has a note of.
+   */
   hasNewest(): Promise<boolean>;
 }
 
 /**
- * Refuses data that does not belong to its ledger: see `ledgerMismatch`. Marks new data and returns the mark. Several
- * processes may do this concurrently, also with empty databases: the ledger is marked before the data is. Reads the
- * facts in the opposite order of their writing, because other processes may be writing them.
+ * Refuses data that must not be used with this ledger: another or an older one lacks keys of profiles and misses later
+ * deletions. Data older than its ledger comes from a backup and is allowed here. Marks new data and returns the mark.
+ * Several processes may do this concurrently, also with empty databases: the ledger is marked before the data is. Reads
+ * the facts in the opposite order of their writing, because other processes may be writing them.
  */
 export async function matchLedger(
   ledger: ComparedLedger,
@@ -42,18 +51,16 @@ export async function matchLedger(
   const mark = await (known === undefined
     ? ledger.facts.textOnce(LEDGER_MARK, randomId())
     : ledger.facts.text(LEDGER_MARK));
-  const facts = {
-    data: {
-      mark: known,
-      erased: await data.facts.number(ERASED),
-      accepted: await data.facts.number(ACCEPTED),
-    },
-    ledger: { mark, hasNewest: await ledger.hasNewest(), accepted: await ledger.accepted() },
-  };
-  const error = ledgerMismatch(facts, { ledger: ledger.name, data: data.name });
-  if (error !== undefined) throw error;
+  const newestInData = Math.max(await data.facts.number(ERASED), await data.facts.number(ACCEPTED));
+  const isOlder = !(await ledger.hasNewest()) || newestInData > (await ledger.accepted());
+  if (mark === undefined || (known !== undefined && known !== mark)) {
+    throw new StartError(
+      `${ledger.name} is missing or belongs to other data: put back the newest one that ${data.name} was used with`,
+    );
+  }
+  if (isOlder) throw new StartError(`${ledger.name} is older than ${data.name}: put back the newest one`);
   // Writes at every start, so that a user without the right to write is refused at the start.
-  const stored = await data.facts.textOnce(LEDGER_MARK, mark as string);
+  const stored = await data.facts.textOnce(LEDGER_MARK, mark);
   if (stored === mark) return stored;
   throw new StartError(`${data.name} is being initialized with another ledger than ${ledger.name}: start again`);
 }

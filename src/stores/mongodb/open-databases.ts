@@ -1,11 +1,10 @@
 import type { Db } from "mongodb";
 import type { Settings } from "../../config/settings.js";
-import { NEWEST } from "../../deletions/match-ledger.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import { StartError } from "../../errors.js";
 import type { Facts } from "../../facts.js";
 import type { Log } from "../../log.js";
-import { matchLedger as matchFacts } from "../database-facts.js";
+import { matchLedger as matchFacts, NEWEST } from "../database-facts.js";
 import { PEPPER_MARK, pepperBytes, pepperFingerprint } from "../pepper.js";
 import { byIds, type CollectionPlan, checkCluster, makeCollections } from "./collection.js";
 import { type Connection, connect } from "./connection.js";

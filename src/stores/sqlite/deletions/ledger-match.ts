@@ -1,12 +1,10 @@
-import { NEWEST } from "../../../deletions/match-ledger.js";
-import { matchLedger as matchFacts } from "../../database-facts.js";
+import { matchLedger as matchFacts, NEWEST } from "../../database-facts.js";
 import { type Database, refuseDamaged } from "../connection.js";
 import { factsOf } from "../database-facts.js";
 import { checkAccepted } from "./accepted-file.js";
 
 /**
- * Refuses damaged files, and data that does not belong to its ledger: see `ledgerMismatch`. Marks new data. Returns the
- * mark of the ledger.
+ * Refuses damaged files, and data that does not belong to its ledger. Marks new data. Returns the mark of the ledger.
  */
 export async function matchLedger(ledger: Database, entities: Database, dir: string): Promise<string> {
   const accepted = acceptedBy(ledger);
