@@ -3,7 +3,7 @@ import { noFailpoint } from "../failpoint.js";
 import { type Deletion, PROFILE } from "./deletion.js";
 import { decryptIdentities } from "./identity-list.js";
 import { type DeletionSubject, type DownstreamTarget, TargetError } from "./ports.js";
-import { ownStore } from "./targets/own-store.js";
+import { ownStore } from "./targets/index.js";
 
 /** Returns the live profile and the targets with these names. A target that is no longer configured always fails. */
 export function erasureTargets(

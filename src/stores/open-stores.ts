@@ -87,17 +87,17 @@ export async function openStores(dependencies: EngineDependencies): Promise<Stor
     const entities = await opened(entityEngine);
     const metrics = await opened(metricEngine);
     const jobs = await opened(jobEngine);
-    const engines = [entities, metrics, jobs];
+    const stores = [entities, metrics];
     return {
       ...entities,
       ...metrics,
       ...jobs,
       exclusive: { entities: entityEngine.exclusive, metrics: metricEngine.exclusive },
-      probes: engines.flatMap(({ probes }) => probes),
+      probes: [...stores, jobs].flatMap(({ probes }) => probes),
       toServiceError: (error) =>
-        engines.map((engine) => engine.toServiceError(error)).find((error) => error !== undefined),
+        stores.map((engine) => engine.toServiceError(error)).find((error) => error !== undefined),
       startErrorOf: (error) =>
-        engines.map((engine) => engine.startErrorOf?.(error)).find((error) => error !== undefined),
+        stores.map((engine) => engine.startErrorOf?.(error)).find((error) => error !== undefined),
       close,
     };
   } catch (error) {

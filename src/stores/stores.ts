@@ -34,10 +34,14 @@ export interface OpenKeys {
 /** Common members of every engine besides its ports. */
 export interface Engine {
   readonly probes: readonly Probe[];
+  close(): Promise<void>;
+}
+
+/** An engine of stores, whose errors reach requests. */
+export interface StoreEngine extends Engine {
   readonly toServiceError: ToServiceError;
   /** Converts an error of a damaged store during a start; undefined for other errors. Absent on a server. */
   startErrorOf?(error: unknown): StartError | undefined;
-  close(): Promise<void>;
 }
 
 /** Ports over profiles and related data. */
@@ -66,13 +70,13 @@ export interface EntityStores {
 }
 
 /** The engine of ENTITIES_URL. */
-export interface EntityEngine extends EntityStores, Engine {
+export interface EntityEngine extends EntityStores, StoreEngine {
   /** The PEPPER that this store was created with. */
   readonly pepper: Uint8Array;
 }
 
 /** The engine of METRICS_URL. */
-export interface MetricEngine extends Engine {
+export interface MetricEngine extends StoreEngine {
   readonly series: SeriesStore;
   /** Returns the store's own retention, ms; undefined: not known yet. Absent if it has none. */
   readonly retentionMs?: () => number | undefined;

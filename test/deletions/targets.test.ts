@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { downstreamTargets } from "../../src/deletions/targets/index.js";
-import { ownStore } from "../../src/deletions/targets/own-store.js";
+import { downstreamTargets, ownStore } from "../../src/deletions/targets/index.js";
 import { remoteTarget } from "../../src/deletions/targets/remote.js";
 import { StartError } from "../../src/errors.js";
 import { noFailpoint } from "../../src/failpoint.js";

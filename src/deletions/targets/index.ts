@@ -1,9 +1,9 @@
 import type { History, MembershipIndex } from "../../entities/ports.js";
+import type { EntityId } from "../../entities/profile/entity.js";
 import { StartError } from "../../errors.js";
 import type { Failpoint } from "../../failpoint.js";
 import { ownStages } from "../deletion.js";
 import type { DownstreamTarget } from "../ports.js";
-import { ownStore } from "./own-store.js";
 import { type RemoteTarget, remoteTarget } from "./remote.js";
 
 export interface TargetDependencies {
@@ -40,4 +40,28 @@ export function downstreamTargets({
     targets.push(remoteTarget(target, failpoint, stopping));
   }
   return targets;
+}
+
+/** One of our own stores, which keeps data by entity id. */
+export interface ErasableStore {
+  /** Removes all data about these entities. Safe to repeat. */
+  erase(ids: readonly EntityId[]): Promise<void>;
+  /** Returns whether any data about these entities is stored. */
+  holds(ids: readonly EntityId[]): Promise<boolean>;
+}
+
+/** Wraps a store as a target. */
+export function ownStore(name: string, store: ErasableStore, failpoint: Failpoint): DownstreamTarget {
+  return {
+    name,
+    remote: false,
+
+    async erase({ entities }) {
+      failpoint("target-begun");
+      await store.erase(entities);
+      failpoint("target-erased");
+    },
+
+    verify: async ({ entities }) => !(await store.holds(entities)),
+  };
 }

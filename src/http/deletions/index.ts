@@ -117,18 +117,7 @@ function previewRoute(dependencies: DeletionRouteDependencies): Route {
     responses: { 200: success("DeletionPreviewAnswer", Preview) },
     async handler({ ctx, body }) {
       const { table, identity } = checkedIdentity(body, tables);
-      const preview = await previewDeletion(dependencies, table.name, identity, ctx.state.memory);
-      const counted = found(preview, "entity");
-      const { profiles, identities, messages, segments, targets } = counted;
-      return {
-        data: {
-          profiles,
-          identities: Object.fromEntries(identities),
-          messages: Object.fromEntries(messages),
-          segments,
-          targets: [...targets],
-        },
-      };
+      return { data: found(await previewDeletion(dependencies, table.name, identity, ctx.state.memory), "entity") };
     },
   });
 }

@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions, ReplyError } from "ioredis";
-import { ServiceError, StartError } from "../../errors.js";
+import { StartError } from "../../errors.js";
 import type { Probe } from "../../meters.js";
 import type { EngineDependencies, JobEngine } from "../stores.js";
 import { tlsError } from "../tls-errors.js";
@@ -47,7 +47,6 @@ export async function openBullmq({ settings, log }: EngineDependencies): Promise
   return {
     dueNotifications,
     probes: [redisProbe(producer, () => reason)],
-    toServiceError: redisServiceError,
     async close() {
       if (closed) return;
       closed = true;
@@ -154,19 +153,6 @@ function checkedUrl(jobsUrl: string): URL {
     throw new StartError("JOBS_URL has a keyPrefix, which the jobs cannot have. Use prefix instead");
   }
   return url;
-}
-
-/** Names and messages of the errors of ioredis, which has no class for most of them. */
-const clientErrors = /^(MaxRetriesPerRequestError|AbortError|ConnectionClosedError|ClusterAllFailedError)$/;
-const clientMessages =
-  /^(Connection is closed|Stream isn't writeable and enableOfflineQueue options is false|Command timed out)/;
-
-/** Returns the `ServiceError` for an error of Redis or of its client; undefined for any other error. */
-function redisServiceError(error: unknown): ServiceError | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if (!(error instanceof ReplyError) && !clientErrors.test(error.name) && !clientMessages.test(error.message))
-    return undefined;
-  return new ServiceError("unavailable", "Redis is unreachable", { retryAfter: 1, cause: error });
 }
 
 /**

@@ -6,7 +6,6 @@ export function openInProcess(): JobEngine {
   return {
     dueNotifications: inProcessDueNotifications(),
     probes: [],
-    toServiceError: () => undefined,
     close: async () => {},
   };
 }

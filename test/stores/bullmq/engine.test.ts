@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { systemClock } from "../../../src/clock.js";
-import { ServiceError, StartError } from "../../../src/errors.js";
+import { StartError } from "../../../src/errors.js";
 import { openLog } from "../../../src/log.js";
 import { openBullmq } from "../../../src/stores/bullmq/index.js";
 import { startRedis } from "../../support/redis-server.js";
@@ -58,26 +58,6 @@ onServers(["bullmq"], "Redis", () => {
     expect(accepted).to.equal(0);
     await close();
     frozen.close();
-  });
-
-  it("reports its own failures as unavailable, and no other failures", async () => {
-    const redis = await startRedis();
-    const { toServiceError, close } = await openRedisJobs({ server: redis.url });
-    const client = new Redis(redis.url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
-    client.on("error", () => {});
-    const refused = await client.call("NO-SUCH-COMMAND").catch((error: unknown) => error);
-    await redis.kill();
-    const lost = await client.ping().catch((error: unknown) => error);
-    for (const error of [refused, lost]) {
-      const failure = toServiceError(error);
-      expect(failure).to.be.instanceOf(ServiceError);
-      expect(failure?.kind).to.equal("unavailable");
-    }
-    expect(toServiceError(new Error("something else"))).to.equal(undefined);
-    expect(toServiceError("something else")).to.equal(undefined);
-    client.disconnect();
-    await close();
-    await redis.close();
   });
 
   for (const [url, reason] of [
