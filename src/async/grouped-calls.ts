@@ -50,14 +50,14 @@ export function groupedCalls<T, R>(
   function next(): void {
     while (underWay < atOnce && queue.length > 0) {
       underWay += 1;
-      void run(takeGroup()).finally(() => {
+      void run(nextGroup()).finally(() => {
         underWay -= 1;
         next();
       });
     }
   }
 
-  function takeGroup(): Waiting<T, R>[] {
+  function nextGroup(): Waiting<T, R>[] {
     let weight = queue[0]?.weight ?? 0;
     let calls = 1;
     for (let next = queue[calls]; next !== undefined && weight + next.weight <= most; next = queue[calls]) {
@@ -72,7 +72,7 @@ export function groupedCalls<T, R>(
       const result = await work(group.flatMap(({ items }) => items));
       for (const { resolve } of group) resolve(result);
     } catch (error) {
-      if (group.length > 1 && isOfOneCall(error)) for (const one of group) await run([one]);
+      if (group.length > 1 && isOfOneCall(error)) for (const call of group) await run([call]);
       else for (const { reject } of group) reject(error);
     }
   }
@@ -107,14 +107,14 @@ export function groupedReads<K, V>(
 ): (keys: readonly K[]) => Promise<Map<K, V>> {
   const grouped = groupedCalls(read, { ...options, afterRound: true });
   return async (keys) => {
-    const own = new Map<K, V>();
-    if (keys.length === 0) return own;
+    const values = new Map<K, V>();
+    if (keys.length === 0) return values;
     const found = await grouped(keys);
     for (const key of keys) {
       const value = found.get(key);
-      if (value !== undefined) own.set(key, value);
+      if (value !== undefined) values.set(key, value);
     }
-    return own;
+    return values;
   };
 }
 
@@ -151,7 +151,7 @@ export function groupedErasure({
   held,
 }: {
   erase(ids: readonly string[]): Promise<void>;
-  /** Returns the ids of which something is stored. */
+  /** Returns the ids of which something is held. */
   held(ids: readonly string[]): Promise<readonly string[]>;
 }): { erase(ids: readonly string[]): Promise<void>; holds(ids: readonly string[]): Promise<boolean> } {
   const grouped = groupedCalls(erase, ERASURES);

@@ -4,13 +4,13 @@ export class KeyedMutex {
 
   /** Runs `work` after all earlier work under one of these keys has ended. */
   async run<T>(keys: Iterable<string>, work: () => Promise<T>): Promise<T> {
-    const mine = new Set(keys);
+    const unique = new Set(keys);
     const before = new Set<Promise<void>>();
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    for (const key of mine) {
+    for (const key of unique) {
       const last = this.#last.get(key);
       if (last !== undefined) before.add(last);
       this.#last.set(key, ended);
@@ -19,7 +19,7 @@ export class KeyedMutex {
       await Promise.all(before);
       return await work();
     } finally {
-      for (const key of mine) if (this.#last.get(key) === ended) this.#last.delete(key);
+      for (const key of unique) if (this.#last.get(key) === ended) this.#last.delete(key);
       end();
     }
   }

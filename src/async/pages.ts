@@ -24,6 +24,6 @@ export async function everyItem<T>(
 ): Promise<T[]> {
   const items: T[] = [];
   const read = (last: T | undefined, limit: number) => page(last === undefined ? undefined : idOf(last), limit);
-  for await (const some of eachPage(read)) for (const item of some) items.push(item);
+  for await (const page of eachPage(read)) items.push(...page);
   return items;
 }

@@ -10,14 +10,14 @@ export function* weightedBatches<T>(
   let batch: T[] = [];
   let weight = 0;
   for (const item of items) {
-    const own = weightOf(item);
-    if (batch.length > 0 && weight + own > most) {
+    const itemWeight = weightOf(item);
+    if (batch.length > 0 && weight + itemWeight > most) {
       yield batch;
       batch = [];
       weight = 0;
     }
     batch.push(item);
-    weight += own;
+    weight += itemWeight;
   }
   if (batch.length > 0) yield batch;
 }

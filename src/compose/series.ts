@@ -43,9 +43,9 @@ export function composeSeries({
 
   const isShared = sharedGenerations !== undefined && !exclusive.metrics;
   // An exclusive store never executes a write after it has rejected it.
-  let own = 0;
+  let order = 0;
   const ordersOf = (source: SettingSource) =>
-    new WriteOrders(async () => (exclusive.metrics ? ++own : stores.raiseOrder(source)));
+    new WriteOrders(async () => (exclusive.metrics ? ++order : stores.raiseOrder(source)));
   const writeOrders = { clients: ordersOf("clients"), recorder: ordersOf("recorder") };
   // Writes of processes that were killed. If it fails, the first write repeats it.
   if (settings.roles.includes("api")) writeOrders.clients.begin().catch(() => {});

@@ -62,7 +62,7 @@ export function storeDeletion(
   const hash = dependencies.hashIdentity(table, identity);
   const { ledger, tables, targets, clock, failpoint } = dependencies;
   return retryOnConflict(async () => {
-    const { profiles, hashes, identities, unheld } = await scopeOf(hash);
+    const { profiles, hashes, identities, owners } = await scopeOf(hash);
     // A profile of an earlier version may have values that identify no one: a target could erase all who have one.
     const ofPerson = identities.filter(({ value }) => tables.get(table)?.isNobody(value) !== true);
     late.throwIfAborted();
@@ -71,7 +71,6 @@ export function storeDeletion(
       {
         requestId,
         table,
-        identity: hash,
         acceptedAt,
         entities: [...new Set(profiles.flatMap(idsOf))],
         hashes,
@@ -88,7 +87,7 @@ export function storeDeletion(
         completedAt: undefined,
         notify: dependencies.webhook !== undefined,
       },
-      { profiles: profiles.map(({ id, revision }) => ({ id, revision })), unheld },
+      { profiles: profiles.map(({ id, revision }) => ({ id, revision })), owners },
       late,
     );
     failpoint("deletion-accepted");

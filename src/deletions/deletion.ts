@@ -9,13 +9,11 @@ export interface Deletion {
   /** 20 lower-case hex characters, `-`, epoch seconds. */
   readonly requestId: string;
   readonly table: string;
-  /** The identity in the request. */
-  readonly identity: IdentityHash;
   /** Unix ms. Messages of `hashes` that name an event time up to it are dropped. */
   readonly acceptedAt: number;
   /** Profiles to erase; none when no profile had the identity. */
   readonly entities: readonly EntityId[];
-  /** All known identities of these profiles, and the one in the request. All are suppressed. */
+  /** The identity in the request, and all known ones of these profiles. All are suppressed. */
   readonly hashes: readonly IdentityHash[];
   /** Sent to remote targets. Undefined without such targets and once the key is overwritten. */
   readonly encryptedIdentities: EncryptedIdentities | undefined;

@@ -14,7 +14,7 @@ export interface ScopeSnapshot {
   /** Live profiles of the request, with the revisions they were read at. */
   readonly profiles: readonly { readonly id: EntityId; readonly revision: number }[];
   /** Identities of the request without a live profile, with the entity id that owned each, or undefined. */
-  readonly unheld: ReadonlyMap<IdentityHash, EntityId | undefined>;
+  readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
 }
 
 /** States by which requests are listed; `stuck`: the open ones of which `isStuck` is true. */

@@ -138,7 +138,7 @@ export function scheduler(dependencies: SchedulerDependencies): Scheduler {
     run,
     async stop() {
       isStopped = true;
-      await Promise.all([dueNotifications.close(), ...background.map((one) => one.stop())]);
+      await Promise.all([dueNotifications.close(), ...background.map((task) => task.stop())]);
       await Promise.all(underWay);
     },
   };

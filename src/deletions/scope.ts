@@ -22,7 +22,7 @@ export interface DeletionScope {
   /** Identities of the profiles as written, without duplicates; none of a profile that cannot be decrypted. */
   readonly identities: readonly Identity[];
   /** The `hashes` without a live profile, each with its owner: an id that is being erased, or undefined. */
-  readonly unheld: ReadonlyMap<IdentityHash, EntityId | undefined>;
+  readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
 }
 
 /**
@@ -31,17 +31,17 @@ export interface DeletionScope {
  */
 export async function expandScope(
   dependencies: ScopeDependencies,
-  hash: IdentityHash,
+  requested: IdentityHash,
   memory: Reservation,
 ): Promise<DeletionScope> {
   const { entities } = dependencies;
-  const hashes = new Set([hash]);
+  const hashes = new Set([requested]);
   const profiles = new Map<EntityId, CoveredProfile>();
-  const unheld = new Map<IdentityHash, EntityId | undefined>();
+  const owners = new Map<IdentityHash, EntityId | undefined>();
   const identities = new Map<string, Identity>();
-  let next = [hash];
+  let next = [requested];
   while (next.length > 0) {
-    const { owners, ...found } = await entities.find(next);
+    const { owners: stored, ...found } = await entities.find(next);
     const live = new Set(profiles.keys());
     const linked = new Set<IdentityHash>();
     for (let page: LoadedEntities = found; ; page = await entities.load(page.left)) {
@@ -58,14 +58,14 @@ export async function expandScope(
       }
       if (page.left.length === 0) break;
     }
-    for (const one of next) {
-      const owner = owners.get(one);
-      if (owner === undefined || !live.has(owner)) unheld.set(one, owner);
+    for (const hash of next) {
+      const owner = stored.get(hash);
+      if (owner === undefined || !live.has(owner)) owners.set(hash, owner);
     }
-    next = [...linked].filter((one) => !hashes.has(one));
-    for (const one of next) hashes.add(one);
+    next = [...linked].filter((hash) => !hashes.has(hash));
+    for (const hash of next) hashes.add(hash);
   }
-  return { profiles: [...profiles.values()], hashes: [...hashes], identities: [...identities.values()], unheld };
+  return { profiles: [...profiles.values()], hashes: [...hashes], identities: [...identities.values()], owners };
 }
 
 /**

@@ -55,13 +55,12 @@ export function entityStoreContract(
         entities = [],
         acceptedAt = 1_000,
       }: { hashes: readonly string[]; entities?: StoredEntity[]; acceptedAt?: number },
-      unheld: ScopeSnapshot["unheld"] = new Map(),
+      owners: ScopeSnapshot["owners"] = new Map(),
     ): Promise<boolean> {
       requests += 1;
       const deletion: Deletion = {
         requestId: `${requests.toString(16).padStart(20, "0")}-1`,
         table: "user",
-        identity: hashes[0] ?? "",
         acceptedAt,
         entities: entities.flatMap(({ id, mergedIds }) => [id, ...mergedIds]),
         hashes,
@@ -76,7 +75,7 @@ export function entityStoreContract(
         notify: false,
       };
       const profiles = entities.map(({ id, revision }) => ({ id, revision }));
-      return stores.ledger.accept(deletion, { profiles, unheld });
+      return stores.ledger.accept(deletion, { profiles, owners });
     }
 
     it("loads profiles in the order of their ids up to a limit of bytes, at least one, and returns the ids of the others", async () => {

@@ -15,14 +15,13 @@ export interface OpenLedger {
 }
 
 /** Scope of a request that names no stored profile. */
-export const noScope: ScopeSnapshot = { profiles: [], unheld: new Map() };
+export const noScope: ScopeSnapshot = { profiles: [], owners: new Map() };
 
 /** A request that is new, for our own targets alone. */
 export function someDeletion(name: string, over: Partial<Deletion> = {}): Deletion {
   return {
     requestId: `${name}-1700000000`,
     table: "user",
-    identity: `hash-${name}`,
     acceptedAt: 1000,
     entities: [`entity-${name}`],
     hashes: [`hash-${name}`, `other-${name}`],
@@ -308,10 +307,10 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await ledger.settledSequence()).to.equal(0);
       for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
       const [first, second, third] = await ledger.since(0, 10);
-      expect([first, second, third].map((item) => item?.deletion.identity)).to.deep.equal([
-        "hash-a",
-        "hash-b",
-        "hash-c",
+      expect([first, second, third].map((item) => item?.deletion.requestId)).to.deep.equal([
+        "a-1700000000",
+        "b-1700000000",
+        "c-1700000000",
       ]);
       expect(await ledger.settledSequence()).to.equal((first?.sequence ?? 0) - 1);
       await ledger.complete("b-1700000000", 2000, {});
@@ -320,7 +319,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.complete("c-1700000000", 2000, {});
       expect(await ledger.settledSequence()).to.equal(third?.sequence);
       const rest = await ledger.since(first?.sequence ?? 0, 1);
-      expect(rest.map(({ deletion }) => deletion.identity)).to.deep.equal(["hash-b"]);
+      expect(rest.map(({ sequence }) => sequence)).to.deep.equal([second?.sequence]);
     });
 
     it("expires requests completed before an instant with their suppression, and assigns no number twice", async () => {

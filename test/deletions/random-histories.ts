@@ -147,8 +147,8 @@ class Life {
     await this.#look();
     const hashes = this.#people.map((person) => this.#process.hashOf(person));
     for (const { deletion } of await ledger.since(0, 1_000_000)) {
-      if (!hashes.includes(deletion.identity)) continue;
       const ids = deletion.entities;
+      if (!deletion.hashes.some((hash) => hashes.includes(hash))) continue;
       for (const port of [entities, history, memberships]) expect(await port.holds(ids)).to.equal(false);
       expect(await entityKeys.read(deletion.entities)).to.have.property("size", 0);
     }

@@ -44,8 +44,7 @@ export function remoteTarget(
 
     async verify(subject) {
       if (subject.identities.length === 0) return true;
-      const answer = await post("verify", subject);
-      const clean = typeof answer === "object" && answer !== null && "clean" in answer ? answer.clean : undefined;
+      const { clean } = ((await post("verify", subject)) ?? {}) as { readonly clean?: unknown };
       if (typeof clean !== "boolean") throw new TargetError(name, "did not answer with a boolean `clean`");
       return clean;
     },

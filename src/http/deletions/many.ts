@@ -158,7 +158,7 @@ const MAX_ISSUES = 100;
 
 function refuseUnlessAnyAccepted(all: readonly Acceptance[], single: boolean): void {
   if (all.length === 0) throw invalid("empty", "", "The request has no items");
-  const issues = all.flatMap((one) => ("issue" in one ? [one.issue] : []));
+  const issues = all.flatMap((result) => ("issue" in result ? [result.issue] : []));
   if (issues.length < all.length) return;
   const message = single ? "The item was rejected" : "Every item was rejected";
   throw new ServiceError("invalid", message, { issues: issues.slice(0, MAX_ISSUES) });

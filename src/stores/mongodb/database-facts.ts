@@ -29,9 +29,9 @@ export function factsOf(db: Db): Facts {
         return text;
       } catch (error) {
         // A text that a change of primary may roll back does not count: another one could be stored after it.
-        const kept = isDuplicate(error) ? await textOf(db, name, "majority") : undefined;
-        if (kept === undefined) throw error;
-        return kept;
+        const stored = isDuplicate(error) ? await textOf(db, name, "majority") : undefined;
+        if (stored === undefined) throw error;
+        return stored;
       }
     },
 

@@ -73,8 +73,8 @@ async function acceptAll(
   const named = accepted.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
   if (named.length > 0)
     await entities.updateMany(byIds(named), { $set: markedErased, $inc: { revision: 1 } }, { session });
-  const holds = accepted.flatMap(({ deletion, scope }) =>
-    [...scope.unheld.keys()].map((_id) => ({
+  const ownerWrites = accepted.flatMap(({ deletion, scope }) =>
+    [...scope.owners.keys()].map((_id) => ({
       updateOne: {
         filter: { _id },
         update: { $set: { entity: deletion.requestId }, $inc: { asked: 1 } },
@@ -82,7 +82,7 @@ async function acceptAll(
       },
     })),
   );
-  if (holds.length > 0) await identities.bulkWrite(holds, { session });
+  if (ownerWrites.length > 0) await identities.bulkWrite(ownerWrites, { session });
   const deletions = accepted.map(({ deletion }) => deletion);
   await addErasedIdentities(ledger, deletions, session);
   const documents = deletions.map((deletion) => deletionDocument(deletion, undefined, wrapping));
@@ -135,16 +135,16 @@ async function countLeavers(
 async function scopeCheck({ data }: StoreDependencies, requests: readonly Request[], session: ClientSession) {
   const { entities, identities } = entityCollectionsOf(data);
   const ids = requests.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
-  const unheld = new Map(requests.flatMap(({ scope }) => [...scope.unheld]));
+  const owners = new Map(requests.flatMap(({ scope }) => [...scope.owners]));
   const revisions = await revisionsOf(entities, ids, session);
-  const held = unheld.size === 0 ? [] : await identities.find(byIds([...unheld.keys()]), { session }).toArray();
-  const changed = held.filter(({ _id, entity }) => unheld.get(_id) !== entity);
+  const stored = owners.size === 0 ? [] : await identities.find(byIds([...owners.keys()]), { session }).toArray();
+  const changed = stored.filter(({ _id, entity }) => owners.get(_id) !== entity);
   const live = await revisionsOf(entities, [...new Set(changed.map(({ entity }) => entity))], session);
-  const heldByNow = new Set(changed.filter(({ entity }) => live.has(entity)).map(({ _id }) => _id));
+  const owned = new Set(changed.filter(({ entity }) => live.has(entity)).map(({ _id }) => _id));
 
   return ({ scope }: Request): boolean => {
     if (!scope.profiles.every(({ id, revision }) => revisions.get(id) === revision)) return false;
-    if ([...scope.unheld.keys()].some((hash) => heldByNow.has(hash))) return false;
+    if ([...scope.owners.keys()].some((hash) => owned.has(hash))) return false;
     for (const { id } of scope.profiles) revisions.delete(id);
     return true;
   };

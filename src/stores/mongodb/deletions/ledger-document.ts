@@ -37,7 +37,6 @@ export interface DeletionDocument {
   /** See `numberDeletions`; null before. */
   readonly number: number | null;
   readonly table: string;
-  readonly identity: IdentityHash;
   readonly acceptedAt: number;
   readonly entities: readonly EntityId[];
   readonly hashes: readonly IdentityHash[];
@@ -99,7 +98,6 @@ export function deletionOf(document: DeletionDocument, wrapping: KeyWrapping): D
   return {
     requestId: document._id,
     table: document.table,
-    identity: document.identity,
     acceptedAt: document.acceptedAt,
     entities: document.entities,
     hashes: document.hashes,

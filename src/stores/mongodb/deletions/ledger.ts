@@ -83,8 +83,8 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       const isDue = { $or: whenDue(now).map((notBefore) => ({ notBefore })) };
       const filter = { _id: requestId, $and: [awaitsRun, isDue] };
       const update = { $set: { runner, notBefore: until } };
-      const kept = (await updated([{ updateOne: { filter, update } }])).get(requestId);
-      return kept?.runner === runner && kept.notBefore === until ? deletionOf(kept) : undefined;
+      const stored = (await updated([{ updateOne: { filter, update } }])).get(requestId);
+      return stored?.runner === runner && stored.notBefore === until ? deletionOf(stored) : undefined;
     },
 
     async renew(requestId, runner, until) {
@@ -123,8 +123,8 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       const ended = { open: false, completedAt: at, completedBy: mark, times: { $literal: times }, identities: null };
       const nextTarget = { $cond: ["$notify", NOTIFICATION, null] };
       const update = [{ $set: { ...ended, nextTarget, notBefore: at, runner: null, attempts: 0, problem: null } }];
-      const kept = (await updated([{ updateOne: { filter: { _id: requestId, open: true }, update } }])).get(requestId);
-      return kept?.completedBy === mark;
+      const stored = await updated([{ updateOne: { filter: { _id: requestId, open: true }, update } }]);
+      return stored.get(requestId)?.completedBy === mark;
     },
 
     async list({ state, target, newestFirst, after, limit }) {
@@ -175,8 +175,8 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       if (newest === undefined || newest === null) return;
       await facts.raise(FORGOTTEN, newest);
       for (;;) {
-        const some = { projection: { hashes: 1 }, limit: REQUESTS_PER_STEP } as const;
-        const gone = await requests.find({ ...old, number: { $gt: 0, $lte: newest } }, some).toArray();
+        const page = { projection: { hashes: 1 }, limit: REQUESTS_PER_STEP } as const;
+        const gone = await requests.find({ ...old, number: { $gt: 0, $lte: newest } }, page).toArray();
         if (gone.length === 0) return;
         const ids = gone.map(({ _id }) => _id);
         // An identity that a later or an open request names keeps its cut-off.

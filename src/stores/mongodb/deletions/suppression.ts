@@ -75,11 +75,10 @@ export function mongoSuppression(ledger: Db): Suppression {
     cutOffs: (hashes) => committedRead(ledger, (options) => newestCutOffs(ledger, hashes, options)),
 
     async erased(ids) {
-      const asked = new Set(ids);
-      if (asked.size === 0) return new Set();
-      const over = deletions.find({ entities: { $in: [...asked] } }).project({ _id: 0, entities: 1 });
-      const named = ((await over.toArray()) as { entities: string[] }[]).flatMap(({ entities }) => entities);
-      return new Set(named.filter((id) => asked.has(id)));
+      if (ids.length === 0) return new Set();
+      const requested = new Set(ids);
+      const erased = await deletions.distinct("entities", { entities: { $in: [...requested] } });
+      return new Set(erased.filter((id) => requested.has(id)));
     },
   };
 }

@@ -66,9 +66,9 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
    * Stores the request inside the caller's transaction and returns its number; "stored" if it was stored before,
    * undefined if its scope has changed.
    */
-  function accept({ deletion, scope: { profiles, unheld } }: Request): number | "stored" | undefined {
+  function accept({ deletion, scope: { profiles, owners } }: Request): number | "stored" | undefined {
     if (sql.sequence.get(deletion.requestId) !== undefined) return "stored";
-    if (!isAsFound(profiles, unheld) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
+    if (!isAsFound(profiles, owners) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
       return undefined;
     const { encryptedIdentities, acceptedAt } = deletion;
     const { lastInsertRowid } = sql.insert.run({
@@ -163,8 +163,11 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     },
 
     async due(now, nextTarget, limit) {
-      const asked = { target: nextTarget ?? null, limit };
-      const rows = [...sql.dueUntil.all({ ...asked, now }), ...sql.dueAfter.all({ ...asked, latest: latestAt(now) })];
+      const requested = { target: nextTarget ?? null, limit };
+      const rows = [
+        ...sql.dueUntil.all({ ...requested, now }),
+        ...sql.dueAfter.all({ ...requested, latest: latestAt(now) }),
+      ];
       return (rows as { request_id: string }[]).slice(0, limit).map(({ request_id }) => request_id);
     },
 
@@ -245,17 +248,16 @@ interface OldRequests extends Record<string, number> {
 }
 
 /**
- * Returns whether profiles have these revisions, and identities these holders. The result is valid until the step ends:
+ * Returns whether profiles have these revisions, and identities these owners. The result is valid until the step ends:
  * this process owns both files and every step is synchronous.
  */
 function scopeCheck(entities: Database) {
   const revisionOf = entities.prepare("SELECT revision FROM entity WHERE id = ?");
-  const holderOf = entities.prepare("SELECT entity FROM identity WHERE hash = unhex(?)");
-  return (profiles: ScopeSnapshot["profiles"], holders: ScopeSnapshot["unheld"]): boolean =>
+  const ownerOf = entities.prepare("SELECT entity FROM identity WHERE hash = unhex(?)");
+  return (profiles: ScopeSnapshot["profiles"], owners: ScopeSnapshot["owners"]): boolean =>
     profiles.every(
       ({ id, revision }) => (revisionOf.get(id) as { revision: number } | undefined)?.revision === revision,
-    ) &&
-    [...holders].every(([hash, holder]) => (holderOf.get(hash) as { entity: string } | undefined)?.entity === holder);
+    ) && [...owners].every(([hash, owner]) => (ownerOf.get(hash) as { entity: string } | undefined)?.entity === owner);
 }
 
 /** Returns the latest possible `not_before`. A later one was set before the clock was set back. */

@@ -48,7 +48,10 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     end();
     const [first, second, third, fourth] = await Promise.all(accepted);
     expect([first, second, third, fourth]).to.deep.equal([true, "late", "late in its course", true]);
-    expect((await one.since(0, 9)).map(({ deletion }) => deletion.identity)).to.have.members(["hash-0", "hash-3"]);
+    expect((await one.since(0, 9)).map(({ deletion }) => deletion.requestId)).to.have.members([
+      "0-1700000000",
+      "3-1700000000",
+    ]);
     await engine.empty();
   });
 
