@@ -22,7 +22,7 @@ const ON_SERVERS = [
 
 /** Prefixes of the paths of the slowest tests, in order of start; each file has its own process. */
 const SLOW = [
-  ...["primary-changes", "shared-history", "processes", "passwords", "growth"].map((name) => `test/servers/${name}`),
+  ...["primary-changes", "processes", "passwords", "growth"].map((name) => `test/servers/${name}`),
   "test/bench-script",
   "test/browser/",
   ...["failpoints", "points-killed", "deadline", "influxdb-answers"].map((name) => `test/faults/${name}`),
