@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { type ServiceBehindProxy, startBehindProxy } from "../support/behind-proxy.js";
-import type { FaultProxy } from "../support/fault-proxy.js";
+import { dataFolder } from "../support/data-folder.js";
+import { type FaultProxy, openFaultProxy } from "../support/fault-proxy.js";
 import { isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
-import { onServers } from "../support/servers.js";
-import type { TestService } from "../support/service.js";
+import { mongodbUrl, nameOf, onServers } from "../support/servers.js";
+import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 /** Commands after which the connection is cut, one after the other, in the life and death of a profile. */
@@ -15,13 +15,18 @@ onServers(["mongodb", "influxdb", "bullmq"], "a response of MongoDB that never a
   let service: TestService;
   let name: string;
 
-  let on: ServiceBehindProxy;
-
   before(async () => {
-    on = await startBehindProxy(5_000);
-    ({ proxy, service, name } = on);
+    proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
+    const dir = dataFolder();
+    name = nameOf(dir);
+    const overrides = { entities: { url: proxy.url(mongodbUrl(name)) }, limits: { store_deadline_ms: 5_000 } };
+    service = await startService(overrides, { onServers: true, dir });
   });
-  after(() => on.close());
+  after(async () => {
+    await proxy.set("pass");
+    await service.stop();
+    await proxy.close();
+  });
 
   it("leaves a stored DELETE complete and ready to be repeated", async () => {
     for (let round = 0; round < 5; round += 1) {

@@ -10,7 +10,6 @@ import { FaultyLine } from "./faulty-line.js";
  * - `blackhole`: connections are taken and stay open, and nothing comes through in either direction.
  * - `stall`: connections are taken and stay open, and nothing more is read from either end, so that their buffers fill.
  * - `dropAnswers`: requests go through; the first answer is discarded and the connection cut: a lost ack.
- * - `latency`: each piece is delayed by this number of ms, in both directions.
  * - `slow`: maximum bytes per second of responses.
  * - `truncate`: a connection is cut after this number of bytes of responses.
  */
@@ -20,7 +19,6 @@ export type Fault =
   | "blackhole"
   | "stall"
   | "dropAnswers"
-  | { readonly latency: number }
   | { readonly slow: number }
   | { readonly truncate: number };
 

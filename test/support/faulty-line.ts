@@ -102,7 +102,6 @@ export class FaultyLine {
 
   async #wait(): Promise<void> {
     while (this.#fault === "stall") await new Promise<void>((resolve) => this.#stalled.push(resolve));
-    if (typeof this.#fault === "object" && "latency" in this.#fault) await sleep(this.#fault.latency);
   }
 
   /** Forwards a piece twenty times a second while the fault lasts. */
