@@ -59,22 +59,6 @@ describe("in a chart of the dashboard,", function () {
     expect(marked).to.be.within(5, 200);
   });
 
-  it("only the unfinished bucket is marked, and a sentence explains it only if there is one", async () => {
-    const { page } = await explore("series=stream.web.size&range=24h&interval=1h");
-    const marked = page.locator("tr", { has: page.locator("td[data-unfinished]") });
-    const times = await marked.locator("time").evaluateAll((all) => all.map((one) => one.getAttribute("datetime")));
-    expect(times).to.deep.equal([iso(OPEN_HOUR)]);
-    expect(await page.locator("td[data-unfinished]").textContent()).to.include("not complete");
-    expect(await page.innerText("figure")).to.include("later buckets are dashed");
-    const from = iso(OPEN_HOUR - 48 * HOUR);
-    await page.goto(
-      `${on.service.url}/dashboard?view=explore&series=stream.web.size&from=${from}&to=${iso(OPEN_HOUR - 24 * HOUR)}`,
-    );
-    await state(page, "ready");
-    expect(await page.innerText("figure")).to.not.include("later buckets are dashed");
-    expect(await page.locator("td[data-unfinished]").count()).to.equal(0);
-  });
-
   it("Compare adds the window before, bucket for bucket, with figures of complete buckets of both", async () => {
     const { page } = await explore("series=stream.web.size&range=7d&interval=1d&aggregation=sum");
     await page.getByLabel("Compare").check();
@@ -88,11 +72,6 @@ describe("in a chart of the dashboard,", function () {
       .evaluateAll((all) => all.map((one) => one.getAttribute("value")));
     const day = Array.from({ length: 24 }, (_, hour) => 10 + hour).reduce((sum, value) => sum + value, 0);
     expect(values).to.deep.equal([String(day), String(day)]);
-    // The 24 complete hours of a day and of the day before contain the same numbers.
-    const other = await explore("series=stream.web.size&range=24h&interval=1h&compare=true");
-    expect(await other.page.locator(".legend li").innerText()).to.include(
-      "516 against 516 before in complete buckets: 0, 0 %",
-    );
   });
 
   it("the tooltip names the bucket and each value with its change, at the pointer and at the keyboard's point", async () => {
@@ -178,20 +157,6 @@ describe("in a chart of the dashboard,", function () {
     expect(await page.innerText("figure"))
       .to.include("Buckets of 1h do not fit")
       .and.include("buckets of 2h are shown");
-  });
-
-  it("members are of now and reach is of the window's end, whatever the aggregation and smoothing of the link", async () => {
-    const search = "from=2026-11-06&to=2026-11-08&aggregation=min&smooth=true&interval=1d";
-    for (const [view, newest] of [
-      ["segment&id=newsletter", 9],
-      // The window ends with the slot of 7 November, 23:00.
-      ["experience&id=welcome", 800 + 3 * 24 + 2],
-    ] as const) {
-      const { page } = await on.ready(`?view=${view}&${search}`);
-      expect(await page.locator(".step data, dl.facts data").first().getAttribute("value"), view).to.equal(
-        String(newest),
-      );
-    }
   });
 
   it("marks of the window are drawn, listed and in the tooltip; m or Shift with a click adds one, the list deletes it", async () => {

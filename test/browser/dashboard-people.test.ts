@@ -259,21 +259,6 @@ describe("on the dashboard's pages of people and deletions,", function () {
     expect(errors.filter((error) => !expected.test(error))).to.deep.equal([]);
   });
 
-  it("both lists of deletions have pages", async () => {
-    for (let index = 0; index < 25; index += 1) await call("DELETE", `/api/entity/user/email/p-${index}%40example.org`);
-    await until("all are completed", async () => {
-      const answer = await on.service.fetch("/api/deletion?state=open");
-      return ((await answer.json()) as { data: unknown[] }).data.length === 0;
-    });
-    const { page } = await on.ready("?view=deletions", { prepare: unseen });
-    const card = page.locator("section.card", { hasText: "Completed deletions" });
-    const before = await card.locator("tbody tr").first().innerText();
-    await card.getByRole("button", { name: "Next" }).click();
-    await until("the next page is shown", async () => (await card.locator("tbody tr").first().innerText()) !== before);
-    await card.getByRole("button", { name: "Previous" }).click();
-    await until("the first page is shown", async () => (await card.locator("tbody tr").first().innerText()) === before);
-  });
-
   it("an officer with only entity:delete deletes, follows and downloads the receipt with the keyboard alone", async () => {
     const { key } = await on.newKey(["entity:delete"]);
     const { page, requests, errors } = await on.ready("?view=deletions", { key });

@@ -65,18 +65,6 @@ describe("in the dashboard,", function () {
     expect(errors).to.deep.equal([]);
   });
 
-  it("a key with a character that no key has is refused without a request", async () => {
-    const { page, requests, errors } = await on.open("", { key: null });
-    await state(page, "no-key");
-    await page.getByLabel("API key").fill("em_…");
-    await page.keyboard.press("Enter");
-    await state(page, "wrong-key");
-    expect(await page.innerText("main [role=alert]")).to.include("a character that no key has");
-    await page.clock.fastForward(HOUR);
-    expect(requests).to.deep.equal([]);
-    expect(errors).to.deep.equal([]);
-  });
-
   it("a sign-in link signs in once, and its code leaves the address at once", async () => {
     const code = on.service.service.signInCodes.issue(on.service.key);
     const one = await on.ready(`?view=health#code=${code}`, { key: null });

@@ -189,14 +189,4 @@ describe("in the dashboard,", function () {
     const stored = await on.service.service.stores.facts.text(ALERTS);
     await on.service.service.stores.facts.replaceText(ALERTS, stored, JSON.stringify({ evaluated: {}, alerts: [] }));
   });
-
-  it("segments that have only points are counted after each timed reload of the overview", async () => {
-    const { page } = await on.ready();
-    const note = page.locator("[data-figure=segments] .note");
-    expect(await note.innerText()).not.to.include("with points only");
-    await writePoints(on.service, [pointOf("segment", "elsewhere", 1, NOW)]);
-    await page.clock.fastForward(9 * MINUTE);
-    await page.clock.runFor(MINUTE);
-    await until("it is counted", async () => (await note.innerText()).includes("and 1 with points only"));
-  });
 });
