@@ -5,7 +5,12 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect } from "chai";
-import { firstLines } from "../src/config/start-output.js";
+import { systemClock } from "../src/clock.js";
+import { compose } from "../src/compose.js";
+import { readSettings } from "../src/config/settings.js";
+import { firstLines, startErrorText } from "../src/config/start-output.js";
+import { openLog } from "../src/log.js";
+import { serviceClock } from "../src/service-clock.js";
 import { type ChildService, runs, startChild } from "./support/child-service.js";
 import { dataFolder } from "./support/data-folder.js";
 import { root } from "./support/source-tree.js";
@@ -71,6 +76,18 @@ describe("a start of the service", () => {
     const answer = await fetch(`${address}/api/deletion`, { headers: { Authorization: key } });
     expect(answer.status).to.equal(200);
     expect(await stop(service)).to.equal(0);
+    const second = start();
+    await second.listening;
+    await stop(second);
+    expect(second.out()).to.match(/^entity-metrics listens on \S+\n$/);
+    expect(readFileSync(file, "utf8").trim()).to.equal(key);
+  });
+
+  it("creates no key if ADMIN_KEY is set", async () => {
+    const service = start({ ADMIN_KEY: adminKey });
+    await service.listening;
+    await stop(service);
+    expect(service.out()).to.match(/^entity-metrics listens on \S+\n$/);
   });
 
   it("warns of an unknown name in the environment that resembles a setting, without its value", async () => {
@@ -85,23 +102,6 @@ describe("a start of the service", () => {
     });
     expect(service.err()).to.not.contain("zqcanaryqz");
     expect(await stop(service)).to.equal(0);
-  });
-
-  it("creates a key only if it is the first one, and none if ADMIN_KEY is set", async () => {
-    const withAdmin = start({ ADMIN_KEY: adminKey });
-    await withAdmin.listening;
-    await stop(withAdmin);
-    expect(withAdmin.out()).to.match(/^entity-metrics listens on \S+\n$/);
-
-    const first = start();
-    await first.listening;
-    await stop(first);
-    const key = readFileSync(join(dir, "data", "first-key"), "utf8");
-    const second = start();
-    await second.listening;
-    await stop(second);
-    expect(second.out()).to.match(/^entity-metrics listens on \S+\n$/);
-    expect(readFileSync(join(dir, "data", "first-key"), "utf8")).to.equal(key);
   });
 
   it("prints a key on a terminal in lines to paste", () => {
@@ -149,14 +149,6 @@ describe("a start of the service", () => {
     other.close();
   });
 
-  it("refuses an address that this machine does not have", async () => {
-    expect(await failure(start({ HOST: "192.0.2.1" }))).to.contain("192.0.2.1 is not an address of this machine");
-  });
-
-  it("refuses a wrong setting", async () => {
-    expect(await failure(start({ PORT: "many" }))).to.match(/^PORT is wrong\. Allowed: a whole number from 0 to 65535/);
-  });
-
   it("refuses a failpoint unless NODE_ENV is test, before anything is opened", async () => {
     for (const NODE_ENV of ["", "production"]) {
       expect(await failure(start({ FAILPOINT: "deletion-planned", NODE_ENV }))).to.equal(
@@ -172,55 +164,78 @@ describe("a start of the service", () => {
     expect(await failure(start())).to.match(/^Another entity-metrics service is running on .*data/);
   });
 
-  it("refuses a folder that cannot be written to", async () => {
-    if (process.getuid?.() === 0) {
-      // Nothing is read-only for root; a file in the folder's place is the same obstacle.
-      writeFileSync(join(dir, "data"), "");
-    } else {
-      mkdirSync(join(dir, "data"));
-      chmodSync(join(dir, "data"), 0o500);
-    }
-    expect(await failure(start())).to.match(/(cannot be written to|cannot be made|is not a folder)/);
-  });
+  describe("is refused in one line:", () => {
+    const data = () => join(dir, "data");
+    /** Starts a service in this process, and returns its address or the line of its failure. */
+    const started = async (environment: Record<string, string> = {}): Promise<string> => {
+      const settings = readSettings({ DATA_DIR: data(), PORT: "0", LOG_LEVEL: "silent", ...environment });
+      try {
+        const service = await compose(settings, serviceClock(systemClock), openLog("silent"));
+        return await service.listen().finally(() => service.stop());
+      } catch (error) {
+        return startErrorText(error, settings);
+      }
+    };
 
-  it("refuses a folder that cannot be made", async () => {
-    expect(await failure(start({ DATA_DIR: "/dev/null/data" }))).to.match(/cannot be made \(E\w+\)/);
-    expect(await failure(start({ DATA_DIR: "/proc/entity-metrics/data" }))).to.match(/cannot be made \(E\w+\)/);
-  });
-
-  it("refuses a pepper that is not the pepper of the data", async () => {
-    const first = start({ PEPPER: "a pepper of more than thirty-two bytes" });
-    await first.listening;
-    await stop(first);
-    const message = await failure(start({ PEPPER: "another pepper of more than 32 bytes" }));
-    expect(message).to.match(/^PEPPER is not the pepper of the data .*/);
-    expect(message).to.not.contain("another pepper of");
-    expect(await failure(start())).to.match(/pepper is missing/);
-  });
-
-  it("refuses a pepper file that is damaged or gone", async () => {
-    const first = start();
-    await first.listening;
-    await stop(first);
-    const file = join(dir, "data", "pepper");
-    writeFileSync(file, "short");
-    expect(await failure(start())).to.contain("fewer than 32 bytes");
-    writeFileSync(file, Buffer.alloc(32));
-    expect(await failure(start())).to.contain("is not the pepper");
-    rmSync(file);
-    expect(await failure(start())).to.contain("is missing");
-  });
-
-  for (const name of ["entities.db", "metrics.db", "ledger.db"]) {
-    it(`refuses a damaged ${name}`, async () => {
-      mkdirSync(join(dir, "data"));
-      writeFileSync(
-        join(dir, "data", name),
-        "this is not a database, but it is long enough to look like one\n".repeat(100),
-      );
-      expect(await failure(start())).to.match(new RegExp(`${name} is damaged, or not a database`));
+    it("for an address that this machine does not have", async () => {
+      expect(await started({ HOST: "192.0.2.1" })).to.contain("192.0.2.1 is not an address of this machine");
     });
-  }
+
+    it("for a folder that cannot be written to", async () => {
+      if (process.getuid?.() === 0) {
+        // Nothing is read-only for root; a file in the folder's place is the same obstacle.
+        writeFileSync(data(), "");
+      } else {
+        mkdirSync(data());
+        chmodSync(data(), 0o500);
+      }
+      expect(await started()).to.match(/(cannot be written to|cannot be made|is not a folder)/);
+    });
+
+    it("for a folder that cannot be made", async () => {
+      for (const DATA_DIR of ["/dev/null/data", "/proc/entity-metrics/data"])
+        expect(await started({ DATA_DIR })).to.match(/cannot be made \(E\w+\)/);
+    });
+
+    it("for a pepper that is not the pepper of the data", async () => {
+      expect(await started({ PEPPER: "a pepper of more than thirty-two bytes" })).to.match(/^http:/);
+      const message = await started({ PEPPER: "another pepper of more than 32 bytes" });
+      expect(message).to.match(/^PEPPER is not the pepper of the data .*/);
+      expect(message).to.not.contain("another pepper of");
+      expect(await started()).to.match(/pepper is missing/);
+    });
+
+    it("for a pepper file that is damaged or gone", async () => {
+      expect(await started()).to.match(/^http:/);
+      const file = join(data(), "pepper");
+      writeFileSync(file, "short");
+      expect(await started()).to.contain("fewer than 32 bytes");
+      writeFileSync(file, Buffer.alloc(32));
+      expect(await started()).to.contain("is not the pepper");
+      rmSync(file);
+      expect(await started()).to.contain("is missing");
+    });
+
+    it("for a damaged file", async () => {
+      for (const name of ["entities.db", "metrics.db", "ledger.db"]) {
+        const DATA_DIR = join(dir, name);
+        mkdirSync(DATA_DIR);
+        writeFileSync(
+          join(DATA_DIR, name),
+          "this is not a database, but it is long enough to look like one\n".repeat(100),
+        );
+        expect(await started({ DATA_DIR })).to.match(new RegExp(`${name} is damaged, or not a database`));
+      }
+    });
+
+    it("for an unknown engine, without the URL", async () => {
+      for (const name of ["ENTITIES_URL", "METRICS_URL", "JOBS_URL"]) {
+        const message = await started({ [name]: "postgres://user:hush@host/db" });
+        expect(message).to.match(new RegExp(`^${name} has an unknown engine. Allowed: sqlite:, `));
+        expect(message).to.not.contain("hush");
+      }
+    });
+  });
 
   it("falls back to the SQLite of Node if the native build does not load, or reports that Node has none", async () => {
     const hooks =
@@ -241,14 +256,6 @@ describe("a start of the service", () => {
         /^SQLite cannot be loaded: there is no build of .* Node .* has none of its own/,
       );
   });
-
-  for (const name of ["ENTITIES_URL", "METRICS_URL", "JOBS_URL"]) {
-    it(`refuses an unknown engine in ${name}, without printing the URL`, async () => {
-      const message = await failure(start({ [name]: "postgres://user:hush@host/db" }));
-      expect(message).to.match(new RegExp(`^${name} has an unknown engine. Allowed: sqlite:, `));
-      expect(message).to.not.contain("hush");
-    });
-  }
 
   it("stores the files of each engine in the folder of its URL", async () => {
     const service = start({ ENTITIES_URL: `sqlite:${join(dir, "e")}`, METRICS_URL: `sqlite:${join(dir, "m")}` });
