@@ -4,7 +4,6 @@ import type { Page } from "playwright-core";
 import { newAlert } from "../../src/metrics/alerts/alert.js";
 import { type AlertRule, alertRules } from "../../src/metrics/alerts/rule.js";
 import { ALERTS } from "../../src/metrics/ports.js";
-import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { axeFindings, sideways, state } from "./browser.js";

@@ -41,20 +41,6 @@ describe("collect", function () {
     expect(await read("l-1")).to.have.property("n", 1191);
   });
 
-  it("counts each of several equal lines", async () => {
-    const path = file("equal.ndjson", '{"_uid":"equal","t":"2024-06-01"}\n'.repeat(250));
-    await collect(path, "--stream", "equal", "--timestamp-field", "t");
-    expect(await counted("equal")).to.equal(250);
-  });
-
-  it("completes its work when stderr is closed", async () => {
-    const path = file("deaf.ndjson", `no JSON\n${lines("deaf", 10)}`);
-    const { child, ended, out } = startCommand("collect", [path, "--stream", "deaf", "--url", service.url]);
-    child.stderr?.destroy();
-    expect(await ended).to.equal(3);
-    expect(out()).to.equal("10 messages collected, 1 rejected\n");
-  });
-
   it("sends the elements of a JSON array, also from gzip, to a table", async () => {
     const messages = [
       { account_id: "a1", note: 'a,]}"\\' },
@@ -133,13 +119,6 @@ describe("collect", function () {
     expect(await read("w3")).to.have.property("n", "a\nb");
     expect(await read("w5")).to.have.property("n", "6");
     for (const _uid of ["w7", "w8"]) expect(await read(_uid), _uid).to.equal(null);
-  });
-
-  it("reports rejected elements of an array by their first line", async () => {
-    const path = file("bad.json", '[\n{"_uid":"z1"},\n\n{"a":\n1}, {"_uid":},\n{"_uid":"z2"}\n]\n');
-    const result = await collect(path, "--stream", "bad");
-    expect(result).to.include({ code: 3, out: "2 messages collected, 2 rejected\n" });
-    expect([...result.err.matchAll(/json:(\d+): rejected/g)].map(([, line]) => line)).to.deep.equal(["4", "5"]);
   });
 
   it("reports where it was stopped, and counts each line once when it runs again", async () => {

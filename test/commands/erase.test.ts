@@ -11,7 +11,7 @@ import { freePort } from "../support/free-port.js";
 import { startReal, temporaryFolder } from "../support/real-service.js";
 import { remoteSystem } from "../support/remote-system.js";
 import { collectThrough, statusOfProfile } from "../support/requests.js";
-import { itRefuses, rejectionsIn, runToEnd, startCommand } from "../support/run-command.js";
+import { itRefuses, runToEnd, startCommand } from "../support/run-command.js";
 import { adminKey, newKey, serviceOfSuite, startService } from "../support/service.js";
 import { root } from "../support/source-tree.js";
 import { until } from "../support/until.js";
@@ -67,23 +67,6 @@ describe("erase", function () {
     });
   }
 
-  it("has an option for the table of identities without one", async () => {
-    const accounts = ["a-1", "a-2"].map((account_id) => ({ account_id }));
-    const headers = { "content-type": "application/json" };
-    const collected = await service.fetch("/collect/json/web?table=account", {
-      method: "POST",
-      json: accounts,
-      headers,
-    });
-    expect(collected.status).to.equal(200);
-    const { code, err } = await erase(file("accounts.csv", "account_id\na-1\n"), "--table", "account");
-    expect(code, err).to.equal(0);
-    const statuses = accounts.map(
-      async ({ account_id }) => (await service.fetch(`/api/entity/account/account_id/${account_id}`)).status,
-    );
-    expect(await Promise.all(statuses)).to.deep.equal([404, 200]);
-  });
-
   it("reads stdin like a file", async () => {
     await collectThrough(service, [{ email: "stdin@x" }]);
     const args = [...runs("commands/erase"), "-", "--url", service.url, "--wait"];
@@ -117,39 +100,6 @@ describe("erase", function () {
     expect(id).to.match(REQUEST_ID).and.not.equal(other);
   });
 
-  it("prints the first 20 rejections by line, stores all in a file, and requests the other deletions", async () => {
-    const rows = `table,field,value\nuser,email,a@x\nuser,email\nuser,name,Ann\nno,email,b@x\n${",email,null\n".repeat(20)},_uid,b\n`;
-    const rejects = at("rejects.ndjson");
-    const { code, out, err } = await erase(file("bad.csv", rows), "--rejects", rejects);
-    expect(code, err).to.equal(3);
-    expect(acceptedIn(out).map(([line]) => line)).to.deep.equal([2, 26]);
-    expect(err).to.match(/^2 deletions requested, 23 rejected$/m);
-    expect(err.match(/bad\.csv:\d+: rejected: /g)).to.have.length(20);
-    expect(err).to.contain(
-      "bad.csv:4: rejected: field: field must be an identity field of the table: _uid, user_id, email",
-    );
-    expect(err).to.contain(`more than 20 rejections; ${rejects} has all of them`);
-    const named = rejectionsIn(rejects).map(({ line, code }) => [line, code]);
-    expect(named).to.have.length(23);
-    expect(named.slice(0, 4)).to.deep.equal([
-      [3, "invalid_row"],
-      [4, "not_an_identity"],
-      [5, "unknown_table"],
-      [6, "placeholder_identity"],
-    ]);
-  });
-
-  it("ends with --wait when every deletion is completed, for known and unknown people", async () => {
-    await collectThrough(service, [{ email: "wait@x" }]);
-    const { code, out, err } = await erase(file("wait.csv", "email\nwait@x\nunknown@x\n"), "--wait");
-    expect(code, err).to.equal(0);
-    expect(err).to.match(/^2 deletions completed$/m);
-    for (const [, id] of acceptedIn(out)) {
-      const response = await service.fetch(`/api/entity/deletestatus/${id}`);
-      expect(((await response.json()) as { data: unknown }).data).to.deep.equal({ request_id: id, completed: true });
-    }
-  });
-
   it("stores with --receipts each receipt in a new folder, where the receipt command and others verify it", async () => {
     await collectThrough(service, [{ email: "receipt@x" }]);
     const folder = at("receipts", "of-today");
@@ -168,22 +118,6 @@ describe("erase", function () {
       expect(JSON.parse(Buffer.from(payload).toString())).to.include({ request_id: accepted[i]?.[1] });
     }
     expect(await erase(...args)).to.deep.include({ code: 3, out });
-  });
-
-  it("reports where it was interrupted, and prints the same request ids in another run", async () => {
-    const args = [file("stopped.txt", linesOf("stopped", 6_000)), "--field", "_uid"];
-    const { child, ended, out, err } = startCommand("erase", ["--url", service.url, ...args]);
-    await until("some are accepted", () => out() !== "");
-    child.kill("SIGINT");
-    expect(await ended).to.equal(130);
-    const sent = /Stopped\. The file is sent up to line (\d+)\. Running the same command again is safe/.exec(
-      err(),
-    )?.[1];
-    expect(acceptedIn(out())).to.have.length(Number(sent));
-    const again = await erase(...args);
-    expect(again.code, again.err).to.equal(0);
-    expect(again.out.startsWith(out())).to.equal(true);
-    expect(acceptedIn(again.out)).to.have.length(6_000);
   });
 
   for (const [name, ...args] of [

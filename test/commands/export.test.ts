@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { expect } from "chai";
 import { folderOfSuite } from "../support/files.js";
 import { httpServer } from "../support/http-server.js";
 import { runToEnd } from "../support/run-command.js";
-import { adminKey, newKey, serviceOfSuite } from "../support/service.js";
+import { adminKey, serviceOfSuite } from "../support/service.js";
 import { root } from "../support/source-tree.js";
 
 describe("the export command", function () {
@@ -64,29 +64,6 @@ describe("the export command", function () {
     expect(err).to.match(/^The export is incomplete: .*\n$/);
     expect(existsSync(file)).to.equal(false);
     expect(readdirSync(at()).filter((name) => name.startsWith("cut"))).to.deep.equal([]);
-  });
-
-  it("replaces only regular files", async () => {
-    const out = at("folder");
-    mkdirSync(out);
-    const { code, err } = await runToEnd("export", [...of("ada@example.com"), "--out", out, "--url", service.url]);
-    expect({ code, err }).to.deep.equal({ code: 1, err: `${out} exists and is not a regular file\n` });
-    expect(readdirSync(at()).filter((name) => name.startsWith("folder"))).to.deep.equal(["folder"]);
-  });
-
-  it("reports in a line why its file cannot be written", async () => {
-    const out = at("missing", "ada.ndjson");
-    const { code, err } = await runToEnd("export", [...of("ada@example.com"), "--out", out, "--url", service.url]);
-    expect(code).to.equal(1);
-    expect(err).to.match(/^\S+missing\S+ cannot be written \(ENOENT\)\n$/);
-  });
-
-  it("names the scope that the key lacks", async () => {
-    const { key } = await newKey(service, ["entity:read"]);
-    const args = [...of("ada@example.com"), "--url", service.url];
-    const result = await runToEnd("export", args, { ENTITY_METRICS_KEY: key });
-    const err = "ENTITY_METRICS_KEY: The key lacks the scope entity:export\n";
-    expect(result).to.deep.equal({ code: 1, out: "", err });
   });
 
   it("reports in a line that no entity has the identity, without repeating it", async () => {

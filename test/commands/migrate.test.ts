@@ -118,7 +118,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
 
   for (const [place, after] of [
     ["copied-series", 1],
-    ["copied-records", 3],
     ["copied-records", 9],
   ] as const) {
     it(`starts again after it was killed (${place}, ${after}), also if the folder was used, and added points settled, in between`, async () => {
@@ -176,21 +175,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     const [, left, kept] = /^(\d+) points skipped[\s\S]*^saved points +(\d+)/m.exec(out) ?? [];
     expect(Number(left)).to.be.within(400, 500);
     expect(Number(left) + Number(kept), "of three series, three weeks").to.be.within(3 * 3 * 144, 3 * 3 * 144 + 20);
-  });
-
-  it("copies only the profiles", async () => {
-    const { code, out, err } = await migrate(["--from", `sqlite:${dir}`, "--to", mongodbUrl(name)]);
-    expect(code, err + out).to.equal(0);
-    expect(out).to.not.contain("saved points");
-    const service = await onTarget({ entities: true });
-    expect((await service.fetch("/api/entity/user/person-4")).status).to.equal(200);
-  });
-
-  it("refuses a folder that a service uses", async () => {
-    await started({}, { dir });
-    const { code, err } = await migrate();
-    expect(code).to.equal(1);
-    expect(err).to.contain("is running on");
   });
 
   it("refuses a database that contains data, or is being filled from another folder", async () => {

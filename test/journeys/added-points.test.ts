@@ -83,25 +83,6 @@ describe("added points", () => {
     expect(await values()).to.deep.equal([[1, 3]]);
   });
 
-  it("are the largest number of a response if their sum is beyond it, and the right one after a correction", async () => {
-    const large = Array.from({ length: 10 }, (_, ms) => point(3e307, ms));
-    await Promise.all(large.map((one) => add([one])));
-    expect(await values()).to.deep.equal([[0, Number.MAX_VALUE]]);
-    await add(large.map((one, i) => ({ ...one, value: i })));
-    expect(await values()).to.deep.equal([[0, 45]]);
-  });
-
-  it("give way to a value that a client sets, in any order, and a bucket of another name sets", async () => {
-    await add([point(5), point(5, HOUR)]);
-    await writePoints(service, [point(100)]);
-    await add([point(7, 1)]);
-    expect((await lines([line("", 200, "000000", AT + HOUR)], "bucket=adds")).status).to.equal(204);
-    expect(await values()).to.deep.equal([
-      [0, 100],
-      [1, 200],
-    ]);
-  });
-
   it("are accepted until 48 hours after the end of their slot", async () => {
     const hours = (count: number) => -count * HOUR;
     const accepted = pointOf("segment", id, 1, NOW - HOUR / 2 - 49 * HOUR);
