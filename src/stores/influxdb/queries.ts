@@ -1,8 +1,9 @@
 import { type FluxParameterLike, flux, fluxDateTime, fluxDuration, fluxExpression } from "@influxdata/influxdb-client";
+import { weightedBatches } from "../../async/weighted-batches.js";
 import { timeText } from "../../formats/instant.js";
 import type { Dimension } from "../../metrics/dimensions.js";
 import { type SeriesWindow, settingSources, type ValueSource } from "../../metrics/ports.js";
-import { type Series, seriesKey } from "../../metrics/series.js";
+import { seriesKey } from "../../metrics/series.js";
 import { fieldOf, ORDER_TAG, SOURCE_TAG } from "./lines.js";
 
 /** Series of one dimension to read over one window. */
@@ -10,114 +11,80 @@ export interface SlotQuery {
   readonly dimension: Dimension;
   readonly from: number;
   readonly to: number;
-  /** Without duplicates. */
-  readonly series: readonly Series[];
+  /** The windows that it covers, by the key of their series. */
+  readonly windows: ReadonlyMap<string, readonly PlacedWindow[]>;
+}
+
+/** A window, and its place among the windows of a read. */
+export interface PlacedWindow extends SeriesWindow {
+  readonly place: number;
 }
 
 /** The first and the last instant that the server can store, Unix ms. */
 export const FIRST = 0;
 export const LAST = Date.UTC(2262, 0, 1);
 
-/** Maximum series of one query, and approximate maximum characters of their ids. */
-const MAX_SERIES = 200;
+/** Approximate maximum characters of the ids of a query. Each counts as many more, which limits the number of ids. */
 const MAX_CHARACTERS = 65_536;
+const CHARACTERS_PER_SERIES = 300;
 
 /** Maximum unneeded slots that a query may read to save another query. */
 const SPARE = 20_000;
 
-/**
- * Maximum number of different windows for which no query reads the gap between two windows of one series, because the
- * gap is probably cached.
- */
-const MAX_UNBRIDGED_WINDOWS = 4;
-
-/** Returns a few queries that together cover all of these windows. */
+/** Returns a few queries, one of which covers each window that has a slot. */
 export function slotQueries(windows: readonly SeriesWindow[]): SlotQuery[] {
-  return [...groupBy(windows, ({ series }) => series.dimension.name).values()].flatMap((ofDimension) =>
+  const placed = windows.map((window, place) => ({ ...window, place }));
+  return [...groupBy(placed, ({ series }) => series.dimension.name).values()].flatMap((ofDimension) =>
     spansOf(ofDimension).flatMap(boundedQueries),
   );
 }
 
-/** Returns the places of the windows by the query that covers them: each window has one; none if it is empty. */
-export function windowsByQuery(windows: readonly SeriesWindow[]): Map<SlotQuery, number[]> {
-  const places = new Map<SlotQuery, number[]>();
-  const queries = slotQueries(windows).flatMap((query) => query.series.map((series) => ({ query, series })));
-  const ofSeries = groupBy(queries, ({ series }) => seriesKey(series));
-  for (const { query } of queries) places.set(query, []);
-  for (const [place, { series, from, to }] of windows.entries()) {
-    const covers = ({ query }: { readonly query: SlotQuery }) =>
-      query.from <= Math.max(FIRST, from) && query.to >= Math.min(LAST, to);
-    const found = ofSeries.get(seriesKey(series))?.find(covers);
-    if (found !== undefined) places.get(found.query)?.push(place);
-  }
-  return places;
-}
-
-interface Span {
-  from: number;
+interface Span extends SlotQuery {
   to: number;
-  readonly dimension: Dimension;
-  readonly series: Map<string, Series>;
+  readonly windows: Map<string, readonly PlacedWindow[]>;
   /** Requested slots. */
   slots: number;
 }
 
 /** Merges windows of one dimension that are equal or so close that few unneeded slots are read. */
-function spansOf(windows: readonly SeriesWindow[]): Span[] {
+function spansOf(windows: readonly PlacedWindow[]): Span[] {
   const spans: Span[] = [];
-  const same = [...groupBy(windows, ({ from, to }) => `${from} ${to}`).values()].map(spanOf);
-  const mayBridge = same.length > MAX_UNBRIDGED_WINDOWS;
-  for (const span of same.filter(({ from, to }) => from < to).sort((a, b) => a.from - b.from || a.to - b.to)) {
+  const equal = [...groupBy(windows, ({ from, to }) => `${from} ${to}`).values()].map(spanOf);
+  for (const span of equal.filter(({ from, to }) => from < to).sort((a, b) => a.from - b.from)) {
     const last = spans.at(-1);
-    if (last === undefined || !isWorthwhile(last, span, mayBridge)) spans.push(span);
-    else extend(last, span);
+    if (last === undefined || !extended(last, span)) spans.push(span);
   }
   return spans;
 }
 
-function spanOf(windows: readonly SeriesWindow[]): Span {
-  const [{ series: first, from, to }] = windows as [SeriesWindow];
-  const series = new Map(windows.map((window) => [seriesKey(window.series), window.series]));
-  const { dimension } = first;
-  const slots = (series.size * (to - from)) / dimension.slotMs;
-  return { from: Math.max(FIRST, from), to: Math.min(LAST, to), dimension, series, slots };
+function spanOf(equal: readonly PlacedWindow[]): Span {
+  const [{ series, from, to }] = equal as readonly [PlacedWindow];
+  const { dimension } = series;
+  const windows = groupBy(equal, (window) => seriesKey(window.series));
+  const slots = (windows.size * (to - from)) / dimension.slotMs;
+  return { from: Math.max(FIRST, from), to: Math.min(LAST, to), dimension, windows, slots };
 }
 
-/**
- * Returns whether merging two spans reads few unneeded slots. Unless `mayBridge`, it must not read a gap between two
- * windows of one series.
- */
-function isWorthwhile(a: Span, b: Span, mayBridge: boolean): boolean {
-  const length = (Math.max(a.to, b.to) - Math.min(a.from, b.from)) / a.dimension.slotMs;
-  let series = a.series.size;
-  for (const key of b.series.keys()) if (!a.series.has(key)) series += 1;
-  if (!mayBridge && b.from > a.to && series < a.series.size + b.series.size) return false;
-  return length * series <= a.slots + b.slots + SPARE;
-}
-
-function extend(onto: Span, span: Span): void {
-  onto.from = Math.min(onto.from, span.from);
-  onto.to = Math.max(onto.to, span.to);
-  onto.slots += span.slots;
-  for (const [key, series] of span.series) onto.series.set(key, series);
+/** Extends a span by a later one and returns true, unless too many unneeded slots would be read. */
+function extended(span: Span, later: Span): boolean {
+  const to = Math.max(span.to, later.to);
+  const series = new Set([...span.windows.keys(), ...later.windows.keys()]).size;
+  const slots = span.slots + later.slots;
+  if ((series * (to - span.from)) / span.dimension.slotMs > slots + SPARE) return false;
+  span.to = to;
+  span.slots = slots;
+  for (const [key, windows] of later.windows) span.windows.set(key, [...(span.windows.get(key) ?? []), ...windows]);
+  return true;
 }
 
 /** Splits a span into queries of bounded size. The types of one id stay together. */
-function boundedQueries({ dimension, from, to, series }: Span): SlotQuery[] {
-  const ordered = [...series.values()].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
-  const queries: { dimension: Dimension; from: number; to: number; series: Series[] }[] = [];
-  let characters = 0;
-  for (const one of ordered) {
-    const query = queries.at(-1);
-    if (query === undefined || query.series.length === MAX_SERIES || characters + one.id.length > MAX_CHARACTERS) {
-      queries.push({ dimension, from, to, series: [one] });
-      characters = one.id.length;
-    } else {
-      query.series.push(one);
-      characters += one.id.length;
-    }
-  }
-  return queries;
+function boundedQueries({ dimension, from, to, windows }: Span): SlotQuery[] {
+  const byId = [...windows].map(([key, placed]) => ({ key, placed, id: placed[0]?.series.id ?? "" }));
+  byId.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  const batches = weightedBatches(byId, MAX_CHARACTERS, ({ id }) => CHARACTERS_PER_SERIES + id.length);
+  return Array.from(batches, (batch) => {
+    return { dimension, from, to, windows: new Map(batch.map(({ key, placed }) => [key, placed])) };
+  });
 }
 
 export function groupBy<T>(items: readonly T[], groupOf: (item: T) => string): Map<string, T[]> {
@@ -137,11 +104,11 @@ export function groupBy<T>(items: readonly T[], groupOf: (item: T) => string): M
  * slot are a row for each of their sources and orders, with the tag of the order: their sum, at the start of the slot.
  */
 export function fluxScript(bucket: string, query: SlotQuery, source?: ValueSource): string {
-  return slotsScript(bucket, query, isOneOf(query.series), source);
+  return slotsScript(bucket, query, isOneOf(query.windows), source);
 }
 
 /** In: a type of a dimension, and a window. Out: the rows of all its series, in the form of `fluxScript`. */
-export function sumScript(bucket: string, query: Omit<SlotQuery, "series">, type: string): string {
+export function sumScript(bucket: string, query: Omit<SlotQuery, "windows">, type: string): string {
   return slotsScript(bucket, query, oneOf("dimension_type", [type]));
 }
 
@@ -151,7 +118,7 @@ export function sumScript(bucket: string, query: Omit<SlotQuery, "series">, type
  */
 export function addedScript(bucket: string, query: SlotQuery): string {
   const columns = [...SUM_COLUMNS, SOURCE_TAG];
-  return flux`${pointsIn(bucket, query, isOneOf(query.series), ["added"])}
+  return flux`${pointsIn(bucket, query, isOneOf(query.windows), ["added"])}
   |> group(columns: ${["dimension_id", "dimension_type", SOURCE_TAG]})
   |> keep(columns: ${columns})`.toString();
 }
@@ -160,7 +127,7 @@ const SLOT_COLUMNS = ["_time", "_value", "_field", "dimension_id", "dimension_ty
 const SUM_COLUMNS = [...SLOT_COLUMNS, ORDER_TAG];
 
 /** `wanted` is the Flux condition of the rows. */
-function slotsScript(bucket: string, query: Omit<SlotQuery, "series">, wanted: string, source?: ValueSource): string {
+function slotsScript(bucket: string, query: Omit<SlotQuery, "windows">, wanted: string, source?: ValueSource): string {
   const scripts: string[] = [];
   if (source !== "added") {
     const set = pointsIn(bucket, query, wanted, source === undefined ? settingSources : [source]);
@@ -185,7 +152,7 @@ function slotsScript(bucket: string, query: Omit<SlotQuery, "series">, wanted: s
 /** The points of these sources, as a part of a script. */
 function pointsIn(
   bucket: string,
-  { dimension, from, to }: Omit<SlotQuery, "series">,
+  { dimension, from, to }: Omit<SlotQuery, "windows">,
   wanted: string,
   sources: readonly ValueSource[],
 ): FluxParameterLike {
@@ -199,7 +166,8 @@ function pointsIn(
 }
 
 /** Returns the condition of the rows of these series. */
-function isOneOf(series: readonly Series[]): string {
+function isOneOf(windows: SlotQuery["windows"]): string {
+  const series = [...windows.values()].flatMap(([window]) => window?.series ?? []);
   // Each id is compared once: comparing it for each of its types takes the server 50 % longer.
   const typesOf = [...groupBy(series, ({ id }) => id)].map(([id, ofId]) => [id, ofId.map(({ type }) => type)] as const);
   const wanted = [...groupBy(typesOf, ([, types]) => [...types].sort().join()).values()].map((group) => {

@@ -10,10 +10,10 @@ import {
   fluxScript,
   groupBy,
   LAST,
+  type PlacedWindow,
   type SlotQuery,
   slotQueries,
   sumScript,
-  windowsByQuery,
 } from "./queries.js";
 import { addedReader, type RowReader, SlotTarget, slotReader, UNKNOWN_SUM } from "./response-csv.js";
 
@@ -78,18 +78,17 @@ export function seriesReads({ bucket, query, countIds }: SeriesReadDependencies)
   ): Promise<Float64Array[]> {
     const columns = windows.map((window): Float64Array => new Float64Array(slotsIn(window)).fill(Number.NaN));
     const failed = new AbortController();
-    await eachAtOnce([...windowsByQuery(windows)], CONCURRENT_QUERIES, async ([slotQuery, places]) => {
+    await eachAtOnce(slotQueries(windows), CONCURRENT_QUERIES, async (slotQuery) => {
       const { dimension } = slotQuery;
       const targets = new Map<number, SlotTarget>();
+      const targetOf = ({ place, from, ...window }: PlacedWindow): SlotTarget => {
+        const target = new SlotTarget(from, dimension.slotMs, slotsIn({ ...window, from }));
+        targets.set(place, target);
+        return target;
+      };
       const readerOf = () => {
-        const ofSeries = groupBy(places, (place) => seriesKey((windows[place] as SeriesWindow).series));
-        for (const place of places) {
-          const window = windows[place] as SeriesWindow;
-          targets.set(place, new SlotTarget(window.from, dimension.slotMs, slotsIn(window)));
-        }
-        const targetsOf = (id: string, type: string) =>
-          (ofSeries.get(seriesKey({ dimension, id, type })) ?? []).map((place) => targets.get(place) as SlotTarget);
-        return slotReader(targetsOf);
+        const ofSeries = new Map(Array.from(slotQuery.windows, ([key, placed]) => [key, placed.map(targetOf)]));
+        return slotReader((id, type) => ofSeries.get(seriesKey({ dimension, id, type })) ?? []);
       };
       try {
         await query(fluxScript(bucket, slotQuery, source), readerOf, failed.signal);
