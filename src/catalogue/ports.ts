@@ -4,6 +4,50 @@ export interface Segment {
   readonly name: string;
   /** The table whose entities are its members. */
   readonly table: string;
+  /** Its rule; absent: it is pushed, so messages decide who is in it. The kind of a segment never changes. */
+  readonly byRule?: SegmentRule;
+}
+
+/** The rule of a segment. */
+export interface SegmentRule {
+  /** The rule in normal form: equal rules have equal JSON. */
+  readonly rule: object;
+  /** Ids of the segments that the rule names. */
+  readonly names: readonly string[];
+  /** Generation that the last change of the rule began; see `SegmentDeletions`. */
+  readonly change: number;
+  /** Present until every profile has the decision of this rule. */
+  readonly computing?: Computing;
+}
+
+/** Progress of deciding every profile by a rule that has changed. */
+export interface Computing {
+  /** When the rule changed, Unix ms. */
+  readonly since: number;
+  /** Place of the walk over the profiles when it began to decide by this rule; absent: it has not begun. */
+  readonly start?: WalkPlace;
+}
+
+/** A place of the walk over the profiles of a table, which begins again after its last profile. */
+export interface WalkPlace {
+  readonly lap: number;
+  /** The last profile that was decided; empty at the start of a lap. */
+  readonly after: string;
+  /** Profiles decided in all laps. */
+  readonly passed: number;
+}
+
+/** The segments by rule of all tables. */
+export interface SegmentRules {
+  /** See `SegmentDeletions.newest`: a commit that is planned with these rules compares it. */
+  readonly generation: number;
+  readonly segments: readonly SegmentByRule[];
+}
+
+export type SegmentByRule = Segment & { readonly byRule: SegmentRule };
+
+export function isByRule(segment: Segment): segment is SegmentByRule {
+  return segment.byRule !== undefined;
 }
 
 /** An experience of the catalogue: its audience and its goal. */
@@ -22,8 +66,26 @@ export interface Experience {
  * crash. Rejects as every store does: see `ToServiceError`.
  */
 export interface CatalogueStore {
-  /** Adds the segment, or replaces the segment with its id. Safe to repeat. */
-  putSegment(segment: Segment): Promise<void>;
+  /** Adds the pushed segment, or replaces the one with its id. Refuses if that one is by rule. Safe to repeat. */
+  putSegment(segment: Segment): Promise<"stored" | "by-rule">;
+  /**
+   * Adds the segment by rule, or replaces the one with its id, unless the newest generation is no longer `generation`
+   * (`outdated`) or the segment with its id is of another kind or table. A rule that differs from the stored one raises
+   * the generation, and is computing since `at` (Unix ms); no commit that was planned with an earlier generation is
+   * accepted afterwards. Safe to repeat.
+   */
+  putRule(
+    segment: Pick<Segment, "id" | "name" | "table"> & Pick<SegmentRule, "rule" | "names">,
+    generation: number,
+    at: number,
+  ): Promise<"stored" | "outdated" | "pushed" | "other-table">;
+  /** Returns all segments by rule. They are at least as new as the returned generation. */
+  rules(): Promise<SegmentRules>;
+  /**
+   * Stores the progress of a segment by rule; undefined: it is complete. No effect unless `change` is the last change
+   * of the rule.
+   */
+  setComputing(id: string, change: number, computing: Computing | undefined): Promise<void>;
   /** Returns the segments of these ids; unknown ones are absent. */
   segmentsById(ids: readonly string[]): Promise<Map<string, Segment>>;
   /** Returns up to `limit` segments, optionally of one table, with ids after `after` (absent: from the first). */
@@ -33,11 +95,11 @@ export interface CatalogueStore {
   /** Like `segments` over all tables, but only the ids, which is faster. */
   segmentIds(after: string | undefined, limit: number): Promise<string[]>;
   /**
-   * Removes the segment at `at` (Unix ms) unless an experience names it (`in-use`); `absent`: there is none. Once it
-   * resolves, every update of the segment that was stored before is void: no profile has it and nothing counts
-   * it. A segment that is put or named again has only the members that are stored later.
+   * Removes the segment at `at` (Unix ms) unless experiences or rules name it, of which it returns up to ten each;
+   * `absent`: there is none. Once it resolves, every update of the segment that was stored before is void: no profile
+   * has it and nothing counts it. A segment that is put or named again has only the members that are stored later.
    */
-  deleteSegment(id: string, at: number): Promise<"deleted" | "absent" | "in-use">;
+  deleteSegment(id: string, at: number): Promise<"deleted" | "absent" | SegmentUsers>;
   /**
    * Removes void updates from the store, at most a thousand of a segment per call, so that a stop need not wait for
    * all of them. Returns true if more may be left. A call that rejects may have removed a part. Safe to repeat.
@@ -57,6 +119,12 @@ export interface CatalogueStore {
   countExperiences(): Promise<number>;
   /** Returns false if there is none. Safe to repeat. */
   deleteExperience(id: string): Promise<boolean>;
+}
+
+/** Ids of the experiences and of the segments by rule that name a segment. */
+export interface SegmentUsers {
+  readonly experiences: readonly string[];
+  readonly rules: readonly string[];
 }
 
 /** A dated note for charts, such as a release or a campaign. */

@@ -51,6 +51,8 @@ export interface Commit {
   readonly cutOffs: ReadonlyMap<IdentityHash, CutOff>;
   /** `SegmentDeletions.newest` at planning time. */
   readonly generation: number;
+  /** Time of the moves, Unix ms. */
+  readonly at: number;
   /** Segments in the messages. The catalogue adds unknown ones with their id as name. */
   readonly segments: readonly { readonly id: string; readonly table: string }[];
 }
@@ -61,6 +63,12 @@ export interface LoadedEntities {
   readonly profiles: ReadonlyMap<EntityId, StoredEntity>;
   /** Ids of the profiles that remain to be loaded; empty when all fit. */
   readonly left: readonly EntityId[];
+}
+
+/** A profile about which rules must be decided again at `due`, Unix ms. */
+export interface DueProfile {
+  readonly id: EntityId;
+  readonly due: number;
 }
 
 /** Result of looking up identities: `profiles` has the live profiles among the owners. */
@@ -90,17 +98,29 @@ export interface EntityStore {
    */
   load(ids: readonly EntityId[], maxBytes?: number): Promise<LoadedEntities>;
 
-  /** Returns at most `limit` ids of stored profiles after the id `after`, in order, also of ones that `load` omits. */
-  idsAfter(after: EntityId | undefined, limit: number): Promise<EntityId[]>;
+  /**
+   * Returns at most `limit` ids of stored profiles after the id `after`, in order, also of ones that `load` omits;
+   * with `table` only of its profiles.
+   */
+  idsAfter(after: EntityId | undefined, limit: number, table?: string): Promise<EntityId[]>;
+
+  /** Counts the stored profiles of the table. */
+  count(table: string): Promise<number>;
+
+  /**
+   * Returns at most `limit` stored profiles that are due at `now` (Unix ms), the longest due first, in the order of
+   * `due` and id; only those after `after` in that order. They may include ones that `load` omits.
+   */
+  dueAfter(now: number, after: DueProfile | undefined, limit: number): Promise<DueProfile[]>;
 
   /**
    * Stores the whole commit or nothing: messages in the history, each but the `uncounted` ones counted once for its
    * stream in the slot of its event time; lasting ids; profiles with their identities, memberships and keys; segments;
-   * the moves of the profiles, counted in the slot of the newest arrival. Removes the profiles of `mergedFrom` and
+   * the moves of the profiles, counted in the slot of `at`. Removes the profiles of `mergedFrom` and
    * moves their identities to the merged profile. Resolves with true when the commit survives a crash. Resolves with
    * false, and stores nothing, when the plan is outdated: a revision or an owner has changed, a deletion was accepted
-   * since, a segment was deleted since, or a message with one of these ids is already stored
-   * or, if the id is lasting, was stored before.
+   * since, a segment was deleted or a rule changed since, or a message with one of these ids is already stored or, if
+   * the id is lasting, was stored before.
    */
   commit(commit: Commit): Promise<boolean>;
 

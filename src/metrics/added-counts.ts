@@ -11,7 +11,7 @@ export interface AddedCount extends Omit<SlotCount, "token"> {
 /** The number of people who joined a segment less the number who left it. */
 export type SegmentMove = readonly [segment: string, change: number];
 
-/** The messages of a commit, the ids of uncounted ones, and the moves that they cause. Times are Unix ms. */
+/** The messages of a commit, the ids of uncounted ones, and the moves of its profiles `at` an instant, Unix ms. */
 interface CountedCommit {
   readonly messages: readonly {
     readonly id: string;
@@ -21,15 +21,14 @@ interface CountedCommit {
   }[];
   readonly uncounted: ReadonlySet<string>;
   readonly profiles: readonly { readonly moves: readonly SegmentMove[] }[];
+  readonly at: number;
 }
 
 /**
- * Returns the additions of a commit: messages in the slots of their event times, and people in the slot of the newest
- * arrival. Each pair of name and slot occurs once.
+ * Returns the additions of a commit: messages in the slots of their event times, and people in the slot of `at`. Each
+ * pair of name and slot occurs once.
  */
-export function commitCounts({ messages, uncounted, profiles }: CountedCommit): AddedCount[] {
-  if (messages.length === 0) return [];
-  const newest = messages.reduce((last, { arrival }) => Math.max(last, arrival), 0);
+export function commitCounts({ messages, uncounted, profiles, at }: CountedCommit): AddedCount[] {
   const counted = uncounted.size === 0 ? messages : messages.filter(({ id }) => !uncounted.has(id));
   const each = counted.map(({ stream, time, arrival }) => {
     return { stream, slot: slotStart(streamDimension, time), count: 1, arrival };
@@ -38,7 +37,7 @@ export function commitCounts({ messages, uncounted, profiles }: CountedCommit): 
     ...summed(each),
     ...moveCounts(
       profiles.flatMap(({ moves }) => moves),
-      newest,
+      at,
     ),
   ];
 }

@@ -17,6 +17,9 @@ export const ACCEPTED = "accepted";
  */
 export const FORGOTTEN = "forgotten";
 
+/** In the data: the newest generation of segments and rules; see `SegmentDeletions`. */
+export const SEGMENT_GENERATION = "segment deletions";
+
 /**
  * Number of newest profiles and messages whose keys are looked up. It exceeds the number created at one time: an older
  * ledger lacks the newest keys, even if clocks differ.

@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import type { CatalogueStore, Segment } from "../../src/catalogue/ports.js";
 
+type RuledSegment = Parameters<CatalogueStore["putRule"]>[0];
+
 /** Promises of every engine on the catalogue. */
 export function catalogueStoreContract(
   name: string,
@@ -110,6 +112,72 @@ export function catalogueStoreContract(
       expect((await store.experiencesById(["x"])).get("x")).to.deep.equal(experience);
     });
 
+    const one = async (id: string) => (await store.segmentsById([id])).get(id);
+    const ruled = (id: string, more: Partial<RuledSegment> = {}): RuledSegment => {
+      return { ...segment(id), rule: { attribute: "plan" }, names: [], ...more };
+    };
+    const putRule = async (put: RuledSegment, at = 1) => store.putRule(put, (await store.rules()).generation, at);
+
+    it("returns a segment by rule with its rule, which is computing since it changed", async () => {
+      await put("pushed");
+      expect(await putRule(ruled("r", { names: ["pushed"] }), 7)).to.equal("stored");
+      const { generation: change, segments } = await store.rules();
+      const stored = {
+        ...segment("r"),
+        byRule: { rule: { attribute: "plan" }, names: ["pushed"], change, computing: { since: 7 } },
+      };
+      expect(segments).to.deep.equal([stored]);
+      expect(await one("r")).to.deep.equal(stored);
+      expect(await store.segmentsById(["r"])).to.deep.equal(new Map([["r", stored]]));
+      expect(await store.segments(undefined, 9)).to.deep.equal([segment("pushed"), stored]);
+    });
+
+    it("raises the generation when a rule changes, and not when an equal one is put", async () => {
+      await putRule(ruled("r"));
+      const { generation } = await store.rules();
+      expect(await putRule(ruled("r", { name: "renamed" }), 2)).to.equal("stored");
+      expect((await store.rules()).generation).to.equal(generation);
+      expect(await one("r")).to.deep.include({ name: "renamed" });
+      expect((await one("r"))?.byRule?.computing).to.deep.equal({ since: 1 });
+      expect(await store.putRule(ruled("r", { rule: { attribute: "age" } }), generation, 3)).to.equal("stored");
+      expect((await store.rules()).generation).to.be.greaterThan(generation);
+      expect(await store.putRule(ruled("r"), generation, 4)).to.equal("outdated");
+    });
+
+    it("never changes the kind of a segment, nor the table of one by rule", async () => {
+      await put("pushed");
+      await putRule(ruled("r"));
+      expect(await putRule(ruled("pushed"))).to.equal("pushed");
+      expect(await store.putSegment(segment("r"))).to.equal("by-rule");
+      expect(await putRule(ruled("r", { table: "company" }))).to.equal("other-table");
+      expect(await one("pushed")).to.deep.equal(segment("pushed"));
+      expect(await one("r")).to.deep.include({ table: "user" });
+    });
+
+    it("stores how far a rule is computed until it is complete, but not for an earlier rule", async () => {
+      await putRule(ruled("r"));
+      const computing = async () => (await one("r"))?.byRule?.computing;
+      const change = (await one("r"))?.byRule?.change ?? 0;
+      const progress = { since: 1, start: { lap: 2, after: "e", passed: 3 } };
+      await store.setComputing("r", change, progress);
+      expect(await computing()).to.deep.equal(progress);
+      await putRule(ruled("r", { rule: { attribute: "age" } }), 5);
+      await store.setComputing("r", change, undefined);
+      expect(await computing()).to.deep.equal({ since: 5 });
+      await store.setComputing("r", (await one("r"))?.byRule?.change ?? 0, undefined);
+      expect(await computing()).to.equal(undefined);
+    });
+
+    it("does not delete a segment that a rule names, and names the users", async () => {
+      await put("a");
+      const ids = Array.from({ length: 12 }, (_, at) => `r${String(at).padStart(2, "0")}`);
+      for (const id of ids) await putRule(ruled(id, { names: ["a"] }));
+      expect(await store.deleteSegment("a", 1)).to.deep.equal({ experiences: [], rules: ids.slice(0, 10) });
+      for (const id of ids) expect(await store.deleteSegment(id, 1)).to.equal("deleted");
+      expect((await store.rules()).segments).to.deep.equal([]);
+      expect(await store.deleteSegment("a", 1)).to.equal("deleted");
+    });
+
     it("lists experiences by page, without deleted ones", async () => {
       await put("a");
       for (const id of ["z", "x", "y"]) await store.putExperience({ id, name: id, audience: "a", goal: "a" });
@@ -124,7 +192,7 @@ export function catalogueStoreContract(
       it(`does not delete a segment that is the ${part} of an experience`, async () => {
         await put("a", "b");
         await store.putExperience({ id: "x", name: "X", audience: "a", goal: "a", [part]: "b" });
-        expect(await store.deleteSegment("b", 1)).to.equal("in-use");
+        expect(await store.deleteSegment("b", 1)).to.deep.equal({ experiences: ["x"], rules: [] });
         await store.deleteExperience("x");
         expect(await store.deleteSegment("b", 1)).to.equal("deleted");
         expect(await store.deleteSegment("b", 1)).to.equal("absent");

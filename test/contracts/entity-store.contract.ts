@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Deletion } from "../../src/deletions/deletion.js";
 import type { ScopeSnapshot } from "../../src/deletions/ports.js";
-import { type Commit, PAGE_BYTES, type ProfileChange } from "../../src/entities/ports.js";
+import { type Commit, type DueProfile, PAGE_BYTES, type ProfileChange } from "../../src/entities/ports.js";
 import { type StoredEntity, UPDATE_BYTES } from "../../src/entities/profile/entity.js";
 import type { EntityStores } from "../../src/stores/stores.js";
 import {
@@ -280,6 +280,46 @@ export function entityStoreContract(
       );
       expect(await stores.memberships.sizes(["merged here", "merged there"])).to.deep.equal([1, 1]);
       expect(await commit([changeOf(gone)])).to.equal(false);
+    });
+
+    it("lists and counts the profiles of one table", async () => {
+      const table = `table ${newEntityId()}`;
+      const own = [freshEntity([], { table }), freshEntity([], { table }), freshEntity([], { table })];
+      for (const one of [...own, freshEntity()]) await keep(stores.entities, one);
+      const ids = own.map(({ id }) => id).sort();
+      expect(await stores.entities.idsAfter(undefined, 10, table)).to.deep.equal(ids);
+      expect(await stores.entities.idsAfter(ids[0], 1, table)).to.deep.equal(ids.slice(1, 2));
+      expect(await stores.entities.count(table)).to.equal(3);
+      expect(await stores.entities.count(`no ${table}`)).to.equal(0);
+    });
+
+    it("lists due profiles, the longest due first, as each was stored last", async () => {
+      const dues = [5, 3, 5, 7, undefined];
+      const own = dues.map((due) => freshEntity([], { due: due === undefined ? due : due - 1_000 }));
+      for (const one of own) await keep(stores.entities, one);
+      const id = (at: number) => own[at]?.id as string;
+      const due = async (now: number, after?: DueProfile, limit = 9) =>
+        (await stores.entities.dueAfter(now - 1_000, after, limit)).map(({ id: one }) => one);
+      const equal = [id(0), id(2)].sort();
+      expect(await due(6)).to.deep.equal([id(1), ...equal]);
+      expect(await due(6, undefined, 1)).to.deep.equal([id(1)]);
+      expect(await due(6, { id: equal[0] as string, due: 5 - 1_000 })).to.deep.equal(equal.slice(1));
+      const first = (await stored(id(1))) as StoredEntity;
+      expect(first.due).to.equal(3 - 1_000);
+      await commit([changeOf({ ...first, due: undefined })]);
+      expect((await stored(id(1)))?.due).to.equal(undefined);
+      const second = (await stored(id(0))) as StoredEntity;
+      await commit([changeOf({ ...second, due: 7 - 1_000 })]);
+      expect(await due(7)).to.have.members([id(2), id(0), id(3)]);
+    });
+
+    it("rejects a commit that was planned before a rule changed", async () => {
+      const entity = await keep(stores.entities, freshEntity([newHash()]));
+      const generation = await newestDeletion();
+      const rule = { id: `ruled ${newEntityId()}`, name: "a rule", table: "user", rule: { all: [] }, names: [] };
+      expect(await stores.catalogue.putRule(rule, generation, 1)).to.equal("stored");
+      expect(await commit([changeOf(entity)], { generation })).to.equal(false);
+      expect(await commit([changeOf(entity)])).to.equal(true);
     });
 
     it("rejects a merge that was planned before a segment was deleted", async () => {

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import type { HistoryMessage } from "../../src/entities/ports.js";
 import type { EntityStores } from "../../src/stores/stores.js";
-import { commitOf, freshEntity, keep, messageFor } from "../support/commits.js";
+import { changeOf, commitOf, freshEntity, keep, messageFor } from "../support/commits.js";
 
 export interface OpenHistory {
   readonly stores: Pick<EntityStores, "entities" | "history" | "counts">;
@@ -54,6 +54,12 @@ export function historyContract(name: string, open: () => Promise<OpenHistory>) 
       for (const message of messages) expect(await commitAll([message, messageFor(erased.id)])).to.equal(false);
       expect(await history.holds([erased.id])).to.equal(false);
       expect(await counted()).to.deep.equal([{ stream: "web", slot: HOUR, count: 2 }]);
+    });
+
+    it("counts the moves of a commit without messages in the slot of its time", async () => {
+      const change = changeOf(freshEntity(), [{ add: ["moved"] }]);
+      expect(await opened.stores.entities.commit(commitOf([change], { at: 6 * HOUR + 1 }))).to.equal(true);
+      expect(await counted()).to.deep.equal([{ stream: "/joined/moved", slot: 7 * HOUR, count: 1 }]);
     });
 
     it("does not count messages that are marked as uncounted", async () => {

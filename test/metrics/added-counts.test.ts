@@ -22,13 +22,13 @@ describe("the messages of a commit", () => {
         ] as const,
       },
     ];
-    expect(commitCounts({ messages, uncounted, profiles })).to.deep.equal([
+    expect(commitCounts({ messages, uncounted, profiles, at: HOUR })).to.deep.equal([
       { stream: "web", slot: HOUR, count: 2, arrival: 20 },
       { stream: "web", slot: 2 * HOUR, count: 1, arrival: 30 },
       { stream: "app", slot: HOUR, count: 1, arrival: 40 },
       { stream: "/joined/vip", slot: HOUR, count: 2 },
       { stream: "/left/new", slot: HOUR, count: 2 },
     ]);
-    expect(commitCounts({ messages: [], uncounted, profiles: [] })).to.deep.equal([]);
+    expect(commitCounts({ messages: [], uncounted, profiles: [], at: HOUR })).to.deep.equal([]);
   });
 });

@@ -26,6 +26,7 @@ export function freshEntity(hashes: readonly string[] = [], more: Partial<Stored
     hashes: [...hashes].sort(),
     mergedIds: [],
     memberships: noMemberships,
+    due: undefined,
     sealed: Uint8Array.of(1, 2, 3),
     ...more,
   };
@@ -70,6 +71,7 @@ export function commitOf(profiles: readonly ProfileChange[], more: Partial<Commi
     owners: new Map(fresh.flatMap(({ entity }) => entity.hashes.map((hash) => [hash, undefined] as const))),
     cutOffs: new Map(),
     generation: 0,
+    at: Math.max(0, ...(more.messages ?? []).map(({ arrival }) => arrival)),
     segments: [],
     ...more,
   };

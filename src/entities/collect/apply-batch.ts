@@ -162,6 +162,7 @@ async function commitOf(plan: BatchPlan, found: ReadableProfiles): Promise<Commi
     owners,
     cutOffs: new Map([...found.cutOffs].filter(([hash]) => owners.has(hash))),
     generation: found.deletions.newest,
+    at: plan.messages.reduce((last, { message }) => Math.max(last, message.version.arrival), 0),
     segments: segmentsOf(plan, found),
   };
 }

@@ -48,7 +48,7 @@ export interface Memberships {
 
 /** The last deletion of a segment. */
 export interface SegmentDeletion {
-  /** Greater than the generation of every earlier deletion of any segment. */
+  /** Greater than every earlier generation. */
   readonly generation: number;
   /** Unix ms. Compared with event times that messages name, and with nothing else. */
   readonly at: number;
@@ -56,7 +56,9 @@ export interface SegmentDeletion {
 
 /** Deletions of segments, as a batch is planned from them. */
 export interface SegmentDeletions {
-  /** Generation of the newest deletion of any segment; 0: none. Updates of the batch belong to it. */
+  /**
+   * Generation of the newest deletion of any segment, or change of a rule; 0: none. Updates of the batch belong to it.
+   */
   readonly newest: number;
   /** The last deletion of each segment, by id; segments that were never deleted are absent. */
   readonly bySegment: ReadonlyMap<string, SegmentDeletion>;
@@ -94,6 +96,11 @@ export interface StoredEntity {
   /** Ids merged into this profile, directly or indirectly. Messages stay under their original id. */
   readonly mergedIds: readonly EntityId[];
   readonly memberships: Memberships;
+  /**
+   * When the decisions of rules about the profile must be made again, Unix ms; undefined: no rule changes by time. It
+   * may be early, but is never late: see `dueAt`.
+   */
+  readonly due: number | undefined;
   /** Attributes and identities as written, encrypted under the entity's key (see `encryption`). */
   readonly sealed: Uint8Array;
 }

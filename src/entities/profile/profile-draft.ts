@@ -29,10 +29,11 @@ export class ProfileDraft {
   readonly #addedHashes = new Set<IdentityHash>();
   readonly #mergedIds: Set<EntityId>;
   readonly #mergedFrom: { readonly id: EntityId; readonly revision: number }[] = [];
+  #due: number | undefined;
   #mergedInto: ProfileDraft | undefined;
 
   private constructor(
-    { id, table, born, revision, hashes, mergedIds }: Omit<StoredEntity, "sealed" | "memberships">,
+    { id, table, born, revision, hashes, mergedIds, due }: Omit<StoredEntity, "sealed" | "memberships">,
     order: number,
     attributes: AttributesDraft,
     memberships: MembershipDraft,
@@ -46,6 +47,7 @@ export class ProfileDraft {
     this.memberships = memberships;
     this.#hashes = new Set(hashes);
     this.#mergedIds = new Set(mergedIds);
+    this.#due = due;
   }
 
   static stored({ entity, decoded }: DecodedProfile): ProfileDraft {
@@ -54,7 +56,7 @@ export class ProfileDraft {
   }
 
   static fresh(id: EntityId, table: string, born: number, order: number): ProfileDraft {
-    const entity = { id, table, born, revision: 0, hashes: [], mergedIds: [] };
+    const entity = { id, table, born, revision: 0, hashes: [], mergedIds: [], due: undefined };
     return new ProfileDraft(entity, order, new AttributesDraft(), new MembershipDraft(noMemberships));
   }
 
@@ -65,7 +67,7 @@ export class ProfileDraft {
 
   /** Returns the result of merging others into this profile, which changes none of them. */
   mergedWith(others: readonly ProfileDraft[]): ProfileDraft {
-    const entity = { ...this, hashes: [...this.#hashes], mergedIds: [...this.#mergedIds] };
+    const entity = { ...this, hashes: [...this.#hashes], mergedIds: [...this.#mergedIds], due: this.#due };
     const merged = new ProfileDraft(entity, this.order, this.attributes.copy(), this.memberships.copy());
     for (const hash of this.#addedHashes) merged.#addedHashes.add(hash);
     merged.#mergedFrom.push(...this.#mergedFrom);
@@ -104,7 +106,7 @@ export class ProfileDraft {
     const [hashes, mergedIds] = [[...this.#hashes], [...this.#mergedIds]];
     const memberships = this.memberships.memberships();
     return {
-      entity: { id, table, revision, born, hashes, mergedIds, memberships, sealed },
+      entity: { id, table, revision, born, hashes, mergedIds, memberships, due: this.#due, sealed },
       changedSegments: this.memberships.changed,
       moves: this.memberships.moves(),
       addedHashes: this.#addedHashes,

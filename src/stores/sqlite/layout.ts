@@ -11,6 +11,7 @@ import { entityKeysSchema } from "./profiles/entity-keys.js";
 import { entitySchema } from "./profiles/entity-store.js";
 import { historySchema } from "./profiles/history.js";
 import { idempotencySchema } from "./profiles/idempotency.js";
+import { entitySteps } from "./profiles/layout-steps.js";
 import { membershipSchema } from "./profiles/membership-index.js";
 import { seriesSteps } from "./series/layout-steps.js";
 import { seriesSchema } from "./series/series-store.js";
@@ -37,8 +38,7 @@ export const entitiesFile: FileLayout = {
     markSchema,
     deletedSegmentsSchema,
   ],
-  // Layout 3 had the time of the oldest event that named an identity.
-  steps: [(db) => db.exec("ALTER TABLE identity DROP COLUMN since")],
+  steps: entitySteps,
 };
 
 /** Series of all value sources. */

@@ -1,11 +1,14 @@
-import type { ClientSession, Collection, Db } from "mongodb";
-import type { CatalogueStore, Experience, Segment } from "../../../catalogue/ports.js";
+import type { ClientSession, Collection, Db, Filter, UpdateFilter } from "mongodb";
+import { type CatalogueStore, type Experience, isByRule, type Segment } from "../../../catalogue/ports.js";
 import { byIds, type CollectionPlan } from "../collection.js";
-import { recordDeletion, voidRemoval } from "../profiles/deleted-segments.js";
+import { beginGeneration, newestGeneration, recordDeletion, voidRemoval } from "../profiles/deleted-segments.js";
 import type { Transact } from "../transaction.js";
 
 export const catalogueCollections: readonly CollectionPlan[] = [
-  { name: "segments", indexes: [{ key: { table: 1, _id: 1 } }] },
+  {
+    name: "segments",
+    indexes: [{ key: { table: 1, _id: 1 } }, { key: { "byRule.change": 1 }, sparse: true }],
+  },
   { name: "experiences", indexes: [{ key: { audience: 1 } }, { key: { goal: 1 } }] },
 ];
 
@@ -22,6 +25,11 @@ export type ExperienceDocument = Omit<Experience, "id"> & { readonly _id: string
 export const experiencesOf = (db: Db): Collection<ExperienceDocument> =>
   db.collection<ExperienceDocument>("experiences");
 
+const isRuled: Filter<SegmentDocument> = { "byRule.change": { $gt: 0 } };
+
+/** Ids of the users of a segment that are returned, of each kind. */
+const MAX_USERS = 10;
+
 /** Stores segments and experiences, a document each. Lists are sorted by `_id`, in the order of UTF-8 bytes. */
 export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore {
   const segments = segmentsOf(db);
@@ -30,7 +38,38 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
   return {
     putSegment: ({ id, name, table }) =>
       transact(async (session) => {
+        if ((await segments.findOne({ _id: id }, { session }))?.byRule !== undefined) return "by-rule";
         await segments.updateOne({ _id: id }, { $set: { name, table } }, { session, upsert: true });
+        return "stored";
+      }),
+
+    putRule: ({ id, name, table, rule, names }, generation, at) =>
+      transact(async (session) => {
+        if ((await newestGeneration(db, { session })) !== generation) return "outdated";
+        const stored = await segments.findOne({ _id: id }, { session });
+        if (stored !== null && stored.byRule === undefined) return "pushed";
+        if (stored !== null && stored.table !== table) return "other-table";
+        const isSame = stored?.byRule !== undefined && JSON.stringify(stored.byRule.rule) === JSON.stringify(rule);
+        const byRule = isSame
+          ? stored.byRule
+          : { rule, names, change: await beginGeneration(db, session), computing: { since: at } };
+        await segments.updateOne({ _id: id }, { $set: { name, table, byRule } }, { session, upsert: true });
+        return "stored";
+      }),
+
+    async rules() {
+      const generation = await newestGeneration(db);
+      const found = await segments.find(isRuled).sort({ _id: 1 }).toArray();
+      return { generation, segments: found.map(segmentOf).filter(isByRule) };
+    },
+
+    setComputing: (id, change, computing) =>
+      transact(async (session) => {
+        const update: UpdateFilter<SegmentDocument> =
+          computing === undefined
+            ? { $unset: { "byRule.computing": "" } }
+            : { $set: { "byRule.computing": computing } };
+        await segments.updateOne({ _id: id, "byRule.change": change }, update, { session });
       }),
 
     async segmentsById(ids) {
@@ -57,8 +96,11 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
 
     deleteSegment: (id, at) =>
       transact(async (session) => {
-        if ((await experiences.findOne({ $or: [{ audience: id }, { goal: id }] }, { session })) !== null)
-          return "in-use";
+        const few = { session, projection: { _id: 1 }, sort: { _id: 1 }, limit: MAX_USERS } as const;
+        const naming = await experiences.find({ $or: [{ audience: id }, { goal: id }] }, few).toArray();
+        const rules = await segments.find({ ...isRuled, "byRule.names": id }, few).toArray();
+        const users = { experiences: naming.map(({ _id }) => _id), rules: rules.map(({ _id }) => _id) };
+        if (users.experiences.length + users.rules.length > 0) return users;
         if ((await segments.deleteOne({ _id: id }, { session })).deletedCount === 0) return "absent";
         await recordDeletion(db, id, at, session);
         return "deleted";
@@ -95,8 +137,8 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
   };
 }
 
-function segmentOf({ _id: id, name, table }: SegmentDocument): Segment {
-  return { id, name, table };
+function segmentOf({ _id: id, name, table, byRule }: SegmentDocument): Segment {
+  return byRule === undefined ? { id, name, table } : { id, name, table, byRule };
 }
 
 function experienceOf({ _id: id, ...experience }: ExperienceDocument): Experience {

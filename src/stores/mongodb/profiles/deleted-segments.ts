@@ -1,13 +1,11 @@
 import type { ClientSession, Db, Filter } from "mongodb";
 import type { SegmentDeletion } from "../../../entities/profile/entity.js";
+import { SEGMENT_GENERATION } from "../../database-facts.js";
 import { byIds, type CollectionPlan, type InSession, revisionAfter } from "../collection.js";
 import { factDocumentsOf, numberIn } from "../database-facts.js";
 import { type EntityDocument, entityCollectionsOf, formerMemberOf, GENERATION, memberOf } from "./entity-document.js";
 
 export const removedSegments: CollectionPlan = { name: "removed_segments", indexes: [{ key: { lookUntil: 1 } }] };
-
-/** In the data: the generation of the newest deletion of any segment. */
-export const SEGMENT_DELETIONS = "segment deletions";
 
 /** A segment that was deleted. */
 export interface RemovedSegment {
@@ -24,9 +22,9 @@ export interface RemovedSegment {
 
 export const removedSegmentsOf = (db: Db) => db.collection<RemovedSegment>(removedSegments.name);
 
-/** Returns the generation of the newest deletion of any segment; 0: none. */
+/** Returns the newest generation; 0: none. */
 export function newestGeneration(db: Db, inside: InSession = {}): Promise<number> {
-  return numberIn(db, SEGMENT_DELETIONS, inside);
+  return numberIn(db, SEGMENT_GENERATION, inside);
 }
 
 /** Returns the last deletion of each of these segments that was ever deleted. */
@@ -57,15 +55,20 @@ const isEnding: Filter<RemovedSegment> = { lookUntil: { $gt: new Date(0) } };
  */
 const LOOK_MS = 300_000;
 
-/** Must run in the transaction that removes the segment at `at` (Unix ms). Concurrent ones conflict. */
-export async function recordDeletion(db: Db, id: string, at: number, session: ClientSession): Promise<void> {
-  // Not the next number: one that was read may be lost with its primary and given to another deletion.
+/** Begins a generation in a transaction, and returns it. Concurrent ones conflict. */
+export async function beginGeneration(db: Db, session: ClientSession): Promise<number> {
+  // Not the next number: one that was read may be lost with its primary and given to another generation.
   const raise = { $inc: { number: revisionAfter(0) } };
   const raised = { session, upsert: true, returnDocument: "after" } as const;
-  const newest = await factDocumentsOf(db).findOneAndUpdate({ _id: SEGMENT_DELETIONS }, raise, raised);
+  return (await factDocumentsOf(db).findOneAndUpdate({ _id: SEGMENT_GENERATION }, raise, raised))?.number as number;
+}
+
+/** Must run in the transaction that removes the segment at `at` (Unix ms). Concurrent ones conflict. */
+export async function recordDeletion(db: Db, id: string, at: number, session: ClientSession): Promise<void> {
+  const generation = await beginGeneration(db, session);
   const deletedAt = { $max: ["$deletedAt", at] };
   const lookUntil = { $add: ["$$NOW", LOOK_MS] };
-  const update = [{ $set: { deletedAt, generation: newest?.number, lookUntil } }];
+  const update = [{ $set: { deletedAt, generation, lookUntil } }];
   await removedSegmentsOf(db).updateOne({ _id: id }, update, { session, upsert: true });
 }
 

@@ -1,4 +1,4 @@
-import { Binary, type ClientSession, type Collection, type Db } from "mongodb";
+import { Binary, type ClientSession, type Collection, type Db, type UpdateFilter } from "mongodb";
 import type { ProfileChange } from "../../../entities/ports.js";
 import {
   type EntityId,
@@ -11,7 +11,15 @@ import type { IdentityHash } from "../../../entities/profile/identity.js";
 import { byIds, type CollectionPlan, revisionAfter } from "../collection.js";
 
 export const entityCollections: readonly CollectionPlan[] = [
-  { name: "entities", indexes: [{ key: { segments: 1, _id: 1 } }, { key: { born: 1 } }] },
+  {
+    name: "entities",
+    indexes: [
+      { key: { segments: 1, _id: 1 } },
+      { key: { born: 1 } },
+      { key: { table: 1, _id: 1 } },
+      { key: { due: 1, _id: 1 }, partialFilterExpression: { due: { $exists: true } } },
+    ],
+  },
   { name: "identities", indexes: [{ key: { entity: 1 } }] },
 ];
 
@@ -28,6 +36,7 @@ export interface EntityDocument {
   readonly updates: readonly UpdateTuple[];
   /** One text per update, for the index: see `memberOf` and `formerMemberOf`. */
   readonly segments: readonly string[];
+  readonly due?: number;
   /** See `markedErased`. */
   readonly erased?: true;
 }
@@ -70,23 +79,25 @@ export const formerMemberOf = (segment: string) => `-${segment}`;
 
 /** Returns the document of a profile at this revision. */
 export function entityDocument(entity: StoredEntity, revision: number): EntityDocument {
-  const { id: _id, table, born, sealed, memberships } = entity;
+  const { id: _id, table, born, sealed, memberships, due } = entity;
   const fullSince = memberships.fullSince ?? null;
   const [identities, updates] = [identitiesIn(entity), updatesIn(memberships)];
-  return { _id, table, revision, born, ...identities, sealed: new Binary(sealed), fullSince, ...updates };
+  const fields = { _id, table, revision, born, ...identities, sealed: new Binary(sealed), fullSince, ...updates };
+  return due === undefined ? fields : { ...fields, due };
 }
 
-/** Returns the fields of a stored profile that a commit changes. */
-export function changedFields(change: ProfileChange): Partial<EntityDocument> {
+/** Returns the update of a stored profile by a commit. */
+export function updateOf(change: ProfileChange): UpdateFilter<EntityDocument> {
   const { entity, changedSegments, addedHashes, mergedFrom } = change;
-  const { revision, sealed, memberships } = entity;
-  return {
+  const { revision, sealed, memberships, due } = entity;
+  const fields = {
     revision: revisionAfter(revision),
     sealed: new Binary(sealed),
     fullSince: memberships.fullSince ?? null,
     ...(addedHashes.size + mergedFrom.length > 0 ? identitiesIn(entity) : {}),
     ...(changedSegments.size > 0 ? updatesIn(memberships) : {}),
   };
+  return due === undefined ? { $set: fields, $unset: { due: "" } } : { $set: { ...fields, due } };
 }
 
 function identitiesIn({ hashes, mergedIds }: StoredEntity): Pick<EntityDocument, "bindings" | "joined"> {
@@ -122,7 +133,7 @@ export async function revisionsOf(
 
 /** Returns the profile without void updates; see `validMemberships`. */
 export function entityOf(document: EntityDocument, generations: ReadonlyMap<string, number> = new Map()): StoredEntity {
-  const { _id: id, table, revision, born, bindings, joined, sealed } = document;
+  const { _id: id, table, revision, born, bindings, joined, due, sealed } = document;
   const memberships = validMemberships(membershipsOf(document), generations);
   return {
     id,
@@ -132,6 +143,7 @@ export function entityOf(document: EntityDocument, generations: ReadonlyMap<stri
     hashes: bindings.map(({ hash }) => hash),
     mergedIds: joined,
     memberships,
+    due,
     sealed: new Uint8Array(sealed.value()),
   };
 }

@@ -20,13 +20,13 @@ import { addedCountsOf } from "../series/slot-counts.js";
 import { Conflict, unlessConflict } from "../transaction.js";
 import { endingGenerations, newestGeneration, segmentDeletionsOf } from "./deleted-segments.js";
 import {
-  changedFields,
   type EntityDocument,
   entityCollectionsOf,
   entityDocument,
   entityOf,
   type IdentityDocument,
   revisionsOf,
+  updateOf,
 } from "./entity-document.js";
 import { addKeys } from "./entity-keys.js";
 import { lastingIdsOf, messageDocument, messagesOf } from "./history.js";
@@ -89,9 +89,22 @@ export function mongoEntityStore(dependencies: StoreDependencies): EntityStore {
 
     load,
 
-    async idsAfter(after = "", limit) {
+    async idsAfter(after = "", limit, table) {
       const options = { sort: { _id: 1 }, limit, batchSize: limit + 1, projection: { _id: 1 } } as const;
-      return (await entities.find({ _id: { $gt: after } }, options).toArray()).map(({ _id }) => _id);
+      const ofTable = table === undefined ? {} : { table: { $eq: table } };
+      return (await entities.find({ ...ofTable, _id: { $gt: after } }, options).toArray()).map(({ _id }) => _id);
+    },
+
+    count: (table) => entities.countDocuments({ table: { $eq: table } }),
+
+    async dueAfter(now, after, limit) {
+      const options = { sort: { due: 1, _id: 1 }, limit, batchSize: limit + 1, projection: { due: 1 } } as const;
+      const later =
+        after === undefined ? {} : { $or: [{ due: { $gt: after.due } }, { due: after.due, _id: { $gt: after.id } }] };
+      const found = await entities
+        .find({ due: { $lte: now }, erased: { $exists: false }, ...later }, options)
+        .toArray();
+      return found.map(({ _id: id, due }) => ({ id, due: due as number }));
     },
 
     commit: commitProfiles(dependencies),
@@ -185,7 +198,7 @@ async function writeProfiles(
   for (const change of profiles) {
     const { entity, mergedFrom } = change;
     if (entity.revision === 0) inserts.push({ insertOne: { document: entityDocument(entity, 1) } });
-    else updates.push({ updateOne: { filter: { _id: entity.id }, update: { $set: changedFields(change) } } });
+    else updates.push({ updateOne: { filter: { _id: entity.id }, update: updateOf(change) } });
     for (const { id } of mergedFrom) removals.push({ deleteOne: { filter: { _id: id } } });
   }
   await entities.bulkWrite([...inserts, ...updates, ...removals], { session });
@@ -259,8 +272,7 @@ async function registerSegments(
 
 async function writeMessages({ data }: StoreDependencies, commit: Commit, session: ClientSession): Promise<void> {
   const { messages, lastingIds } = commit;
-  if (messages.length === 0) return;
-  await messagesOf(data).insertMany(messages.map(messageDocument), { session });
+  if (messages.length > 0) await messagesOf(data).insertMany(messages.map(messageDocument), { session });
   if (lastingIds.length > 0) {
     const ids = lastingIds.map((_id) => ({ _id }));
     await lastingIdsOf(data).insertMany(ids, { session });

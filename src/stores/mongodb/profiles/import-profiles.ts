@@ -14,7 +14,7 @@ import type {
   StreamCountRecord,
   StreamRecord,
 } from "../../copy.js";
-import { ACCEPTED, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
+import { ACCEPTED, FORGOTTEN, RECEIPT_KEY, SEGMENT_GENERATION } from "../../database-facts.js";
 import { ledgerPosition } from "../../ledger-position.js";
 import { apiKeyOf, type KeyDocument, keyDocument } from "../catalogue/key-store.js";
 import { factsOf } from "../database-facts.js";
@@ -29,7 +29,7 @@ import {
   streamCountsOf,
   streamsOf,
 } from "../series/slot-counts.js";
-import { newestGeneration, SEGMENT_DELETIONS } from "./deleted-segments.js";
+import { newestGeneration } from "./deleted-segments.js";
 import {
   type EntityDocument,
   entityCollectionsOf,
@@ -142,7 +142,7 @@ export async function setFacts(
   { sequence, watermark, segmentDeletions, receiptKey, alerts }: CopyFacts,
 ): Promise<void> {
   const [ofData, ofLedger] = [factsOf(data), factsOf(ledger)];
-  await ofData.raise(SEGMENT_DELETIONS, segmentDeletions);
+  await ofData.raise(SEGMENT_GENERATION, segmentDeletions);
   await ofLedger.raise(FORGOTTEN, sequence);
   await ofData.raise(ACCEPTED, sequence);
   await ofData.raise(ERASED, watermark);

@@ -1,31 +1,45 @@
-import type { CatalogueStore, Experience, Segment } from "../../../catalogue/ports.js";
+import {
+  type CatalogueStore,
+  type Experience,
+  isByRule,
+  type Segment,
+  type SegmentRule,
+} from "../../../catalogue/ports.js";
 import { type Database, inTransaction } from "../connection.js";
 import { recordOf } from "../document.js";
 import { segmentDeletions, voidRemoval } from "../profiles/deleted-segments.js";
 
 export const catalogueSchema = `
-  CREATE TABLE IF NOT EXISTS segment (id TEXT PRIMARY KEY, name TEXT NOT NULL, "table" TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS segment (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, "table" TEXT NOT NULL, rule TEXT
+  ) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS segment_rule ON segment (id) WHERE rule IS NOT NULL;
   CREATE TABLE IF NOT EXISTS experience (id TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS experience_audience ON experience (document ->> 'audience');
   CREATE INDEX IF NOT EXISTS experience_goal ON experience (document ->> 'goal');`;
 
-/** Segments, and experiences as JSON, in `entities.db`. */
+/** Ids of the users of a segment that are returned, of each kind. */
+const MAX_USERS = 10;
+
+/** Segments, with their rules as JSON, and experiences as JSON, in `entities.db`. */
 export function sqliteCatalogueStore(db: Database): CatalogueStore {
-  const putSegment = db.prepare(
-    `INSERT INTO segment VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET name = excluded.name, "table" = excluded."table"`,
-  );
-  const findSegment = db.prepare(`SELECT id, name, "table" FROM segment WHERE id = ?`);
-  const listSegments = db.prepare(`SELECT id, name, "table" FROM segment
+  const putSegment = db.prepare(`INSERT INTO segment VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET name = excluded.name, "table" = excluded."table", rule = excluded.rule`);
+  const findSegment = db.prepare("SELECT * FROM segment WHERE id = ?");
+  const listRules = db.prepare("SELECT * FROM segment WHERE rule IS NOT NULL ORDER BY id");
+  const listSegments = db.prepare(`SELECT * FROM segment
     WHERE id > :after AND (:table IS NULL OR "table" = :table) ORDER BY id LIMIT :limit`);
   const countSegments = db.prepare(`SELECT count(*) AS count FROM segment WHERE ?1 IS NULL OR "table" = ?1`);
   const listSegmentIds = db.prepare(
     "SELECT json_group_array(id) AS ids FROM (SELECT id FROM segment WHERE id > ? ORDER BY id LIMIT ?)",
   );
   const dropSegment = db.prepare("DELETE FROM segment WHERE id = ?");
-  const naming = db.prepare(
-    "SELECT 1 FROM experience WHERE document ->> 'audience' = ?1 OR document ->> 'goal' = ?1 LIMIT 1",
-  );
-  const { record: recordRemoval } = segmentDeletions(db);
+  const experiencesNaming = db.prepare(`SELECT json_group_array(id) AS ids FROM (SELECT id FROM experience
+    WHERE document ->> 'audience' = ?1 OR document ->> 'goal' = ?1 ORDER BY id LIMIT ${MAX_USERS})`);
+  const rulesNaming = db.prepare(`SELECT json_group_array(id) AS ids FROM (SELECT id FROM segment
+    WHERE rule IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(rule, '$.names') WHERE value = ?)
+    ORDER BY id LIMIT ${MAX_USERS})`);
+  const generations = segmentDeletions(db);
   const putExperience = db.prepare("INSERT OR REPLACE INTO experience VALUES (?, ?)");
   const findExperience = db.prepare("SELECT document FROM experience WHERE id = ?");
   const listExperiences = db.prepare("SELECT document FROM experience WHERE id > ? ORDER BY id LIMIT ?");
@@ -34,20 +48,47 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
 
   const removeSome = voidRemoval(db);
 
+  const segment = (id: string): Segment | undefined => {
+    const row = findSegment.get(id);
+    return row && segmentOf(row);
+  };
+  const idsIn = (row: unknown) => JSON.parse((row as { ids: string }).ids) as string[];
+
   return {
     async putSegment({ id, name, table }) {
-      putSegment.run(id, name, table);
+      if (segment(id)?.byRule !== undefined) return "by-rule";
+      putSegment.run(id, name, table, null);
+      return "stored";
     },
 
-    async segmentsById(ids) {
-      const rows = ids.flatMap((id) => findSegment.get(id) ?? []) as unknown as Segment[];
-      return new Map(rows.map((row) => [row.id, { ...row }]));
+    async putRule({ id, name, table, rule, names }, generation, at) {
+      return inTransaction(db, () => {
+        if (generations.newest() !== generation) return "outdated";
+        const stored = segment(id);
+        if (stored !== undefined && stored.byRule === undefined) return "pushed";
+        if (stored !== undefined && stored.table !== table) return "other-table";
+        const isSame = stored?.byRule !== undefined && JSON.stringify(stored.byRule.rule) === JSON.stringify(rule);
+        const byRule = isSame ? stored.byRule : { rule, names, change: generations.begin(), computing: { since: at } };
+        putSegment.run(id, name, table, JSON.stringify(byRule));
+        return "stored";
+      });
     },
+
+    async rules() {
+      return { generation: generations.newest(), segments: listRules.all().map(segmentOf).filter(isByRule) };
+    },
+
+    async setComputing(id, change, computing) {
+      const stored = segment(id);
+      if (stored?.byRule?.change !== change) return;
+      const { computing: _, ...byRule } = stored.byRule;
+      putSegment.run(id, stored.name, stored.table, JSON.stringify({ ...byRule, computing }));
+    },
+
+    segmentsById: async (ids) => new Map(ids.flatMap((id) => segment(id) ?? []).map((found) => [found.id, found])),
 
     async segments(after = "", limit, table) {
-      return (listSegments.all({ after, limit, table: table ?? null }) as unknown as Segment[]).map((row) => ({
-        ...row,
-      }));
+      return listSegments.all({ after, limit, table: table ?? null }).map(segmentOf);
     },
 
     async countSegments(table) {
@@ -61,9 +102,10 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
 
     async deleteSegment(id, at) {
       return inTransaction(db, () => {
-        if (naming.get(id) !== undefined) return "in-use";
+        const users = { experiences: idsIn(experiencesNaming.get(id)), rules: idsIn(rulesNaming.get(id)) };
+        if (users.experiences.length + users.rules.length > 0) return users;
         if (dropSegment.run(id).changes === 0) return "absent";
-        recordRemoval(id, at);
+        generations.record(id, at);
         return "deleted";
       });
     },
@@ -95,4 +137,10 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
       return dropExperience.run(id).changes > 0;
     },
   };
+}
+
+/** Returns the segment of a row. */
+export function segmentOf(row: unknown): Segment {
+  const { rule, ...segment } = row as Segment & { readonly rule: string | null };
+  return rule === null ? segment : { ...segment, byRule: JSON.parse(rule) as SegmentRule };
 }

@@ -1,5 +1,7 @@
 import type { SegmentDeletion, SegmentDeletions } from "../../../entities/profile/entity.js";
+import { SEGMENT_GENERATION } from "../../database-facts.js";
 import { type Database, withoutSync } from "../connection.js";
+import { raiseTo } from "../database-facts.js";
 
 /**
  * `segment_removed`: the last deletion of each segment (see `SegmentDeletion`), and whether void updates about it
@@ -9,12 +11,10 @@ export const deletedSegmentsSchema = `
   CREATE TABLE IF NOT EXISTS segment_removed (
     id TEXT PRIMARY KEY, deleted_at REAL NOT NULL, ending INTEGER NOT NULL, generation INTEGER NOT NULL
   ) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS segment_ending ON segment_removed (id) WHERE ending = 1;
-  CREATE INDEX IF NOT EXISTS segment_generation ON segment_removed (generation);`;
+  CREATE INDEX IF NOT EXISTS segment_ending ON segment_removed (id) WHERE ending = 1;`;
 
 /** Deletions of segments. */
 export function segmentDeletions(db: Database) {
-  const findNewest = db.prepare("SELECT coalesce(max(generation), 0) AS newest FROM segment_removed");
   const findEnding = db.prepare("SELECT id, generation FROM segment_removed WHERE ending = 1");
   const find = db.prepare(`SELECT id, generation, deleted_at AS at FROM segment_removed
     WHERE id IN (SELECT value FROM json_each(?))`);
@@ -23,11 +23,21 @@ export function segmentDeletions(db: Database) {
     SET deleted_at = max(deleted_at, excluded.deleted_at), ending = 1, generation = excluded.generation`);
   type Row = SegmentDeletion & { readonly id: string };
 
-  const newest = () => (findNewest.get() as { newest: number }).newest;
+  const findNewest = db.prepare(`SELECT value FROM fact WHERE name = '${SEGMENT_GENERATION}'`);
+  const raise = raiseTo(db);
+  const newest = () => (findNewest.get() as { value: number } | undefined)?.value ?? 0;
+
+  /** Begins a generation, inside the caller's transaction, and returns it. */
+  function begin(): number {
+    const generation = newest() + 1;
+    raise(SEGMENT_GENERATION, generation);
+    return generation;
+  }
 
   return {
-    /** Returns the generation of the newest deletion of any segment; 0: none. */
+    /** Returns the newest generation; 0: none. */
     newest,
+    begin,
 
     /** Returns the generations of the segments whose void updates may still be stored. */
     ending: () => new Map((findEnding.all() as unknown as Row[]).map(({ id, generation }) => [id, generation])),
@@ -39,7 +49,7 @@ export function segmentDeletions(db: Database) {
 
     /** Stores a deletion at `at` (Unix ms), inside the caller's transaction. */
     record(segment: string, at: number): void {
-      insert.run(segment, at, newest() + 1);
+      insert.run(segment, at, begin());
     },
   };
 }

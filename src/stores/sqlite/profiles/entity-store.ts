@@ -1,5 +1,6 @@
 import {
   type Commit,
+  type DueProfile,
   type EntityStore,
   type LoadedEntities,
   PAGE_BYTES,
@@ -23,6 +24,7 @@ import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";
 import { addKeys } from "./entity-keys.js";
 import { storedMessages } from "./history.js";
+import { COUNTED_AT_ONCE, total } from "./membership-index.js";
 
 /**
  * `merged` is a JSON array of the ids that were merged into the profile, `full_since` the version of its newest full
@@ -32,8 +34,10 @@ import { storedMessages } from "./history.js";
 export const entitySchema = `
   CREATE TABLE IF NOT EXISTS entity (
     id TEXT PRIMARY KEY, "table" TEXT NOT NULL, revision INTEGER NOT NULL, born REAL NOT NULL, merged TEXT NOT NULL,
-    full_since TEXT, sealed BLOB NOT NULL
+    full_since TEXT, sealed BLOB NOT NULL, due REAL
   );
+  CREATE INDEX IF NOT EXISTS entity_table ON entity ("table", id);
+  CREATE INDEX IF NOT EXISTS entity_due ON entity (due, id) WHERE due IS NOT NULL;
   CREATE TABLE IF NOT EXISTS identity (
     hash BLOB PRIMARY KEY, entity TEXT NOT NULL REFERENCES entity ON DELETE CASCADE
   ) WITHOUT ROWID;
@@ -46,6 +50,7 @@ interface EntityRow {
   readonly born: number;
   readonly merged: string;
   readonly full_since: string | null;
+  readonly due: number | null;
   /** JSON array. */
   readonly hashes: string;
   /** JSON array of `UpdateRow`. */
@@ -70,7 +75,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   // Pairs as one JSON text: the driver takes longer for a row than SQLite and the parser together.
   const findOwners = db.prepare(`SELECT json_group_array(json_array(lower(hex(hash)), entity)) AS pairs
     FROM identity WHERE hash IN (SELECT unhex(value) FROM json_each(?))`);
-  const rowsWith = (sealed: string) => `SELECT id, "table", revision, born, merged, full_since,
+  const rowsWith = (sealed: string) => `SELECT id, "table", revision, born, merged, full_since, due,
       (SELECT json_group_array(lower(hex(hash)) ORDER BY hash) FROM identity WHERE entity = entity.id) AS hashes,
       (SELECT json_group_array(json_array(
           segment, member, ${exactJson("time")}, ${exactJson("arrival")}, position, generation))
@@ -84,13 +89,18 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   const findRowWithoutDocument = db.prepare(rowsWith("x''"));
   const findRevisions = db.prepare(`SELECT json_group_array(json_array(id, revision)) AS pairs
     FROM entity WHERE id IN (SELECT value FROM json_each(?))`);
-  const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, merged, full_since, sealed)
-    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born,
-      merged = excluded.merged, full_since = excluded.full_since, sealed = excluded.sealed`);
+  const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, merged, full_since, due, sealed)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born,
+      merged = excluded.merged, full_since = excluded.full_since, due = excluded.due, sealed = excluded.sealed`);
   const bind = db.prepare(`INSERT INTO identity (hash, entity) VALUES (unhex(?), ?)
     ON CONFLICT DO UPDATE SET entity = excluded.entity`);
   const remove = db.prepare("DELETE FROM entity WHERE id IN (SELECT value FROM json_each(?))");
   const findIds = db.prepare("SELECT id FROM entity WHERE id > ? ORDER BY id LIMIT ?");
+  const findIdsOf = db.prepare(`SELECT id FROM entity WHERE "table" = ? AND id > ? ORDER BY id LIMIT ?`);
+  const countIdsOf = db.prepare(`SELECT count(*) AS counted, iif(count(*) < ${COUNTED_AT_ONCE}, NULL, max(id)) AS next
+    FROM (SELECT id FROM entity WHERE "table" = ? AND id > ? ORDER BY id LIMIT ${COUNTED_AT_ONCE})`);
+  const findDue = db.prepare(`SELECT id, due FROM entity WHERE due <= ? AND (due, id) > (?, ?)
+    ORDER BY due, id LIMIT ?`);
   const stored = db.prepare("SELECT 1 FROM entity WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1");
   const storedMessage = db.prepare(`${storedMessages} LIMIT 1`);
   const putMessage = db.prepare(`INSERT INTO message (id, "table", stream, entity, time, arrival, position, sealed)
@@ -128,10 +138,10 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
   }
 
   function putProfile({ entity, mergedFrom, changedSegments, addedHashes }: ProfileChange): void {
-    const { id, table, revision, born, mergedIds, sealed } = entity;
+    const { id, table, revision, born, mergedIds, due = null, sealed } = entity;
     const { fullSince, updates } = entity.memberships;
     const full = fullSince === undefined ? null : JSON.stringify(fullSince);
-    put.run(id, table, revision + 1, born, JSON.stringify(mergedIds), full, sealed);
+    put.run(id, table, revision + 1, born, JSON.stringify(mergedIds), full, due, sealed);
     if (mergedFrom.length > 0) remove.run(JSON.stringify(mergedFrom.map(({ id }) => id)));
     for (const hash of addedHashes) bind.run(hash, id);
     for (const segment of changedSegments) {
@@ -195,7 +205,16 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
 
     load: async (ids, maxBytes) => load(ids, maxBytes),
 
-    idsAfter: async (after = "", limit) => (findIds.all(after, limit) as { id: EntityId }[]).map(({ id }) => id),
+    async idsAfter(after = "", limit, table) {
+      const rows = table === undefined ? findIds.all(after, limit) : findIdsOf.all(table, after, limit);
+      return (rows as { id: EntityId }[]).map(({ id }) => id);
+    },
+
+    count: (table) => total((after) => countIdsOf.get(table, after)),
+
+    async dueAfter(now, { due, id } = { due: Number.NEGATIVE_INFINITY, id: "" }, limit) {
+      return (findDue.all(now, due, id, limit) as unknown as DueProfile[]).map((row) => ({ ...row }));
+    },
 
     async commit(commit) {
       if (!isAsPlanned(commit)) return false;
@@ -240,6 +259,7 @@ function entityOf(row: EntityRow, generations: ReadonlyMap<string, number>): Sto
     born: row.born,
     hashes: JSON.parse(row.hashes) as IdentityHash[],
     mergedIds: JSON.parse(row.merged) as EntityId[],
+    due: row.due ?? undefined,
     memberships: validMemberships({ fullSince, updates }, generations),
     sealed: row.sealed,
   };

@@ -1,4 +1,4 @@
-import type { Experience, Mark } from "../../../catalogue/ports.js";
+import type { Experience, Mark, Segment } from "../../../catalogue/ports.js";
 import { ERASED } from "../../../deletions/ports.js";
 import type { IdempotentRequest } from "../../../entities/ports.js";
 import type { StoredEntity } from "../../../entities/profile/entity.js";
@@ -14,6 +14,7 @@ import type {
   StreamCountRecord,
 } from "../../copy.js";
 import { RECEIPT_KEY } from "../../database-facts.js";
+import { segmentOf } from "../catalogue/catalogue-store.js";
 import { apiKeyOf } from "../catalogue/key-store.js";
 import type { Database } from "../connection.js";
 import { factsOf } from "../database-facts.js";
@@ -53,7 +54,7 @@ export function entityParts(
         rows.map(({ saved, ...row }) => ({ ...row, unsaved: saved !== row.count })),
     }),
     streams: exportTable(db, { from: "(SELECT name AS id, last_arrival AS lastArrival FROM stream)" }),
-    segments: exportTable(db, { from: "segment" }),
+    segments: exportTable<Segment, unknown>(db, { from: "segment", records: (rows) => rows.map(segmentOf) }),
     "deleted segments": exportTable(db, {
       from: "(SELECT id, deleted_at AS at, generation FROM segment_removed)",
     }),

@@ -60,8 +60,8 @@ export function membershipRemoval(db: Database): (entities: readonly EntityId[],
   };
 }
 
-/** Members that one step counts from the index. */
-const COUNTED_AT_ONCE = 50_000;
+/** Entries that one step counts from an index. */
+export const COUNTED_AT_ONCE = 50_000;
 
 /** Members of which one step reads the updates. */
 const COMPARED_AT_ONCE = 10_000;
@@ -115,7 +115,7 @@ function memberCounts(db: Database): Pick<MembershipIndex, "sizes" | "overlap"> 
 }
 
 /** Adds up the results of the steps; other requests run between them. */
-async function total(step: (after: string) => unknown): Promise<number> {
+export async function total(step: (after: string) => unknown): Promise<number> {
   let sum = 0;
   for (let after: string | null = ""; after !== null; ) {
     await yieldWhenDue();

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { DatabaseSync } from "../../../../src/stores/sqlite/connection.js";
+import { factSchema } from "../../../../src/stores/sqlite/database-facts.js";
 import { deletedSegmentsSchema } from "../../../../src/stores/sqlite/profiles/deleted-segments.js";
 import { membershipSchema, sqliteMembershipIndex } from "../../../../src/stores/sqlite/profiles/membership-index.js";
 import { slotCountSchema } from "../../../../src/stores/sqlite/series/slot-counts.js";
@@ -15,7 +16,9 @@ describe("the membership index of sqlite", () => {
   /** Updates about these segments, of entities from one number to another, with a time. */
   function filled(...ranges: readonly (readonly [string, number, number, 0 | 1, number])[]) {
     const db = new DatabaseSync(":memory:");
-    db.exec(`PRAGMA foreign_keys = OFF; ${membershipSchema} ${deletedSegmentsSchema} ${slotCountSchema}`);
+    db.exec(
+      `PRAGMA foreign_keys = OFF; ${factSchema}; ${membershipSchema} ${deletedSegmentsSchema} ${slotCountSchema}`,
+    );
     const fill = db.prepare(`INSERT INTO membership
       WITH RECURSIVE n (i) AS (SELECT ?2 UNION ALL SELECT i + 1 FROM n WHERE i < ?3)
       SELECT printf('%08d', i), ?1, ?4, ?5, ?5, 1, 0 FROM n`);
