@@ -29,6 +29,11 @@ export function searchText(text: string): string {
   return text.normalize("NFC").toLowerCase();
 }
 
+/** Returns the normal form of an e-mail address or its domain. The time grows with the square of the length. */
+export function emailForm(text: string): string {
+  return text.normalize("NFC").trim().toLowerCase().normalize("NFC");
+}
+
 /**
  * Returns the word that a misspelt name probably means: the nearest one, ignoring case, if at most a third of its
  * characters, rounded, and at most two differ. Otherwise it may be another word: HOME is not HOST.

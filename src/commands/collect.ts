@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Argument, Command, Option } from "commander";
 import { StartError } from "../errors.js";
-import { streamNamePattern, streamNameRule } from "../metrics/dimensions.js";
+import { streamNamePattern, streamNameRule } from "../reserved-names.js";
 import { formatOf, type Message, type MessageFormat, messageFormats, readMessages } from "./message-file.js";
 import { counted } from "./progress.js";
 import { runCommand, UsageError } from "./run-command.js";

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { durationRule, parseDuration } from "../formats/duration.js";
 import type { KeyBounds, Scope } from "../keys/api-key.js";
 import { unboundableScopes } from "../keys/bounds.js";
-import { streamNamePattern, streamNameRule } from "../metrics/dimensions.js";
+import { streamNamePattern, streamNameRule } from "../reserved-names.js";
 import { UsageError } from "./run-command.js";
 
 /** Values of the options as given. */

@@ -45,9 +45,17 @@ export function parseInstant(written: string | number, now: number, zone: TimeZo
     const ago = parseRange(text.slice(4));
     return ago && { ...spanBefore(now, ago, zone), relative: true, ago: ago.text };
   }
-  for (const { read } of typeof written === "number" ? [{ read: parseEpoch }] : forms) {
-    const at = read(text, zone);
-    if (at !== undefined) return { at, relative: false };
+  const at = parseAbsoluteInstant(written, zone);
+  return at === undefined ? undefined : { at, relative: false };
+}
+
+/** Parses an instant as `parseInstant` does, without the relative formats. Returns Unix ms. */
+export function parseAbsoluteInstant(written: string | number, zone: TimeZone = utc): number | undefined {
+  if (typeof written === "number") return parseEpoch(String(written));
+  if (written.length > MAX_TEXT_LENGTH) return undefined;
+  for (const { read } of forms) {
+    const at = read(written, zone);
+    if (at !== undefined) return at;
   }
   return undefined;
 }

@@ -162,12 +162,6 @@ export const segment = {
   },
 } as const satisfies Dimension;
 
-/** Pattern of the name of a stream. */
-export const streamNamePattern = `^(?!(?:${COLLECTIVE_IDS.join("|")})$)[A-Za-z0-9_.-]{1,128}$`;
-
-/** The pattern as text. */
-export const streamNameRule = `A stream name must be 1 to 128 letters, digits, _ . or -, and not ${COLLECTIVE_IDS.join(" or ")}`;
-
 /** Messages received by each stream, counted by the hour. */
 export const stream = {
   name: "stream",

@@ -1,5 +1,5 @@
 import { invalid } from "../../errors.js";
-import { hasAtMostBytes } from "../../text.js";
+import { emailForm, hasAtMostBytes } from "../../text.js";
 import type { IdentityField, NormalForm, Table } from "./entity-tables.js";
 
 /**
@@ -68,7 +68,7 @@ export function identityOf(table: Table, field: IdentityField, raw: unknown): Id
 
 const normalForms: Record<NormalForm, (value: string) => string> = {
   text: (value) => value.normalize("NFC").trim(),
-  email: (value) => value.normalize("NFC").trim().toLowerCase().normalize("NFC"),
+  email: emailForm,
 };
 
 /**

@@ -11,9 +11,8 @@ import {
 import { type Table, type Tables, tableNamed } from "../../entities/profile/entity-tables.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { instantForms } from "../../formats/instant.js";
-import { streamNamePattern, streamNameRule } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
-import { RESERVED_SEGMENT_IDS, reservedSegmentIds } from "../../reserved-names.js";
+import { RESERVED_SEGMENT_IDS, reservedSegmentIds, streamNamePattern, streamNameRule } from "../../reserved-names.js";
 import { MAX_NESTING } from "../core/json-body.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
