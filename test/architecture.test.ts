@@ -11,7 +11,7 @@ const imports = files.flatMap((file) => file.imports);
 const leaves =
   /^(errors|clock|log|facts|failpoint|memory-budget|cache-memory|exact-sum|meters|ids|text|reserved-names|async\/.+|formats\/.+)$/;
 const settingsSchema = "../config/schema.json";
-const domains = ["entities", "metrics", "catalogue", "deletions", "keys"];
+const domains = ["entities", "metrics", "catalogue", "deletions", "keys", "segments"];
 /** Types and ports of the domains: the only files of a domain that engines and targets may import. */
 const portsAndTypes = files.filter(isPortOrType).map((file) => file.path);
 
@@ -82,7 +82,7 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     may: (to) => /^entities\/(profile\/|ports$)/.test(to) || leaves.test(to),
     words: "profiles import nothing of those who read and change them",
   },
-  ...["entities", "metrics", "catalogue", "keys"].map((domain) => ({
+  ...["entities", "metrics", "catalogue", "keys", "segments"].map((domain) => ({
     who: new RegExp(`^${domain}/`),
     may: (to: string) => to.startsWith(`${domain}/`) || leaves.test(to),
     words: `${domain} imports leaves and itself`,
@@ -182,10 +182,10 @@ describe("the source code", () => {
     expect(eager).to.equal(null);
   });
 
-  it("uses the packages for schemas and bodies of requests only in http", () => {
+  it("uses the packages for schemas and bodies of requests only in http, and for the shape of a rule", () => {
     const schemas = imports.filter(({ to }) => /^(@sinclair\/typebox|koa-bodyparser)$/.test(to));
     expect(schemas).to.have.length.above(10);
-    expect(schemas.filter(({ from }) => !from.startsWith("http/"))).to.deep.equal([]);
+    expect(schemas.filter(({ from }) => !/^(http\/|segments\/(rule|parse-rule)$)/.test(from))).to.deep.equal([]);
   });
 
   it("imports only packages that are dependencies, except in the dashboard, which is bundled", () => {
