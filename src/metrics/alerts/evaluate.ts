@@ -12,7 +12,7 @@ import type { Recorder } from "../recorder/recorder.js";
 import { slotStart } from "../series.js";
 import { type Alert, isFiring, newAlert, type StoredAlerts, storedAlerts } from "./alert.js";
 import { type AlertRule, decide, windowSlots, windowValues } from "./rule.js";
-import { type Selected, seriesSelection } from "./select.js";
+import { type Selected, selectedSeries } from "./select.js";
 
 export interface EvaluationDependencies {
   readonly rules: readonly AlertRule[];
@@ -56,7 +56,6 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
   /** State of the last read; another process may have evaluated later slots. */
   let evaluated: StoredAlerts["evaluated"] = {};
   let askedAt = Number.NEGATIVE_INFINITY;
-  const selections = new Map(dimensions.map((one) => [one, seriesSelection(rules, one, dependencies.series)] as const));
 
   return {
     async tick() {
@@ -111,7 +110,7 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
     const stillFiring = new Set<string>();
     const fired: Alert[] = [];
     let left = 0;
-    for await (const selected of (selections.get(dimension) as ReturnType<typeof seriesSelection>)()) {
+    for await (const selected of selectedSeries(rules, dimension, dependencies.series)) {
       const stored = await columnsOf(selected, dimension, end);
       for (const [i, { id, type, rules }] of selected.entries()) {
         const columns = stored[i] as Float64Array[];

@@ -16,41 +16,24 @@ export interface Selected {
 /** Series yielded at once: even their longest windows have at most 300,000 slots. */
 const PAGE = 200;
 
-/**
- * Returns a function that yields the series that rules of a dimension select: first the named ones, then by id. What an
- * id matches is kept for the next call, as series are seldom added.
- */
-export function seriesSelection(
+/** Yields the series that rules of a dimension select: first the named ones, then by id. */
+export async function* selectedSeries(
   all: readonly AlertRule[],
   dimension: Dimension,
   series: Pick<SeriesStore, "list">,
-): () => AsyncGenerator<readonly Selected[]> {
+): AsyncGenerator<readonly Selected[]> {
   const rules = all.filter((rule) => rule.dimension === dimension);
   const named = rules.flatMap((rule) => (rule.id === undefined ? [] : selectedAs(rule.id, rule.type, [rule])));
   const patterns = rules.filter(({ id }) => id === undefined);
-  let known = new Map<string, readonly Selected[]>();
-
-  return async function* () {
-    yield* weightedBatches(named, PAGE);
-    const before = known;
-    known = new Map();
-    if (patterns.length === 0) return;
-    for await (const listed of listedPages(series, dimension, { limit: PAGE })) {
-      for (const { id, types } of listed) {
-        const key = `${id}\0${types}`;
-        known.set(key, before.get(key) ?? selectedBy(patterns, id, types));
-      }
-      yield listed.flatMap(({ id, types }) => known.get(`${id}\0${types}`) ?? []);
-    }
-  };
+  yield* weightedBatches(named, PAGE);
+  if (patterns.length === 0) return;
+  for await (const listed of listedPages(series, dimension, { limit: PAGE }))
+    yield listed.flatMap(({ id, types }) => selectedBy(patterns, id, types));
 }
-
-const none: readonly Selected[] = [];
 
 /** Returns the series of an id that these rules select, by type. */
 function selectedBy(rules: readonly AlertRule[], id: string, types: readonly string[]): readonly Selected[] {
   const found = rules.filter((rule) => matches(rule.pattern, id) && hasType(rule, types));
-  if (found.length === 0) return none;
   const foundTypes = [...new Set(found.map(({ type }) => type))];
   return foundTypes.map((type) =>
     selectedAs(
