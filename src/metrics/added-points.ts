@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { HOUR, MAX_SLOT_MS } from "./dimensions.js";
-import type { AddedPoint, AddedPoints, Series } from "./series.js";
+import { type AddedPoint, type AddedPoints, type Series, seriesKey } from "./series.js";
 
 /** Hex digits of a source's number, which a double represents exactly. */
 const SOURCE_DIGITS = 12;
@@ -27,13 +27,15 @@ export function settledBefore(now: number): number {
 
 /** Collects the added points of one write by series. */
 export class AddedFold {
-  readonly #points = new Map<Series, AddedPoint[]>();
+  /** By the key of the series, which may be several objects. */
+  readonly #bySeries = new Map<string, { readonly series: Series; readonly points: AddedPoint[] }>();
 
   add(series: Series, ms: number, value: number, ns = 0, source = NO_SOURCE): void {
     const point = { ms, ns, source, value };
-    const points = this.#points.get(series);
-    if (points === undefined) this.#points.set(series, [point]);
-    else points.push(point);
+    const key = seriesKey(series);
+    const known = this.#bySeries.get(key);
+    if (known === undefined) this.#bySeries.set(key, { series, points: [point] });
+    else known.points.push(point);
   }
 
   /** Adds a value or null for each of these times. */
@@ -42,6 +44,6 @@ export class AddedFold {
   }
 
   points(): AddedPoints[] {
-    return Array.from(this.#points, ([series, points]) => ({ series, points }));
+    return [...this.#bySeries.values()];
   }
 }

@@ -1,4 +1,4 @@
-import type { Series, SlotColumn } from "./series.js";
+import { type Series, type SlotColumn, seriesKey } from "./series.js";
 
 /** Maximum slots without a value between two others of one column; a wider gap ends the column. */
 const WIDEST_GAP = 32;
@@ -27,7 +27,8 @@ export class PointFold {
   /** Series in the order of their first points, with the number of points of each. */
   readonly #series: Series[] = [];
   readonly #counts: number[] = [];
-  readonly #indexes = new Map<Series, number>();
+  /** By the key of the series, which may be several objects. */
+  readonly #indexes = new Map<string, number>();
   /** Index of the series of each point, its slot counted from 1970, and its value, in order of arrival. */
   readonly #of: number[] = [];
   readonly #slots: number[] = [];
@@ -55,12 +56,13 @@ export class PointFold {
   }
 
   #indexOf(series: Series): number {
-    const known = this.#indexes.get(series);
+    const key = seriesKey(series);
+    const known = this.#indexes.get(key);
     if (known !== undefined) return known;
     const index = this.#series.length;
     this.#series.push(series);
     this.#counts.push(0);
-    this.#indexes.set(series, index);
+    this.#indexes.set(key, index);
     return index;
   }
 

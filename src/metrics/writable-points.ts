@@ -15,73 +15,22 @@ export interface NamedSeries {
   readonly source: number;
 }
 
-/** Maximum length of cached texts that name a series. */
-const MAX_TEXT_LENGTH = 300;
-
-/** Maximum number of cached texts. */
-const MAX_TEXTS = 250_000;
-
-/** Interns the series named by writes: one object each. */
-export class WritableSeries {
-  /** The series of an id: one for each dimension and type. */
-  readonly #byId = new Map<unknown, Series[]>();
-  readonly #byText = new Map<string, NamedSeries>();
-  #size = 0;
-
-  /** Number of series. */
-  get size(): number {
-    return this.#size;
+/** Returns the series with these names, which may be any input of a caller, or the issue. */
+export function writableSeries(dimensionName: unknown, id: unknown, type: unknown): Series | SeriesIssue {
+  const dimension = typeof dimensionName === "string" ? dimensionNamed(dimensionName) : undefined;
+  if (dimension === undefined)
+    return issueOf("dimension", dimensionName, "unknown_dimension", `must be one of ${dimensionNames.join(", ")}`);
+  if (typeof id !== "string" || !isDimensionId(id)) {
+    return issueOf("dimension_id", id, "invalid_dimension_id", `must be ${dimensionIdRule}`);
   }
-
-  /** Returns the series that was recently stored for a text by `name`. */
-  named(text: string): NamedSeries | undefined {
-    return this.#byText.get(text);
+  if (dimension.reservedIds.includes(id)) {
+    return issueOf("dimension_id", id, "reserved_id", "is reserved for reads of all ids");
   }
-
-  /**
-   * Caches the series of a text, such as the corresponding part of a line. Skips long texts, and caches a bounded
-   * number.
-   */
-  name(text: string, named: NamedSeries): void {
-    if (text.length > MAX_TEXT_LENGTH) return;
-    if (this.#byText.size >= MAX_TEXTS) this.#byText.clear();
-    // A copy: a slice of a request body would keep all of it in memory.
-    this.#byText.set(Buffer.from(text).toString(), named);
-  }
-
-  /** Returns the series with these names, or the issue. The names may be any input of a caller. */
-  find(dimension: unknown, id: unknown, type: unknown): Series | SeriesIssue {
-    for (const series of this.#byId.get(id) ?? []) if (isNamed(series, dimension, type)) return series;
-    return this.#meet(dimension, id, type);
-  }
-
-  #meet(dimensionName: unknown, id: unknown, type: unknown): Series | SeriesIssue {
-    const dimension = typeof dimensionName === "string" ? dimensionNamed(dimensionName) : undefined;
-    if (dimension === undefined)
-      return issueOf("dimension", dimensionName, "unknown_dimension", `must be one of ${dimensionNames.join(", ")}`);
-    if (typeof id !== "string" || !isDimensionId(id)) {
-      return issueOf("dimension_id", id, "invalid_dimension_id", `must be ${dimensionIdRule}`);
-    }
-    if (dimension.reservedIds.includes(id)) {
-      return issueOf("dimension_id", id, "reserved_id", "is reserved for reads of all ids");
-    }
-    const stored = dimension.storedTypes.find((one) => one === type);
-    if (stored === undefined) return typeIssue(dimension, type);
-    const series = new KnownSeries(dimension, id, stored);
-    const known = this.#byId.get(id);
-    if (known === undefined) this.#byId.set(series.id, [series]);
-    else known.push(series);
-    this.#size += 1;
-    return series;
-  }
+  const stored = dimension.storedTypes.find((storedType) => storedType === type);
+  return stored === undefined ? typeIssue(dimension, type) : new KnownSeries(dimension, id, stored);
 }
 
-function isNamed({ dimension, type }: Series, dimensionName: unknown, typeName: unknown): boolean {
-  if (type !== typeName) return false;
-  return dimension.name === dimensionName || dimension.aliases.some((alias) => alias === dimensionName);
-}
-
-/** Returns whether `find` found a series. */
+/** Returns whether `writableSeries` returned a series. */
 export function isSeries(found: Series | SeriesIssue): found is Series {
   return "id" in found;
 }

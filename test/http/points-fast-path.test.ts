@@ -1,12 +1,11 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { CacheMemory } from "../../src/cache-memory.js";
-import { pointReaders } from "../../src/http/points/point-reader.js";
+import { cacheHead, pointReaders } from "../../src/http/points/point-reader.js";
 import { readPointsFastPath } from "../../src/http/points/points-fast-path.js";
 import { stream } from "../../src/metrics/dimensions.js";
 import { KnownSeries } from "../../src/metrics/series.js";
 import { PointFold } from "../../src/metrics/slot-columns.js";
-import { WritableSeries } from "../../src/metrics/writable-points.js";
 import { collectGarbage } from "../support/collect-garbage.js";
 import { settingsFor } from "../support/service.js";
 
@@ -95,22 +94,38 @@ describe("a point read from its bytes", () => {
 });
 
 describe("series that earlier writes named", () => {
-  it("keep only the memory of their names", () => {
-    const heads = new WritableSeries();
-    const named = Array.from({ length: 5_000 }, (_, i) => {
+  const window = { from: 0, to: Number.MAX_SAFE_INTEGER, endAfter: 0 };
+  const mode = { newSink: () => new PointFold(), window, hasSources: false };
+  const named = (count: number) =>
+    Array.from({ length: count }, (_, i) => {
       const series = new KnownSeries(stream, `${i}`.padStart(80, "-"), "size");
-      const head = `{"dimension":"stream","dimension_id":"${series.id}","dimension_type":"size"`;
-      return { series, head };
+      return { series, head: `{"dimension":"stream","dimension_id":"${series.id}","dimension_type":"size"` };
     });
+
+  it("take the memory of their names, and no more than the caches may", () => {
+    const all = named(5_000);
+    const cache = new CacheMemory(2_000_000);
+    const reader = pointReaders(settingsFor("unused").limits, cache)(mode);
     collectGarbage();
     const before = process.memoryUsage().arrayBuffers;
-    for (const { series, head } of named) {
-      heads.name(Buffer.from(head).toString("latin1"), { series, source: 0 });
+    for (const { series, head } of all) {
+      cacheHead(reader, Buffer.from(head).toString("latin1"), { series, source: 0 });
       // Small buffers share memory, here with buffers of other requests.
       for (let i = 0; i < 4; i += 1) Buffer.allocUnsafe(4_000);
     }
     collectGarbage();
     expect(process.memoryUsage().arrayBuffers - before).to.be.below(10_000_000);
-    for (const { series, head } of named) expect(heads.named(head)?.series).to.equal(series);
+    expect(cache.bytes).to.be.within(1_900_000, 2_000_000);
+    const found = all.filter(({ series, head }) => reader.heads.get(head)?.series === series);
+    expect(found.length).to.be.within(2_000, 4_999);
+  });
+
+  it("are one series in a write, also after they were removed from the cache, and under another name of the dimension", async () => {
+    const none = pointReaders(settingsFor("unused").limits, new CacheMemory(0))(mode);
+    const point = (dimension: string, value: number) =>
+      `{"dimension":"${dimension}","dimension_id":"a","dimension_type":"size","ts":7200000,"value":${value}}`;
+    const text = `[${point("segment", 1)},${point("segsize", 2)},${point("segment", 3)}]`;
+    expect(await readPointsFastPath(Buffer.from(text), none, 3)).to.equal(3);
+    expect(none.sink.columns().map(({ values }) => [...values])).to.deep.equal([[3]]);
   });
 });

@@ -1,11 +1,11 @@
 import { splitLines } from "../../formats/line-splitter.js";
 import { isCounted } from "../../metrics/dimensions.js";
-import type { Series } from "../../metrics/series.js";
+import { type Series, seriesKey } from "../../metrics/series.js";
 import {
   instantIssue,
   isSeries,
   type SeriesIssue,
-  WritableSeries,
+  writableSeries,
   writeWindow,
 } from "../../metrics/writable-points.js";
 import { fileChunks, LINE_BYTES } from "../input-file.js";
@@ -125,8 +125,8 @@ export class SeriesNumbers {
   readonly series: Series[] = [];
   readonly aggregations: Aggregation[] = [];
   readonly #aggregation: Aggregation | undefined;
-  readonly #writable = new WritableSeries();
-  readonly #numbers = new Map<Series, number>();
+  /** By the names of a series. */
+  readonly #numbers = new Map<string, number>();
 
   /** `aggregation` applies to every series; without it, counts are summed and other values keep the last. */
   constructor(aggregation: Aggregation | undefined) {
@@ -135,16 +135,23 @@ export class SeriesNumbers {
 
   /** Returns the number of a writable series, or the issue with its names. */
   find(dimension: unknown, id: unknown, type: unknown): number | SeriesIssue {
-    const found = this.#writable.find(dimension, id, type);
+    const names = [dimension, id, type];
+    const known = names.every(isText) ? this.#numbers.get(names.join("\0")) : undefined;
+    if (known !== undefined) return known;
+    const found = writableSeries(dimension, id, type);
     if (!isSeries(found)) return found;
-    return this.#numbers.get(found) ?? this.#add(found);
+    const number = this.#numbers.get(seriesKey(found)) ?? this.#add(found);
+    this.#numbers.set(names.join("\0"), number);
+    return number;
   }
 
   #add(series: Series): number {
     const number = this.series.length;
     this.series.push(series);
     this.aggregations.push(this.#aggregation ?? (isCounted(series) ? "sum" : "last"));
-    this.#numbers.set(series, number);
+    this.#numbers.set(seriesKey(series), number);
     return number;
   }
 }
+
+const isText = (name: unknown) => typeof name === "string";

@@ -144,7 +144,7 @@ function flat({ series, ts, value }: BatchPoint) {
 }
 
 function names({ dimension, id, type }: Series): StoredSeries {
-  // `WritableSeries` created the series and validated its type.
+  // `writableSeries` created the series and validated its type.
   return { dimension: dimension.name, dimension_id: id, dimension_type: type } as StoredSeries;
 }
 

@@ -2,7 +2,7 @@ import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, splitObject } from "../../formats/json-array.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { Series } from "../../metrics/series.js";
-import { isSeries } from "../../metrics/writable-points.js";
+import { isSeries, writableSeries } from "../../metrics/writable-points.js";
 import { MAX_LINE_BYTES } from "../core/body.js";
 import { parseRest } from "../core/json-body.js";
 import { unknownFields } from "../core/validation.js";
@@ -109,13 +109,13 @@ async function readSeries(list: JsonArray, reader: PointReader): Promise<readonl
   return series;
 }
 
-function readOne(item: unknown, path: string, { series, issues }: PointReader): Series | undefined {
+function readOne(item: unknown, path: string, { issues }: PointReader): Series | undefined {
   if (typeof item !== "object" || item === null || Array.isArray(item)) {
     issues.add("not_an_object", path, "A series must be an object");
     return undefined;
   }
   const { dimension, dimension_id, dimension_type } = item as Record<string, unknown>;
-  const found = series.find(dimension, dimension_id, dimension_type);
+  const found = writableSeries(dimension, dimension_id, dimension_type);
   if (Object.keys(item).length !== SERIES_FIELDS.length) unknownFields(item, SERIES_FIELDS, path, issues);
   if (isSeries(found)) return found;
   issues.add(found.code, `${path}.${found.field}`, found.message);

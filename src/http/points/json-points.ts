@@ -4,7 +4,7 @@ import { lineNotJson } from "../../formats/json-error.js";
 import type { Reservation } from "../../memory-budget.js";
 import { NO_SOURCE, sourceNumber } from "../../metrics/added-points.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
-import { EARLIEST_POINT_MS, isInWindow, isSeries } from "../../metrics/writable-points.js";
+import { EARLIEST_POINT_MS, isInWindow, isSeries, writableSeries } from "../../metrics/writable-points.js";
 import { isJsonLines, readBody } from "../core/body.js";
 import { notJson } from "../core/json-body.js";
 import { oneOf } from "../core/responses.js";
@@ -119,13 +119,13 @@ function readJsonLine(text: string, number: number, reader: PointReader): void {
  * its position in the body.
  */
 function readPoint(point: unknown, path: () => string, reader: PointReader): void {
-  const { series, window, sink, issues, hasSources } = reader;
+  const { window, sink, issues, hasSources } = reader;
   if (typeof point !== "object" || point === null || Array.isArray(point)) {
     issues.add("not_an_object", path(), "A point must be an object");
     return;
   }
   const { dimension, dimension_id, dimension_type, value, ts, source } = point as Record<string, unknown>;
-  const found = series.find(dimension, dimension_id, dimension_type);
+  const found = writableSeries(dimension, dimension_id, dimension_type);
   if (
     isSeries(found) &&
     typeof ts === "number" &&

@@ -8,10 +8,10 @@ import {
   parseLineFastPath,
 } from "../../formats/line-protocol.js";
 import { sourceNumber } from "../../metrics/added-points.js";
-import { instantIssue, isInWindow, isSeries, type NamedSeries } from "../../metrics/writable-points.js";
+import { instantIssue, isInWindow, isSeries, type NamedSeries, writableSeries } from "../../metrics/writable-points.js";
 import { mediaType } from "../core/body.js";
 import type { ApiContext } from "../core/route.js";
-import { type PointReader, readEachLine, type WriteLimits } from "./point-reader.js";
+import { cacheHead, type PointReader, readEachLine, type WriteLimits } from "./point-reader.js";
 
 /** Meaning of the timestamps of lines. */
 export interface LineTimes {
@@ -64,7 +64,7 @@ const NS_PER_MS = 1_000_000;
 function takeLine(text: string, times: LineTimes, reader: PointReader): ValidationIssue | undefined {
   const usual = parseLineFastPath(text, times.precision);
   if (usual !== undefined) {
-    const known = reader.series.named(usual.head);
+    const known = reader.heads.get(usual.head);
     if (known !== undefined && isInWindow(usual.ms, known.series.dimension.slotMs, reader.window)) {
       const ns = reader.hasSources ? nsOf(usual.timestamp, times.precision) : 0;
       reader.sink.add(known.series, usual.ms, usual.value, ns, known.source);
@@ -73,7 +73,7 @@ function takeLine(text: string, times: LineTimes, reader: PointReader): Validati
   }
   const { issue, named } = takeAnyLine(text, times, reader);
   // An escaped blank does not end a head.
-  if (named !== undefined && usual !== undefined && !usual.head.includes("\\")) reader.series.name(usual.head, named);
+  if (named !== undefined && usual !== undefined && !usual.head.includes("\\")) cacheHead(reader, usual.head, named);
   return issue;
 }
 
@@ -86,7 +86,7 @@ function takeAnyLine(
   if ("issue" in parsed) return { issue: { code: "not_line_protocol", path: "", message: parsed.issue } };
   const line = metricLine(parsed, precision);
   if ("issue" in line) return { issue: { code: line.code, path: "", message: line.issue } };
-  const series = reader.series.find(line.dimension, line.dimension_id, line.dimension_type);
+  const series = writableSeries(line.dimension, line.dimension_id, line.dimension_type);
   if (!isSeries(series)) return { issue: { code: series.code, path: `.${series.field}`, message: series.message } };
   const ms = line.ms ?? now;
   if (!isInWindow(ms, series.dimension.slotMs, reader.window)) {

@@ -6,7 +6,7 @@ import { type JsonArray, startOf } from "../../formats/json-array.js";
 import { type Line, LineSplitter, lineIssues } from "../../formats/line-splitter.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { Series } from "../../metrics/series.js";
-import { instantIssue, isInWindow, WritableSeries, type WriteWindow } from "../../metrics/writable-points.js";
+import { instantIssue, isInWindow, type NamedSeries, type WriteWindow } from "../../metrics/writable-points.js";
 import { MAX_LINE_BYTES, readBytes } from "../core/body.js";
 import { parseElements } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
@@ -30,17 +30,18 @@ export interface WriteMode<S extends PointSink = PointSink> {
   readonly hasSources: boolean;
 }
 
-/** Series that earlier writes named. */
-export interface NamedSoFar {
-  readonly series: WritableSeries;
-  /** The series of the lists of blocks, by their text. */
+/** Series that earlier writes named, by text. */
+export interface SeriesCaches {
+  /** The series of the part of a point or line that names it. */
+  readonly heads: SharedCache<NamedSeries>;
+  /** The series of the lists of blocks. */
   readonly lists: SharedCache<readonly Series[]>;
 }
 
 /** Collects the points of one write and their issues. */
 export class PointReader<S extends PointSink = PointSink> {
-  readonly series: WritableSeries;
-  readonly lists: NamedSoFar["lists"];
+  readonly heads: SeriesCaches["heads"];
+  readonly lists: SeriesCaches["lists"];
   readonly issues = new Issues();
   readonly window: WriteWindow;
   readonly hasSources: boolean;
@@ -49,8 +50,8 @@ export class PointReader<S extends PointSink = PointSink> {
   #sink: S;
   #count = 0;
 
-  constructor({ series, lists }: NamedSoFar, { newSink, window, hasSources }: WriteMode<S>, most: number) {
-    this.series = series;
+  constructor({ heads, lists }: SeriesCaches, { newSink, window, hasSources }: WriteMode<S>, most: number) {
+    this.heads = heads;
     this.lists = lists;
     this.window = window;
     this.hasSources = hasSources;
@@ -88,20 +89,22 @@ export class PointReader<S extends PointSink = PointSink> {
   }
 }
 
-/** Maximum number of series that are cached across requests, approximately. */
-const KNOWN_SERIES = 250_000;
-
-/** Creates the factory of readers. Within a request each series is one object, even if the cache is replaced. */
+/** Creates the factory of readers, which share the caches. */
 export function pointReaders(
   { batch_points }: Pick<WriteLimits, "batch_points">,
   cache: CacheMemory,
 ): <S extends PointSink>(mode: WriteMode<S>) => PointReader<S> {
-  const lists: NamedSoFar["lists"] = new SharedCache(cache);
-  let series = new WritableSeries();
-  return (mode) => {
-    if (series.size >= KNOWN_SERIES) series = new WritableSeries();
-    return new PointReader({ series, lists }, mode, batch_points);
-  };
+  const caches: SeriesCaches = { heads: new SharedCache(cache), lists: new SharedCache(cache) };
+  return (mode) => new PointReader(caches, mode, batch_points);
+}
+
+/** Memory of a cached series besides its text, bytes. */
+const SERIES_BYTES = 250;
+
+/** Caches the series of a head, for which a point in the usual form is read without parsing its names. */
+export function cacheHead({ heads }: PointReader, head: string, series: NamedSeries): void {
+  // A copy: a slice of a request body would hold all of it in memory.
+  heads.set(Buffer.from(head).toString(), series, SERIES_BYTES);
 }
 
 export const NOTHING_WRITTEN = "Nothing was written: the points are not all valid";

@@ -1,8 +1,8 @@
 import { yieldWhenDue } from "../../async/yielding.js";
 import { firstNonBlank } from "../../formats/json-array.js";
 import { NO_SOURCE, sourceNumber } from "../../metrics/added-points.js";
-import { isInWindow, isSeries, type NamedSeries } from "../../metrics/writable-points.js";
-import { isSource, type PointReader } from "./point-reader.js";
+import { isInWindow, isSeries, type NamedSeries, writableSeries } from "../../metrics/writable-points.js";
+import { cacheHead, isSource, type PointReader } from "./point-reader.js";
 
 /** Fields that name a series. */
 const NAMES = ["dimension", "dimension_id", "dimension_type"];
@@ -64,7 +64,7 @@ function addPoint(bytes: Buffer, start: number, end: number, reader: PointReader
   const head = firstNonBlank(bytes, start);
   // In Latin-1, each byte is a character.
   const text = bytes.toString("latin1", head, headEnd);
-  const named = reader.series.named(text) ?? newHead(text, reader);
+  const named = reader.heads.get(text) ?? newHead(text, reader);
   if (named === undefined || !isInWindow(ts, named.series.dimension.slotMs, reader.window)) return false;
   reader.sink.add(named.series, ts, value, 0, named.source);
   return true;
@@ -89,10 +89,10 @@ function newHead(head: string, reader: PointReader): NamedSeries | undefined {
   const { source } = names;
   const isNamed = source === undefined || (reader.hasSources && isSource(source));
   if (!isNamed || Object.keys(names).length !== NAMES.length + (source === undefined ? 0 : 1)) return undefined;
-  const series = reader.series.find(dimension, id, type);
+  const series = writableSeries(dimension, id, type);
   if (!isSeries(series)) return undefined;
   const named = { series, source: source === undefined ? NO_SOURCE : sourceNumber(source) };
-  reader.series.name(head, named);
+  cacheHead(reader, head, named);
   return named;
 }
 
