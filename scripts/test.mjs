@@ -22,19 +22,23 @@ const ON_SERVERS = [
 
 /** Prefixes of the paths of the slowest tests, in order of start; each file has its own process. */
 const SLOW = [
+  "test/deletions/random-histories",
+  ...["points-killed", "failpoints"].map((name) => `test/faults/${name}`),
   ...["primary-changes", "processes", "passwords", "growth"].map((name) => `test/servers/${name}`),
   "test/bench-script",
   "test/browser/",
-  ...["failpoints", "points-killed", "deadline", "influxdb-answers"].map((name) => `test/faults/${name}`),
-  "test/deletions/random-histories",
+  ...["deadline", "influxdb-answers"].map((name) => `test/faults/${name}`),
   "test/entities/shared-identities",
   ...["oracle", "recorder-year"].map((name) => `test/metrics/${name}`),
   ...["secured", "held", "killed-runs"].map((name) => `test/servers/${name}`),
-  ...["start-scripts", "start.", "settings", "package"].map((name) => `test/${name}`),
+  ...["start-scripts", "start.", "package"].map((name) => `test/${name}`),
   ...["body-limits", "slow-", "deletion-reads"].map((name) => `test/http/${name}`),
   ...["erase", "migrate."].map((name) => `test/commands/${name}`),
   ...["long-texts", "random-requests"].map((name) => `test/bad-inputs/${name}`),
 ];
+
+/** Prefixes of the paths of tests that no date changes: of damage and kills, of wrong requests, of the source. */
+const WITHOUT_DATES = ["test/faults/", "test/bad-inputs/", "test/async/", "test/architecture", "test/containers"];
 
 /** Free bytes of memory from which on tests store their data in memory. */
 const ROOM_BYTES = 4e9;
@@ -47,7 +51,7 @@ answerHelp(args, {
   description: "Runs every test that can run here, or the tests of the files named.",
   options: [
     ["--long", "runs test/long instead"],
-    ["--quick", "leaves out the slowest files and the runs on servers"],
+    ["--quick", "leaves out the slowest files, the runs on servers and the tests that no date changes"],
     ["--coverage", "asks for 90 % of the branches of the core, too"],
   ],
   notes: "Further options go to mocha: npm test -- --grep words",
@@ -120,17 +124,21 @@ function plan() {
     });
   const slow = beginningWith(SLOW);
   const together = (some) => some.flatMap((_, at) => (at % TOGETHER === 0 ? [some.slice(at, at + TOGETHER)] : []));
-  const quick = together(files.filter((file) => !slow.includes(file))).map((files) => ({ files, isCovered: true }));
-  if (args.includes("--quick")) return quick;
+  const others = files.filter((file) => !slow.includes(file));
+  if (args.includes("--quick")) {
+    const left = beginningWith(WITHOUT_DATES);
+    return together(others.filter((file) => !left.includes(file))).map((files) => ({ files }));
+  }
   return [
     ...slow.map((file) => ({ files: [file] })),
     ...together(beginningWith(ON_SERVERS)).map((files) => ({ files, onServers: true })),
-    ...quick,
+    ...together(others).map((files) => ({ files, isCovered: true })),
   ];
 }
 
 /**
- * Runs every mocha, one more at a time than there are processors, because tests also wait. Resolves with their results.
+ * Runs every mocha, one more at a time than there are processors, because tests also wait: one place takes the runs on
+ * servers first, which wait most, and the others take them last. Resolves with the results.
  */
 async function inPool(mochas) {
   const missing = ["TEST_MONGODB_URL", "TEST_INFLUXDB_URL", "TEST_REDIS_URL"].filter((name) => !process.env[name]);
@@ -141,11 +149,14 @@ async function inPool(mochas) {
     const pending = `${ON_SERVERS.join(", ")} with every store on a server (${missing.join(", ")} not set)`;
     runs.push({ failures: process.env.REQUIRE_ENGINES ? 1 : 0, pending });
   }
-  const work = async () => {
-    for (let next = queue.shift(); next !== undefined && !stopped; next = queue.shift())
-      runs.push(await run(next, isLive));
+  const work = async (takesServers) => {
+    const take = () => {
+      const at = queue.findIndex(({ onServers = false }) => onServers === takesServers);
+      return queue.splice(Math.max(at, 0), 1)[0];
+    };
+    for (let next = take(); next !== undefined && !stopped; next = take()) runs.push(await run(next, isLive));
   };
-  await Promise.all(Array.from({ length: availableParallelism() + 1 }, work));
+  await Promise.all([true, ...Array(availableParallelism()).fill(false)].map(work));
   return runs;
 }
 
