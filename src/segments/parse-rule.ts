@@ -1,3 +1,4 @@
+import type { TSchema } from "@sinclair/typebox";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { invalid, type ServiceError } from "../errors.js";
 import { emailForm, hasAtMostBytes, knownNames } from "../text.js";
@@ -17,8 +18,8 @@ const MAX_RULE_BYTES = 65_536;
 const MAX_DOMAIN_BYTES = 1_024;
 
 /**
- * Returns the rule in a form in which equal rules are deeply equal. Throws `invalid` with one issue, whose path begins
- * with `rule`. Whether segments exist, and the limits of all rules together, are not checked.
+ * Returns the rule in its normal form: equal rules are equal as JSON text. Throws `invalid` with one issue, whose path
+ * begins with `rule`. Whether segments exist, and the limits of all rules together, are not checked.
  */
 export function parseRule(json: unknown, identities: readonly IdentityForm[]): Rule {
   let leaves = 0;
@@ -60,7 +61,7 @@ function shapedNode(node: unknown, path: string): ShapedNode {
   }
   const check = hasShape[kind];
   if (check?.(node) !== true) throw shapeError(check?.errors?.[0] as ErrorObject, path);
-  return node as ShapedNode;
+  return inOrder(node, shapes[kind].properties) as unknown as ShapedNode;
 }
 
 function shapeError({ keyword, instancePath, params, parentSchema, message }: ErrorObject, node: string): ServiceError {
@@ -73,6 +74,16 @@ function shapeError({ keyword, instancePath, params, parentSchema, message }: Er
   if (keyword === "maxItems") return invalid("rule_too_large", path, `${field} has at most ${params.limit} elements`);
   if (keyword === "type") return invalid("invalid_type", path, `${field} must be ${[params.type].flat().join(" or ")}`);
   return invalid("invalid_value", path, `${field} ${parentSchema?.words ?? message}`);
+}
+
+/** Returns the object with its fields in the order of a shape, so that equal rules are equal as JSON text. */
+function inOrder(object: object, properties: Readonly<Record<string, TSchema>>): object {
+  const names = Object.keys(properties).filter((name) => Object.hasOwn(object, name));
+  const fields = names.map((name) => {
+    const value = (object as Readonly<Record<string, object>>)[name] as object;
+    return [name, properties[name]?.properties === undefined ? value : inOrder(value, properties[name].properties)];
+  });
+  return Object.fromEntries(fields);
 }
 
 function parseLeaf(leaf: Leaf, path: string, identities: readonly IdentityForm[]): Leaf {

@@ -3,7 +3,7 @@ import { durationRule, parseDuration } from "../formats/duration.js";
 import { streamNamePattern, streamNameRule } from "../reserved-names.js";
 import { parseRuleInstant, ruleInstantRule } from "./rule-instant.js";
 
-/** Condition about one profile, as `parseRule` returns it. Rules that are deeply equal mean the same. */
+/** Condition about one profile, in the normal form of `parseRule`: equal rules are equal as JSON text. */
 export type Rule = All<Rule> | AnyOf<Rule> | Not<Rule> | Leaf;
 
 export type Leaf = AttributeLeaf | StreamLeaf | ProfileLeaf | SegmentLeaf;
