@@ -1,3 +1,4 @@
+import { weightedBatches } from "../../async/weighted-batches.js";
 import { NO_SOURCE } from "../../metrics/added-points.js";
 import { type SeriesWindow, settingSources, slotsIn } from "../../metrics/ports.js";
 import {
@@ -250,15 +251,7 @@ function slotsInColumns(columns: readonly SlotColumn[]): number {
 }
 
 /** Yields the columns with values in batches. */
-function* batches(columns: readonly SlotColumn[]): Iterable<SlotColumn[]> {
-  let batch: SlotColumn[] = [];
-  for (const column of columns) {
-    if (savedIn(column.values) === 0) continue;
-    if (batch.length > 0 && slotsInColumns(batch) + column.values.length > WRITE_SLOTS) {
-      yield batch;
-      batch = [];
-    }
-    batch.push(column);
-  }
-  if (batch.length > 0) yield batch;
+function batches(columns: readonly SlotColumn[]): Iterable<SlotColumn[]> {
+  const saved = columns.filter(({ values }) => savedIn(values) > 0);
+  return weightedBatches(saved, WRITE_SLOTS, ({ values }) => values.length);
 }

@@ -1,7 +1,7 @@
 import { groupedCalls } from "../../async/grouped-calls.js";
 import { yieldWhenDue } from "../../async/yielding.js";
 import type { CacheMemory } from "../../cache-memory.js";
-import type { Dimension } from "../../metrics/dimensions.js";
+import { type Dimension, dimensions } from "../../metrics/dimensions.js";
 import type { ListedIds, SeriesStore } from "../../metrics/ports.js";
 import type { Series } from "../../metrics/series.js";
 import { compareBytes, searchText } from "../../text.js";
@@ -25,15 +25,10 @@ const MAX_CALLS = 10_000;
  * ms.
  */
 export class SeriesNames {
-  readonly #load: LoadIds;
-  readonly #cache: CacheMemory;
-  readonly #time: () => number;
-  readonly #lists = new Map<Dimension, IdList>();
+  readonly #lists: ReadonlyMap<Dimension, IdList>;
 
   constructor(load: LoadIds, cache: CacheMemory, time = () => performance.now()) {
-    this.#load = load;
-    this.#cache = cache;
-    this.#time = time;
+    this.#lists = new Map(dimensions.map((dimension) => [dimension, new IdList(dimension, load, cache, time)]));
   }
 
   /** Call it after each write, with the series that have a new point. */
@@ -42,26 +37,20 @@ export class SeriesNames {
   }
 
   readonly list: SeriesStore["list"] = async (dimension, { after, limit, descending = false, ...among }) => {
-    const { ids, typesOf } = await this.#listOf(dimension).read();
+    const { ids, typesOf } = await this.#idsOf(dimension);
     const page = await pageOf(ids, among, { after, limit, descending });
     return page.map((id) => ({ id, types: typesOf(id) }));
   };
 
   readonly count: SeriesStore["count"] = async (dimension, among) => {
-    const { ids } = await this.#listOf(dimension).read();
+    const { ids } = await this.#idsOf(dimension);
     if (among.prefix === "" && (among.contains ?? "") === "") return ids.length;
     const everyId = { limit: Number.POSITIVE_INFINITY, after: undefined, descending: false };
     return (await pageOf(ids, among, everyId)).length;
   };
 
-  #listOf(dimension: Dimension): IdList {
-    let list = this.#lists.get(dimension);
-    if (list === undefined) {
-      const load = (type: string, take: (id: string) => void) => this.#load(dimension, type, take);
-      list = new IdList(dimension.storedTypes, load, this.#cache, this.#time);
-      this.#lists.set(dimension, list);
-    }
-    return list;
+  #idsOf(dimension: Dimension): Promise<SortedIds> {
+    return (this.#lists.get(dimension) as IdList).read();
   }
 }
 
@@ -84,18 +73,13 @@ class IdList {
   /** Number of new series written. */
   #added = 0;
 
-  constructor(
-    types: readonly string[],
-    load: (type: string, take: (id: string) => void) => Promise<void>,
-    cache: CacheMemory,
-    time: () => number,
-  ) {
+  constructor(dimension: Dimension, load: LoadIds, cache: CacheMemory, time: () => number) {
     this.#time = time;
     this.#reload = groupedCalls(
       async () => {
         if (this.#isFresh()) return this.#sorted;
         const added = this.#added;
-        const sorted = await loadSorted(types, load);
+        const sorted = await loadSorted(dimension, load);
         cache.hold(bytesOf(sorted) - bytesOf(this.#sorted));
         this.#sorted = sorted;
         // The load may have missed writes during it.
@@ -122,13 +106,13 @@ class IdList {
   }
 }
 
-async function loadSorted(
-  types: readonly string[],
-  load: (type: string, take: (id: string) => void) => Promise<void>,
-): Promise<SortedIds> {
+async function loadSorted(dimension: Dimension, load: LoadIds): Promise<SortedIds> {
+  const types = dimension.storedTypes;
   /** A bit per type. */
   const bitsOf = new Map<string, number>();
-  await Promise.all(types.map((type, i) => load(type, (id) => void bitsOf.set(id, (bitsOf.get(id) ?? 0) | (1 << i)))));
+  await Promise.all(
+    types.map((type, i) => load(dimension, type, (id) => void bitsOf.set(id, (bitsOf.get(id) ?? 0) | (1 << i)))),
+  );
   // The server lists in this order, type by type, so that sorting merges sorted runs.
   const ids = [...bitsOf.keys()].sort(compareBytes);
   return { ids, typesOf: (id) => types.filter((_, i) => ((bitsOf.get(id) ?? 0) & (1 << i)) !== 0) };

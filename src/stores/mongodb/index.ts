@@ -15,7 +15,7 @@ import { notes } from "./deletions/number-deletions.js";
 import { mongoSuppression } from "./deletions/suppression.js";
 import { mongoServiceError } from "./errors.js";
 import { leaseCollections, mongoLease } from "./lease.js";
-import { openDatabases, type Plans, refuseUnfinishedCopy } from "./open-databases.js";
+import { openDatabases, type Plans } from "./open-databases.js";
 import { removedSegments } from "./profiles/deleted-segments.js";
 import { entityCollections } from "./profiles/entity-document.js";
 import { entityKeysCollections, keyWrapping, mongoEntityKeys } from "./profiles/entity-keys.js";
@@ -50,12 +50,6 @@ export const plans: Plans = {
 export async function openMongo({ settings, log, failpoint }: EngineDependencies): Promise<EntityEngine> {
   const { pepper, close, ...databases } = await openDatabases(settings, plans, { log, failpoint });
   const { data, ledger, transact, deadlineMs } = databases;
-  try {
-    await refuseUnfinishedCopy(factsOf(ledger), ledger.databaseName);
-  } catch (error) {
-    await close();
-    throw error;
-  }
   const wrapping = keyWrapping(pepper);
   const dependencies = { ...databases, wrapping };
   const commandMs = commandLimitMs(deadlineMs);

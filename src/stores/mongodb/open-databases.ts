@@ -52,6 +52,7 @@ export async function openDatabases(
     await makeCollections(data, plans.data);
     await matchLedger(ledger, data);
     await matchPepper(ledger, pepper);
+    if (!options.isShared) await refuseUnfinishedCopy(factsOf(ledger), ledger.databaseName);
   };
   const connection = await connect({ ...server, ...(waitMs === undefined ? {} : { waitMs }) }, prepare);
   return { ...connection, pepper };
@@ -106,7 +107,7 @@ export const COPIED_FROM = "copied from";
 export const COPIED = "copied";
 
 /** Refuses databases with an unfinished copy. */
-export async function refuseUnfinishedCopy(ledger: Facts, name: string): Promise<void> {
+async function refuseUnfinishedCopy(ledger: Facts, name: string): Promise<void> {
   if ((await ledger.text(COPIED_FROM)) === undefined || (await ledger.text(COPIED)) !== undefined) return;
   throw new StartError(
     `${name} is being filled by npm run migrate: let it finish, or run it again if it was interrupted`,

@@ -4,7 +4,7 @@ import { weightedBatches } from "../../async/weighted-batches.js";
 import { CacheMemory } from "../../cache-memory.js";
 import { StartError } from "../../errors.js";
 import { randomId } from "../../ids.js";
-import { dimensionNamed, MAX_SLOT_MS } from "../../metrics/dimensions.js";
+import { dimensionNamed, dimensions, MAX_SLOT_MS } from "../../metrics/dimensions.js";
 import type { SeriesWindow } from "../../metrics/ports.js";
 import { type AddedPoint, type AddedPoints, type Series, slotStart } from "../../metrics/series.js";
 import type { ProfileSource, SeriesSource } from "../copy.js";
@@ -111,7 +111,7 @@ function* seriesWindows(db: Database): Iterable<SeriesWindow[]> {
   }
 }
 
-/** Returns every series that has a chunk, grouped by dimension. */
+/** Returns every series that has a chunk. */
 function extentsOf(db: Database): Extent[] {
   const lists = new ChunkLists(db, new CacheMemory(0));
   return [...seriesById(db)].flatMap(([id, series]) => {
@@ -121,9 +121,9 @@ function extentsOf(db: Database): Extent[] {
   });
 }
 
-/** Returns every series by its number, grouped by dimension. */
+/** Returns every series by its number. */
 function seriesById(db: Database): Map<number, Series> {
-  const rows = db.prepare("SELECT id, dimension, dimension_id, type FROM series ORDER BY dimension, id").all();
+  const rows = db.prepare("SELECT id, dimension, dimension_id, type FROM series ORDER BY id").all();
   const series = new Map<number, Series>();
   for (const row of rows as { id: number; dimension: string; dimension_id: string; type: string }[]) {
     const dimension = dimensionNamed(row.dimension);
@@ -163,14 +163,9 @@ function* addedPoints(db: Database): Iterable<AddedPoints[]> {
 
 /** Yields a few series at a time, all of one dimension. */
 function* batchesOf(extents: readonly Extent[]): Iterable<Extent[]> {
-  let batch: Extent[] = [];
-  for (const extent of extents) {
-    const differs = batch[0] !== undefined && batch[0].series.dimension !== extent.series.dimension;
-    if (differs || batch.length === SERIES_AT_ONCE) {
-      yield batch;
-      batch = [];
-    }
-    batch.push(extent);
-  }
-  if (batch.length > 0) yield batch;
+  for (const dimension of dimensions)
+    yield* weightedBatches(
+      extents.filter(({ series }) => series.dimension === dimension),
+      SERIES_AT_ONCE,
+    );
 }
