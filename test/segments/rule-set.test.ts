@@ -4,13 +4,17 @@ import { checkRules } from "../../src/segments/check-rules.js";
 import { parseRule } from "../../src/segments/parse-rule.js";
 import type { Rule } from "../../src/segments/rule.js";
 import { RuleSet } from "../../src/segments/rule-set.js";
-import type { SegmentRule } from "../../src/segments/segment-rule.js";
+import type { SegmentByRule } from "../../src/segments/segment-by-rule.js";
 import { type MadeUpProfile, profileOf } from "./made-up-profile.js";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 const DAY = 86_400_000;
 
-const segment = (id: string, rule: unknown, table = "user"): SegmentRule => ({ id, table, rule: parseRule(rule, []) });
+const segment = (id: string, rule: unknown, table = "user"): SegmentByRule => ({
+  id,
+  table,
+  rule: parseRule(rule, []),
+});
 const isPro = { attribute: "plan", is: "pro" };
 const leaves = (count: number) => ({ all: Array(count).fill(isPro) });
 const many = (count: number, rule: unknown = isPro, table = "user") =>
@@ -21,7 +25,7 @@ const chain = (length: number) =>
   Array.from({ length }, (_, i) => segment(`c${i + 1}`, i === 0 ? isPro : { segment: `c${i}` }));
 
 /** Returns code and path of the refusal of a rule next to others; undefined if it is accepted. */
-function refusal(changed: SegmentRule, others: readonly SegmentRule[]): string | undefined {
+function refusal(changed: SegmentByRule, others: readonly SegmentByRule[]): string | undefined {
   try {
     checkRules(changed, others);
     return undefined;
@@ -31,7 +35,7 @@ function refusal(changed: SegmentRule, others: readonly SegmentRule[]): string |
   }
 }
 
-function decided(rules: readonly SegmentRule[], profile: MadeUpProfile) {
+function decided(rules: readonly SegmentByRule[], profile: MadeUpProfile) {
   const members: Record<string, boolean> = {};
   const due = new RuleSet(rules).decide(profileOf(profile), NOW, (id, isMember) => {
     members[id] = isMember;
@@ -196,7 +200,7 @@ describe("a set of rules", () => {
   });
 
   it("Stored rules that form a circle are still decided", () => {
-    const rules: SegmentRule[] = ["a", "b"].map((id, i, ids) => {
+    const rules: SegmentByRule[] = ["a", "b"].map((id, i, ids) => {
       const rule: Rule = { not: { segment: ids[1 - i] as string } };
       return { id, table: "user", rule };
     });
