@@ -46,13 +46,9 @@ describe("a writer that dies", () => {
     return calls.count - earlier;
   }
 
-  it("would apply and count a whole batch without its death", async () => {
-    expect(await callsOfBatch()).to.be.below(40);
-    expect(await seen()).to.deep.equal(whole);
-  });
-
   it("stores nothing of its batch, at whichever call it dies, and the repeated batch is applied once", async () => {
     const length = await callsOfBatch();
+    expect(await seen()).to.deep.equal(whole);
     for (let at = 0; at < length; at += amount(1, 4)) {
       await stage.close();
       calls = new HeldCalls();

@@ -57,28 +57,18 @@ describe("P36: a writer of a message with identities of another user, held up wh
     expect(held).to.be.above(1);
   }
 
-  for (const [field, value] of [
-    ["user_id", "ann"],
-    ["_uid", "tablet"],
-    ["email", "family@x.org"],
-  ] as const) {
-    it(`loses nothing of its user and brings nothing back, when the deletion is by ${field} of the other`, () =>
-      heldAtEachCall(field, value, async (at) => {
-        expect(await stage.read("user_id", "ann"), at).to.equal(undefined);
-        const read = await stage.read("user_id", "ben");
-        expect(read, at).to.include({ city: "Rome", new: 1, newer: 1 }).and.not.have.property("plan");
-        for (const [other, shared] of [
-          ["_uid", "tablet"],
-          ["email", "family@x.org"],
-        ] as const) {
-          expect(await stage.read(other, shared), at).to.be.deep.oneOf([undefined, read]);
-        }
-        await stage.collect([{ _uid: "tablet", email: "family@x.org", back: 1 }]);
-        expect(await stage.read("_uid", "tablet"), at)
-          .to.include({ back: 1 })
-          .and.not.have.property("plan");
-      }));
-  }
+  it("loses nothing of its user and brings nothing back, when the deletion is of the other", () =>
+    heldAtEachCall("_uid", "tablet", async (at) => {
+      expect(await stage.read("user_id", "ann"), at).to.equal(undefined);
+      const read = await stage.read("user_id", "ben");
+      expect(read, at).to.include({ city: "Rome", new: 1, newer: 1 }).and.not.have.property("plan");
+      expect(await stage.read("_uid", "tablet"), at).to.be.deep.oneOf([undefined, read]);
+      expect(await stage.read("email", "family@x.org"), at).to.be.deep.oneOf([undefined, read]);
+      await stage.collect([{ _uid: "tablet", email: "family@x.org", back: 1 }]);
+      expect(await stage.read("_uid", "tablet"), at)
+        .to.include({ back: 1 })
+        .and.not.have.property("plan");
+    }));
 
   it("leaves the other user unchanged when the deletion is of its user, who gets nothing old back", () =>
     heldAtEachCall("user_id", "ben", async (at) => {

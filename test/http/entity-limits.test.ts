@@ -54,27 +54,6 @@ describe("the segments of an entity", () => {
     });
   }
 
-  it("are counted over all messages of a request and of earlier requests", async () => {
-    await post(filling({ _uid: own("a") }));
-    const first = await post([
-      { _uid: own("a"), segments: { add: ids(0, 6) } },
-      { _uid: own("a"), segments: { add: ids(6, 5) } },
-      { _uid: own("a"), segments: { add: ids(4, 5) } },
-    ]);
-    expect(codes(first)).to.deep.equal([[TOO_MANY, "[1]"]]);
-    const second = await post([
-      { _uid: own("a"), x: 1, segments: { add: ids(9, 2) } },
-      { _uid: own("a"), y: 1, segments: { add: ids(9, 1) } },
-      { _uid: own("b"), segments: { add: ids(9, 2) } },
-    ]);
-    expect(codes(second)).to.deep.equal([[TOO_MANY, "[0]"]]);
-    expect(others(await segmentsOf(own("a")))).to.deep.equal(ids(0, 10).sort());
-    const answer = await service.fetch(`/api/me/_uid/${own("a")}`);
-    expect(((await answer.json()) as { data: object }).data)
-      .to.include({ y: 1 })
-      .and.not.have.property("x");
-  });
-
   it("are counted also if the entity has left them or was never in them", async () => {
     await post([...filling({ _uid: own("a") }), { _uid: own("a"), segments: { add: ids(0, 5) } }]);
     await post([{ _uid: own("a"), segments: [] }]);

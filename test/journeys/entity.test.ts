@@ -1,11 +1,6 @@
-import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import { type Table, tablesOf } from "../../src/entities/profile/entity-tables.js";
-import { identityHashing } from "../../src/entities/profile/identity-hash.js";
-import { exportEntity } from "../../src/entities/read/export-entity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { canary } from "../support/bad-input.js";
-import { endless, opening } from "../support/opening.js";
 import { serviceOfEachTest, serviceOfSuite } from "../support/service.js";
 
 const MINUTE = 60_000;
@@ -88,40 +83,6 @@ describe("the data of an entity", () => {
     expect(arrivals).to.deep.equal([at(1), at(2), at(3), at(5)]);
     expect(lines.at(-1)).to.deep.equal({ type: "end", messages: 4 });
   });
-
-  for (const [event, happens] of [
-    ["erased", () => service.fetch("/api/entity/user/email/ann@example.org", { method: "DELETE" })],
-    ["merged", () => send("web", { email: "ann@example.org", user_id: ["7", "8"] })],
-  ] as const) {
-    it(`is exported without a last line if it is ${event} during the export, and with nothing of another entity`, async () => {
-      const many = Array.from({ length: 1_000 }, (_, n) => ({ email: "ann@example.org", n }));
-      expect((await service.fetch("/collect/json/web", { method: "POST", json: many })).status).to.equal(200);
-      const { stores } = service.service;
-      const table = tablesOf(JSON.parse(readFileSync("config/tables.json", "utf8"))).get("user") as Table;
-      const dependencies = {
-        ...stores,
-        segments: { segmentsById: async () => new Map() },
-        hashIdentity: identityHashing(stores.pepper),
-        ...opening(),
-      };
-      const lines: string[] = [];
-      let isDone = false;
-      const pages = await exportEntity(dependencies, table, { field: "email", value: "ann@example.org" }, endless());
-      for await (const page of pages ?? []) {
-        expect(isDone).to.equal(false);
-        lines.push(...page.map((line) => JSON.stringify(line)));
-        if (lines.length < 10) continue;
-        await happens();
-        isDone = true;
-      }
-      expect(lines.length).to.be.within(10, 500);
-      expect(lines.join()).to.not.include('"type":"end"');
-      expect(lines.join()).to.not.include(canary);
-      const after = await post("/api/entity/export", "ann@example.org");
-      expect(after.status).to.equal(event === "erased" ? 404 : 200);
-      if (event === "merged") expect(await after.text()).to.include('{"type":"end","messages":1004}');
-    });
-  }
 
   it("includes an explanation of each membership by its message, or by the fact that it has expired", async () => {
     const why = async () =>

@@ -2,8 +2,7 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import type { KeyBounds } from "../../src/keys/api-key.js";
 import { deleteEntity, isCompleteIn } from "../support/requests.js";
-import { storesOnServers } from "../support/servers.js";
-import { type FetchOptions, newKey, serviceOfSuite, startService } from "../support/service.js";
+import { type FetchOptions, newKey, serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const AT = Date.UTC(2026, 5, 1, 12);
@@ -162,13 +161,6 @@ describe("Segment's API", () => {
       expect((await exported("user_id", `al-${index}`))?.identities).to.deep.equal(named(identities));
     });
   }
-
-  it("alias leaves out a previousId that is a device of another user", async () => {
-    await send("identify", { userId: "dev-1", anonymousId: "dev" });
-    await send("alias", { userId: "dev-2", previousId: "dev" });
-    expect((await exported("_uid", "dev"))?.identities).to.deep.equal({ user_id: ["dev-1"], _uid: ["dev"] });
-    expect((await exported("user_id", "dev-2"))?.identities).to.deep.equal({ user_id: ["dev-2"] });
-  });
 
   it("alias with a key that is bound by a field takes previousId as that field without a look-up, and joins no people", async () => {
     await send("batch", { batch: ["known", "k-1", "k-2"].map((userId) => ({ type: "identify", userId })) });
@@ -436,27 +428,6 @@ describe("Segment's API", () => {
       (await exported("_uid", "d-2"))?.messages.length,
     ]).to.deep.equal([1, 1]);
   });
-
-  if (storesOnServers) {
-    it("knows in each process the ids that another one has stored", async () => {
-      const other = await startService({}, { clock: () => now, dir: service.dir });
-      try {
-        const call = { type: "identify", userId: "two-1", messageId: "two 1" };
-        const alias = { type: "alias", userId: "two-2", previousId: "two-1", messageId: "two 2" };
-        const before = await counted();
-        for (const calls of [[call], [alias, call], [call, alias]]) {
-          await send("batch", { batch: calls });
-          const json = { writeKey: key, batch: calls };
-          const response = await other.fetch("/v1/batch", { method: "POST", key: null, json });
-          expect(response.status).to.equal(200);
-        }
-        expect((await exported("user_id", "two-1"))?.identities).to.deep.equal({ user_id: ["two-1", "two-2"] });
-        expect(await counted()).to.equal(before + 2);
-      } finally {
-        await other.stop({ keep: true });
-      }
-    });
-  }
 
   it("applies both messages of a group once when it is repeated", async () => {
     const call = { userId: "o-1", groupId: "once", messageId: "o 1", traits: { plan: "one" } };
