@@ -1,7 +1,6 @@
 import { checkMessages, collectMessages } from "../entities/collect/collect-messages.js";
 import { identityHashing } from "../entities/profile/identity-hash.js";
 import { checkIdentities } from "../entities/read/check-identities.js";
-import { knownValues } from "../entities/read/known-values.js";
 import { requestHashing } from "../entities/requests/repeatable-run.js";
 import { collectRoutes } from "../http/collect/index.js";
 import { entityRoutes } from "../http/entities/index.js";
@@ -83,7 +82,8 @@ export function composeProfiles({
       ...collectRoutes({ ...collecting, tables, limits }),
       ...segmentRoutes({
         ...collecting,
-        knownValues: knownValues({ entities, hashIdentity }),
+        entities,
+        suppression,
         countLeftOut: meters.counter(
           "call_parts_left_out_total",
           "Parts of calls of Segment's API that were left out, by code.",

@@ -66,7 +66,7 @@ async function collectBatches(
   run: RepeatableRun | undefined,
 ): Promise<CollectTally> {
   const { stream, table, memory, late, dryRun } = request;
-  const take = dryRun ? dependencies.check : dependencies.collect;
+  const collect = dryRun ? dependencies.check : dependencies.collect;
   const tally: CollectTally = { taken: 0, rejected: 0, leftOut: 0, errors: [] };
   let position = 0;
   const batches = batchesOf(request, MAX_BATCH_WEIGHT, ({ item, value }) => weightOf(item.bytes, value));
@@ -96,12 +96,12 @@ async function collectBatches(
         late,
       };
     });
-    const outcomes = await take(messages.filter((message) => message !== undefined));
+    const outcomes = await collect(messages.filter((message) => message !== undefined));
     for (const [i, { item, value }] of batch.entries()) {
       const outcome = value && outcomes.get(value);
       tally.leftOut += outcome?.leftOut?.length ?? 0;
       const issue = issues[i] ?? outcome?.issue;
-      note(tally, item, issue);
+      countMessage(tally, item, issue);
       if (issue !== undefined && !dryRun) dependencies.countRejected(1, issue.code);
     }
     memory.progressed();
@@ -111,7 +111,7 @@ async function collectBatches(
 }
 
 /** Counts a message as rejected when it has an issue, otherwise as accepted. */
-function note(
+function countMessage(
   tally: CollectTally,
   item: RequestItem<ParsedMessage>,
   issue: (Omit<ValidationIssue, "path"> & { path?: string }) | undefined,

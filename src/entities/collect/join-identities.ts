@@ -27,16 +27,16 @@ export function joinIdentities(
   const { identities } = message;
   const owners = hashes.map(ownerOf);
   const profiles = new Set<ProfileDraft>();
-  const kept = new Set<number>();
+  const accepted = new Set<number>();
 
   function isJoined(position: number): boolean {
     const owner = owners[position];
-    return owner === undefined ? kept.has(position) : profiles.has(owner);
+    return owner === undefined ? accepted.has(position) : profiles.has(owner);
   }
 
   function hasField(field: string): boolean {
     if ([...profiles].some((profile) => profile.attributes.hasField(field))) return true;
-    return identities.some((identity, position) => identity.field === field && kept.has(position));
+    return identities.some((identity, position) => identity.field === field && accepted.has(position));
   }
 
   /** Returns whether the message names a value of the field for the person, and another one for the owner. */
@@ -61,18 +61,18 @@ export function joinIdentities(
       leftOut.push(field);
       return;
     }
-    kept.add(position);
+    accepted.add(position);
     const owner = owners[position];
     if (owner !== undefined) profiles.add(owner);
   });
   if (leftOut.length === 0) return { profiles, message: batchMessage, leftOut };
-  const isKept = (_: unknown, position: number) => kept.has(position);
+  const isAccepted = (_: unknown, position: number) => accepted.has(position);
   return {
     profiles,
     message: {
       ...batchMessage,
-      hashes: hashes.filter(isKept),
-      message: { ...message, identities: identities.filter(isKept) },
+      hashes: hashes.filter(isAccepted),
+      message: { ...message, identities: identities.filter(isAccepted) },
     },
     leftOut,
   };

@@ -34,7 +34,7 @@ export function headerOf(line: string, fields: readonly string[], allFields: rea
 /** Exchanges a separator and the comma, as the reader of CSV splits at commas. */
 export function exchanged(text: string, separator: string): string {
   if (separator === ",") return text;
-  return text.replace(/[,;\t]/g, (one) => (one === "," ? separator : one === separator ? "," : one));
+  return text.replace(/[,;\t]/g, (mark) => (mark === "," ? separator : mark === separator ? "," : mark));
 }
 
 /** Returns whether a row repeats the names of a header: several files may be joined into one. */

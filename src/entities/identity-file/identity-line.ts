@@ -10,7 +10,6 @@ export interface IdentityFile {
   readonly name: string;
   readonly options: IdentityFileOptions;
   readonly tables: Tables;
-  /** Maximum bytes of a value. */
 }
 
 export interface IdentityFileOptions {

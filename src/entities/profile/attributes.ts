@@ -84,9 +84,9 @@ export class AttributesDraft {
     let bytes = this.#bytes;
     for (const stream of document.streams) bytes += this.#growthBy(stream);
     const news: News[] = [];
-    for (const one of this.#newsOf(document)) {
-      news.push(one);
-      bytes += one.growth;
+    for (const value of this.#newsOf(document)) {
+      news.push(value);
+      bytes += value.growth;
       if (bytes > 2 * most) return bytes;
     }
     this.#compared = { document, news };
@@ -140,14 +140,18 @@ export class AttributesDraft {
   *#newsOf({ attributes }: EntityDocument): Generator<News> {
     for (const [name, state] of attributes) {
       if (!this.#isNews(name, state)) continue;
-      const kept = this.#attributes.get(name);
-      yield { name, state, growth: encodedBytes(name, state) - (kept === undefined ? 0 : encodedBytes(name, kept)) };
+      const stored = this.#attributes.get(name);
+      yield {
+        name,
+        state,
+        growth: encodedBytes(name, state) - (stored === undefined ? 0 : encodedBytes(name, stored)),
+      };
     }
   }
 
   #isNews(name: string, state: AttributeState): boolean {
-    const kept = this.#attributes.get(name);
-    return kept === undefined || isNewer(state, kept);
+    const stored = this.#attributes.get(name);
+    return stored === undefined || isNewer(state, stored);
   }
 }
 

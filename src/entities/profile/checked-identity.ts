@@ -26,6 +26,6 @@ export function checkedIdentity(
 export function fieldNamed(table: Table, name: string, path: string): IdentityField {
   const field = identityField(table, name);
   if (field !== undefined) return field;
-  const known = table.identities.map((one) => one.name).join(", ");
+  const known = table.identities.map(({ name }) => name).join(", ");
   throw invalid("not_an_identity", path, `${path} must be an identity field of the table: ${known}`);
 }

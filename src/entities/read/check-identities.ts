@@ -31,18 +31,25 @@ const REPORTED = 50_000;
  * identities. Run it before the first request; it may be killed, and then starts over. Rejects as a store does.
  */
 export async function checkIdentities(dependencies: CheckDependencies): Promise<void> {
-  const { facts, log, failpoint } = dependencies;
+  const { facts, entities, entityKeys, tables, log, failpoint } = dependencies;
   if ((await facts.text(CHECKED)) !== undefined) return;
   const unreached = new Map<string, number>();
   let [checked, damaged] = [0, 0];
-  for await (const page of storedProfiles(dependencies)) {
-    for (const { table, isReached } of page) {
-      if (isReached === undefined) damaged += 1;
-      else if (!isReached) unreached.set(table, (unreached.get(table) ?? 0) + 1);
-      checked += 1;
-      if (checked % REPORTED === 0) log.info({ profiles: checked }, "checking the identities of stored profiles");
+  for await (const ids of eachPage<EntityId>(entities.idsAfter)) {
+    for (let waiting: readonly EntityId[] = ids; waiting.length > 0; ) {
+      const { profiles, left } = await entities.load(waiting);
+      const keys = await entityKeys.read([...profiles.keys()]);
+      for (const profile of profiles.values()) {
+        await yieldWhenDue();
+        const isReached = isReachable(tables, keys, profile);
+        if (isReached === undefined) damaged += 1;
+        else if (!isReached) unreached.set(profile.table, (unreached.get(profile.table) ?? 0) + 1);
+        checked += 1;
+        if (checked % REPORTED === 0) log.info({ profiles: checked }, "checking the identities of stored profiles");
+      }
+      failpoint("identities-checked-some");
+      waiting = left;
     }
-    failpoint("identities-checked-some");
   }
   if (damaged > 0) log.warn({ profiles: damaged }, "damaged profiles were left out of the check of identities");
   if (unreached.size > 0) log.warn({ profiles: Object.fromEntries(unreached) }, warningOf(unreached));
@@ -54,33 +61,9 @@ function warningOf(unreached: ReadonlyMap<string, number>): string {
   return `profiles that have only identities which are refused since 2.0.0: ${counts}. No request reaches them: read docs/upgrading.md`;
 }
 
-interface Checked {
-  readonly table: string;
-  /** Undefined for a damaged profile. */
-  readonly isReached: boolean | undefined;
-}
-
-/** Checks all live profiles, in pages of a few MiB. */
-async function* storedProfiles(dependencies: CheckDependencies): AsyncGenerator<Checked[]> {
-  const { entities, entityKeys } = dependencies;
-  for await (const ids of eachPage<EntityId>(entities.idsAfter)) {
-    for (let waiting: readonly EntityId[] = ids; waiting.length > 0; ) {
-      const { profiles, left } = await entities.load(waiting);
-      const keys = await entityKeys.read([...profiles.keys()]);
-      const page: Checked[] = [];
-      for (const profile of profiles.values()) {
-        page.push({ table: profile.table, isReached: isReached(dependencies, keys, profile) });
-        await yieldWhenDue();
-      }
-      yield page;
-      waiting = left;
-    }
-  }
-}
-
-/** Returns whether a request can name the profile; also true for one whose key is destroyed. */
-function isReached(
-  { tables }: CheckDependencies,
+/** Returns whether a request can name the profile, also if its key is destroyed; undefined if it is damaged. */
+function isReachable(
+  tables: Tables,
   keys: ReadonlyMap<EntityId, Uint8Array>,
   { id, table: name, sealed }: StoredEntity,
 ): boolean | undefined {

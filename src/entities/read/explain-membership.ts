@@ -4,7 +4,7 @@ import { idsOf, storedBytes } from "../profile/entity.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity, Identity } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
-import { liveHolder } from "./read-entity.js";
+import { liveOwner } from "./read-entity.js";
 
 export interface ExplainDependencies {
   readonly entities: Pick<EntityStore, "find">;
@@ -35,13 +35,13 @@ export async function explainSegments(
   identity: Identity,
   memory: Reservation,
 ): Promise<SegmentReason[] | undefined> {
-  const entity = await liveHolder(entities, hashIdentity(table.name, identity));
+  const entity = await liveOwner(entities, hashIdentity(table.name, identity));
   if (entity === undefined) return undefined;
   memory.reserveUnlessSmall(REASON_COPIES * storedBytes(entity));
   const { updates } = entity.memberships;
   const ids = segmentsIn(entity.memberships);
   const reasons = new Map(
-    ids.flatMap((id) => updates.get(id) ?? []).map((one) => [`${one.arrival} ${one.position}`, one]),
+    ids.flatMap((id) => updates.get(id) ?? []).map((update) => [`${update.arrival} ${update.position}`, update]),
   );
   const [named, messages] = await Promise.all([
     segments.segmentsById(ids),

@@ -8,7 +8,7 @@ import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
 import { decodeMessage } from "../profile/message.js";
-import { liveHolder } from "./read-entity.js";
+import { liveOwner } from "./read-entity.js";
 import { reserveDecoded, type UnsealDependencies, unsealProfile, yieldIfLarge } from "./unseal-profile.js";
 
 export interface ExportDependencies extends UnsealDependencies {
@@ -51,7 +51,7 @@ export async function exportEntity(
   identity: Identity,
   memory: Reservation,
 ): Promise<AsyncGenerator<readonly Exported[], void, void> | undefined> {
-  const entity = await liveHolder(dependencies.entities, dependencies.hashIdentity(table.name, identity));
+  const entity = await liveOwner(dependencies.entities, dependencies.hashIdentity(table.name, identity));
   const profile = entity && (await profileLine(dependencies, entity, memory));
   return entity && profile && piecesOf(dependencies, entity, profile, memory);
 }

@@ -1,10 +1,10 @@
-import type { EntityStore, LoadedEntities } from "../ports.js";
-import type { EntityId } from "../profile/entity.js";
+import type { EntityStore, Suppression } from "../ports.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity } from "../profile/identity.js";
 
 export interface KnownValuesDependencies {
-  readonly entities: Pick<EntityStore, "find" | "load">;
+  readonly entities: Pick<EntityStore, "find">;
+  readonly suppression: Pick<Suppression, "erased">;
   readonly hashIdentity: HashIdentity;
 }
 
@@ -13,24 +13,16 @@ export interface KnownValuesDependencies {
  * accepted does not count. `by` is the only field that the key of the request may use; undefined: all. No other field
  * is looked up, and none of its values is returned.
  */
-export type KnownValues = (
+export async function knownValues(
+  { entities, suppression, hashIdentity }: KnownValuesDependencies,
   by: string | undefined,
   table: Table,
   field: string,
   values: ReadonlySet<string>,
-) => Promise<ReadonlySet<string>>;
-
-/** Creates the look-up for these stores. */
-export function knownValues({ entities, hashIdentity }: KnownValuesDependencies): KnownValues {
-  return async (by, table, field, values) => {
-    if (values.size === 0 || (by !== undefined && by !== field)) return new Set();
-    const byHash = new Map(Array.from(values, (value) => [hashIdentity(table.name, { field, value }), value]));
-    const { owners, ...found } = await entities.find([...byHash.keys()]);
-    const live = new Set<EntityId>();
-    for (let page: LoadedEntities = found; ; page = await entities.load(page.left)) {
-      for (const id of page.profiles.keys()) live.add(id);
-      if (page.left.length === 0) break;
-    }
-    return new Set([...owners].flatMap(([hash, owner]) => (live.has(owner) ? (byHash.get(hash) ?? []) : [])));
-  };
+): Promise<ReadonlySet<string>> {
+  if (values.size === 0 || (by !== undefined && by !== field)) return new Set();
+  const byHash = new Map(Array.from(values, (value) => [hashIdentity(table.name, { field, value }), value]));
+  const { owners } = await entities.find([...byHash.keys()]);
+  const erased = await suppression.erased([...new Set(owners.values())]);
+  return new Set([...owners].flatMap(([hash, owner]) => (erased.has(owner) ? [] : (byHash.get(hash) ?? []))));
 }

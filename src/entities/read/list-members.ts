@@ -59,12 +59,12 @@ export async function* listMembers(
     const most = Math.min(MAX_PAGE, limit - count);
     const ids = await memberships.members(segment, last, most);
     for (let waiting: readonly EntityId[] = ids; waiting.length > 0; ) {
-      const asked = waiting.slice(0, size);
-      const { profiles, left } = await entities.load(asked);
+      const piece = waiting.slice(0, size);
+      const { profiles, left } = await entities.load(piece);
       waiting = [...left, ...waiting.slice(size)];
-      size = left.length === 0 ? 2 * size : asked.length - left.length;
+      size = left.length === 0 ? 2 * size : piece.length - left.length;
       const found = [...profiles.values()];
-      const release = memory.reserveUnlessSmall(found.reduce((sum, one) => sum + COPIES * storedBytes(one), 0));
+      const release = memory.reserveUnlessSmall(found.reduce((sum, profile) => sum + COPIES * storedBytes(profile), 0));
       const members = await membersOf(dependencies, segment, found, wanted, memory);
       if (members.length > 0) yield { members };
       count += members.length;

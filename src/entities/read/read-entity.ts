@@ -39,7 +39,7 @@ export async function readEntity(
   memory: Reservation,
 ): Promise<Profile | undefined> {
   const { entities, segments, entityKeys, hashIdentity } = dependencies;
-  const entity = await liveHolder(entities, hashIdentity(table.name, identity));
+  const entity = await liveOwner(entities, hashIdentity(table.name, identity));
   if (entity === undefined) return undefined;
   const [keys, names] = await Promise.all([
     entityKeys.read([entity.id]),
@@ -62,7 +62,7 @@ export async function readEntity(
  * Returns the live profile of an identity. After a concurrent merge it searches again, because the identity has another
  * owner by then.
  */
-export async function liveHolder(
+export async function liveOwner(
   entities: ReadDependencies["entities"],
   hash: IdentityHash,
 ): Promise<StoredEntity | undefined> {
@@ -92,8 +92,8 @@ export function attributesOf(
   const read = new Map<string, Json>();
   const values = valuesByField(identities);
   for (const { name } of table.identities) {
-    const own = values.get(name);
-    if (own !== undefined) read.set(name, own.length === 1 ? (own[0] as string) : own);
+    const found = values.get(name);
+    if (found !== undefined) read.set(name, found.length === 1 ? (found[0] as string) : found);
   }
   for (const [name, { value }] of attributes) if (value !== undefined) read.set(name, value);
   return read;

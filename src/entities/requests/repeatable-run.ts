@@ -53,13 +53,13 @@ export class RepeatableRun {
       digests.push(this.#digest);
     }
     const { id, arrival } = this.#stored ?? (await this.#begin());
-    const own = digests.map((digest) => {
+    const hashes = digests.map((digest) => {
       this.#seen += 1;
       return createHash("sha256")
         .update(JSON.stringify([id, arrival, this.#seen, digest]))
         .digest("hex");
     });
-    return own.map((digits) => id.slice(0, NEARBY_DIGITS) + digits.slice(0, 32 - NEARBY_DIGITS));
+    return hashes.map((digits) => id.slice(0, NEARBY_DIGITS) + digits.slice(0, 32 - NEARBY_DIGITS));
   }
 
   /** First arrival of the request, Unix ms. */
@@ -83,16 +83,16 @@ export class RepeatableRun {
   /** Stores the tally, unless an earlier run did, and returns the stored one. Throws when that run had another body. */
   async finish(tally: string): Promise<string> {
     if (this.#stored === undefined) return tally;
-    const own = { ...this.#stored, digest: this.#digest, tally };
-    const first = this.isFinished ? this.#stored : await this.#dependencies.idempotency.finish(own);
-    if (first !== undefined && first.digest !== own.digest) throw differentBody();
+    const request = { ...this.#stored, digest: this.#digest, tally };
+    const first = this.isFinished ? this.#stored : await this.#dependencies.idempotency.finish(request);
+    if (first !== undefined && first.digest !== request.digest) throw differentBody();
     return first?.tally ?? tally;
   }
 
   async #begin(): Promise<IdempotentRequest> {
-    const own = { id: this.#id, arrival: this.#dependencies.arrivalClock(), digest: this.#digest, tally: "" };
-    const { stored, isFirst } = await this.#dependencies.idempotency.begin(own);
-    if (stored.tally === "" && stored.digest !== own.digest) throw differentBody();
+    const request = { id: this.#id, arrival: this.#dependencies.arrivalClock(), digest: this.#digest, tally: "" };
+    const { stored, isFirst } = await this.#dependencies.idempotency.begin(request);
+    if (stored.tally === "" && stored.digest !== request.digest) throw differentBody();
     this.#repeatedSince = isFirst ? undefined : stored.began;
     this.#stored = stored;
     return stored;

@@ -8,7 +8,7 @@ import {
   type ParsedMessage,
   parseMessage,
 } from "../../entities/collect/parse-message.js";
-import { type Table, type Tables, tableNamed } from "../../entities/profile/entity-tables.js";
+import { type Tables, tableNamed } from "../../entities/profile/entity-tables.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { instantForms } from "../../formats/instant.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
@@ -141,13 +141,13 @@ export function collectRoutes(dependencies: CollectRouteDependencies): readonly 
         "application/json": { schema: messagesBody(limits.batch_messages), examples: () => messageExamples },
         "application/x-ndjson": {
           schema: Type.String({ description: "One JSON message per line." }),
-          examples: () => ({ lines: messageExamples.several.map((one) => JSON.stringify(one)).join("\n") }),
+          examples: () => ({ lines: messageExamples.several.map((message) => JSON.stringify(message)).join("\n") }),
         },
       },
       responses: { 200: success("CollectAnswer", CollectTally), 422: errorEnvelope },
       async handler({ ctx, params: { stream }, query: { table: name, timestamp_field, dryrun: dryRun } }) {
         const table = tableNamed(tables, name);
-        const rules = rulesOf(table, ctx.state.bounds.by, timestamp_field);
+        const rules = { table, onlyField: ctx.state.bounds.by, timestampField: timestamp_field };
         const repeatName = repeatNameOf(ctx);
         const { single, ...messages } = await readItems(ctx, itemRules(rules, limits.batch_messages), limits);
         const { signal: late } = ctx.state.deadline;
@@ -163,32 +163,23 @@ export function collectRoutes(dependencies: CollectRouteDependencies): readonly 
   ];
 }
 
-/** Returns the rules for messages of this table. */
-export function rulesOf(table: Table, onlyField: string | undefined, timestampField: string | undefined): MessageRules {
-  if (timestampField === "" || timestampField === "segments") {
+function itemRules(rules: Omit<MessageRules, "nesting" | "segmentId">, most: number): ItemRules<ParsedMessage> {
+  if (rules.timestampField === "" || rules.timestampField === "segments") {
     throw invalid("invalid_timestamp_field", "timestamp_field", "Must be the name of an attribute");
   }
   return {
-    table,
-    onlyField,
-    timestampField,
-    nesting: MAX_NESTING,
-    segmentId: {
-      allows: (id) => isDimensionId(id) && !RESERVED_SEGMENT_IDS.includes(id),
-      inWords: `${dimensionIdRule}, not ${reservedSegmentIds}`,
-    },
-  };
-}
-
-function itemRules(rules: MessageRules, most: number): ItemRules<ParsedMessage> {
-  return {
-    parse: (json) => parseMessage(json, rules),
+    parse: (json) => parseMessage(json, { ...rules, nesting: MAX_NESTING, segmentId }),
     wirePath: (path) => (path === "timestampField" ? "timestamp_field" : path),
     most,
     itemBytes: MESSAGE_MEMORY_BYTES,
     tooLarge: { code: "entity_too_large", message: "The message has too many values" },
   };
 }
+
+const segmentId = {
+  allows: (id: string) => isDimensionId(id) && !RESERVED_SEGMENT_IDS.includes(id),
+  inWords: `${dimensionIdRule}, not ${reservedSegmentIds}`,
+};
 
 const { field, value, defaultValue, audience, goal, spare } = exampleNames;
 

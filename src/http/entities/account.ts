@@ -96,15 +96,15 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
   ];
 }
 
-function lineOf(one: Exported): object {
-  if (one.type === "end") return one;
-  if (one.type === "message") {
-    const { type, stream, time, arrival, body } = one;
+function lineOf(line: Exported): object {
+  if (line.type === "end") return line;
+  if (line.type === "message") {
+    const { type, stream, time, arrival, body } = line;
     return { type, stream, event_time: timeText(time), received_at: timeText(arrival), body };
   }
-  const { attributes, segments } = one;
+  const { attributes, segments } = line;
   return {
-    ...one,
+    ...line,
     attributes: Object.fromEntries(attributes.map(({ name, value, at }) => [name, { value, at: timeText(at) }])),
     segments: segments.map((segment) => ({ ...segment, since: timeText(segment.since) })),
   };

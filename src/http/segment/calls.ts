@@ -95,7 +95,7 @@ export function callOf(json: unknown, type: CallType | undefined, nesting: numbe
   const body = membersOf(json as Json);
   if (body === undefined) throw invalid("not_an_object", "", "A call must be an object");
   makeStorable(body, nesting, leaveOut);
-  const named = type ?? callTypes.find((one) => one === body.type);
+  const named = type ?? callTypes.find((known) => known === body.type);
   if (named === undefined) throw invalid("unknown_type", "type", `type must be one of ${callTypes.join(", ")}`);
   return { type: named, body };
 }

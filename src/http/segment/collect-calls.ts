@@ -6,7 +6,7 @@ import { MESSAGE_MEMORY_BYTES, type ParsedMessage } from "../../entities/collect
 import type { Json } from "../../entities/profile/entity-document.js";
 import { type Table, tableNamed } from "../../entities/profile/entity-tables.js";
 import { encodeMessage } from "../../entities/profile/message.js";
-import type { KnownValues } from "../../entities/read/known-values.js";
+import { type KnownValuesDependencies, knownValues } from "../../entities/read/known-values.js";
 import type { RequestItem } from "../../entities/requests/batches.js";
 import { invalid, type ServiceError } from "../../errors.js";
 import { parseExactly } from "../../formats/exact-json.js";
@@ -29,8 +29,7 @@ import {
 import { instantOf } from "./event-time.js";
 import { CALL_BYTES, type CallBody } from "./read-calls.js";
 
-export interface CallDependencies extends CollectRouteDependencies {
-  readonly knownValues: KnownValues;
+export interface CallDependencies extends CollectRouteDependencies, KnownValuesDependencies {
   /** Counts `by` parts of calls that were left out, by the code of the reason. */
   countLeftOut(by: number, code: string): void;
   readonly log: Pick<Log, "warn">;
@@ -61,7 +60,7 @@ export async function collectCalls(
   type: CallType | undefined,
   { calls, envelope }: CallBody,
 ): Promise<void> {
-  const { tables, clock, hashRequest, knownValues, countLeftOut, countRejected, log } = dependencies;
+  const { tables, clock, hashRequest, countLeftOut, countRejected, log } = dependencies;
   const { keyId, bounds, memory, deadline, requestId } = ctx.state;
   const [user, account] = [tableNamed(tables, "user"), tables.get("account")];
   const leaveOut = (code: string) => countLeftOut(1, code);
@@ -120,7 +119,7 @@ export async function collectCalls(
   async function collectBatch(batch: readonly SizedCall[]): Promise<void> {
     const previousIds = new Set(batch.flatMap(({ call }) => previousUserId(call, rules) ?? []));
     userIds.clear();
-    for (const id of await knownValues(bounds.by, user, USER_ID, previousIds)) userIds.add(id);
+    for (const id of await knownValues(dependencies, bounds.by, user, USER_ID, previousIds)) userIds.add(id);
     const people: RequestItem<ParsedMessage>[] = [];
     const accounts: RequestItem<ParsedMessage>[] = [];
     for (const { call, bytes } of batch) {

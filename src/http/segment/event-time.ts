@@ -29,10 +29,10 @@ export function eventTimeOf(
     { written: timestamp, isCorrected: isGiven(originalTimestamp) },
     { written: originalTimestamp, isCorrected: false },
   ]) {
-    const own = instantOf(written, leaveOut);
-    if (own === undefined) continue;
+    const instant = instantOf(written, leaveOut);
+    if (instant === undefined) continue;
     const ahead = isCorrected ? 0 : (instantOf(sentAt, leaveOut) ?? batchSentAt ?? arrival) - arrival;
-    const time = ahead > CLOCK_AHEAD_MS ? own - ahead : own;
+    const time = ahead > CLOCK_AHEAD_MS ? instant - ahead : instant;
     if (time < 0) leaveOut("invalid_time");
     else if (aheadIssue({ time }, arrival) !== undefined) leaveOut("time_ahead");
     else return time;

@@ -99,14 +99,14 @@ export interface KeyWrapping {
 }
 
 export function keyWrapping(pepper: Uint8Array): KeyWrapping {
-  const own = Buffer.from(hkdfSync("sha256", pepper, new Uint8Array(), "entity-metrics entity keys", 32));
+  const wrappingKey = Buffer.from(hkdfSync("sha256", pepper, new Uint8Array(), "entity-metrics entity keys", 32));
   return {
     wrap(key) {
-      const cipher = createCipheriv(CIPHER, own, INITIAL_VALUE);
+      const cipher = createCipheriv(CIPHER, wrappingKey, INITIAL_VALUE);
       return Buffer.concat([cipher.update(key), cipher.final()]);
     },
     unwrap(wrapped) {
-      const decipher = createDecipheriv(CIPHER, own, INITIAL_VALUE);
+      const decipher = createDecipheriv(CIPHER, wrappingKey, INITIAL_VALUE);
       return new Uint8Array(Buffer.concat([decipher.update(wrapped), decipher.final()]));
     },
   };

@@ -233,21 +233,21 @@ async function writeIdentities(
   session: ClientSession,
 ): Promise<void> {
   const { identities } = entityCollectionsOf(data);
-  const holders = new Map<IdentityHash, EntityId>();
+  const newOwners = new Map<IdentityHash, EntityId>();
   const inserts: AnyBulkWriteOperation<IdentityDocument>[] = [];
   const moves: AnyBulkWriteOperation<IdentityDocument>[] = [];
   for (const { entity, mergedFrom } of profiles) {
-    for (const hash of entity.hashes) holders.set(hash, entity.id);
+    for (const hash of entity.hashes) newOwners.set(hash, entity.id);
     const gone = mergedFrom.map(({ id }) => id);
     if (gone.length > 0)
       await identities.updateMany({ entity: { $in: gone } }, { $set: { entity: entity.id } }, { session });
   }
   const gone = new Set(profiles.flatMap(({ mergedFrom }) => mergedFrom.map(({ id }) => id)));
   for (const [hash, owner] of owners) {
-    const holder = holders.get(hash);
-    if (holder === undefined || owner === holder || (owner !== undefined && gone.has(owner))) continue;
-    if (owner === undefined) inserts.push({ insertOne: { document: { _id: hash, entity: holder } } });
-    else moves.push({ replaceOne: { filter: { _id: hash, entity: owner }, replacement: { entity: holder } } });
+    const newOwner = newOwners.get(hash);
+    if (newOwner === undefined || owner === newOwner || (owner !== undefined && gone.has(owner))) continue;
+    if (owner === undefined) inserts.push({ insertOne: { document: { _id: hash, entity: newOwner } } });
+    else moves.push({ replaceOne: { filter: { _id: hash, entity: owner }, replacement: { entity: newOwner } } });
   }
   if (inserts.length + moves.length === 0) return;
   const { matchedCount } = await identities.bulkWrite([...inserts, ...moves], { session });

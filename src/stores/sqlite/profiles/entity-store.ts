@@ -165,7 +165,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
     let sum = 0;
     for (const { id, bytes } of findSizes.iterate(JSON.stringify(ids)) as Iterable<unknown> as Iterable<Size>) {
       sum += bytes;
-      if (sum > maxBytes && first.length > 0) return { first, left: ids.filter((one) => one >= id) };
+      if (sum > maxBytes && first.length > 0) return { first, left: ids.filter((other) => other >= id) };
       first.push(id);
     }
     return { first, left: [] };

@@ -23,7 +23,7 @@ export function sqliteMembershipIndex(db: Database, clock: Clock): MembershipInd
   const { sizes, overlap } = memberCounts(db);
   const membersAfter = db.prepare(`SELECT entity FROM membership WHERE segment = ? AND member = 1 AND entity > ?
     ORDER BY entity LIMIT ?`);
-  const kept = db.prepare("SELECT 1 FROM membership WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
+  const stored = db.prepare("SELECT 1 FROM membership WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1");
 
   return {
     sizes,
@@ -37,7 +37,7 @@ export function sqliteMembershipIndex(db: Database, clock: Clock): MembershipInd
     // than the deletion.
     erase: sharingCommits((entities: readonly EntityId[]) => inTransaction(db, () => remove(entities, clock()))),
 
-    holds: async (entities) => kept.get(JSON.stringify(entities)) !== undefined,
+    holds: async (entities) => stored.get(JSON.stringify(entities)) !== undefined,
   };
 }
 
