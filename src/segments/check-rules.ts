@@ -1,7 +1,7 @@
 import { invalid } from "../errors.js";
+import { chainLengths, type DecidedSegment, segmentsIn } from "./decided-segment.js";
 import { newestTimes } from "./newest-times.js";
 import { leavesOf } from "./rule.js";
-import { chainLengths, type SegmentByRule, segmentsIn } from "./segment-by-rule.js";
 
 const MAX_RULES = 200;
 const MAX_LEAVES_OF_ALL = 2_000;
@@ -14,7 +14,7 @@ const TIME_BYTES = 14;
  * Checks the limits of all rules together: `changed` with the rules of all other segments of all tables. Throws
  * `invalid` with one issue.
  */
-export function checkRules(changed: SegmentByRule, others: readonly SegmentByRule[]): void {
+export function checkRules(changed: DecidedSegment, others: readonly DecidedSegment[]): void {
   const rules = [...others, changed];
   if (rules.length > MAX_RULES) {
     throw invalid("too_many_rules", "rule", `There are at most ${MAX_RULES} segments by rule`);
@@ -32,7 +32,7 @@ export function checkRules(changed: SegmentByRule, others: readonly SegmentByRul
   }
 }
 
-function checkChains(changed: SegmentByRule, rules: readonly SegmentByRule[]): void {
+function checkChains(changed: DecidedSegment, rules: readonly DecidedSegment[]): void {
   const lengths = chainLengths(rules);
   const repeated = segmentsIn(changed.rule).find(({ id }) => lengths.get(id) === Number.POSITIVE_INFINITY);
   if (repeated !== undefined) {

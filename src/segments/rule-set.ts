@@ -1,8 +1,8 @@
 import { type Condition, compileRule, Evaluation } from "./compile-rule.js";
+import { chainLengths, type DecidedSegment } from "./decided-segment.js";
 import { newestTimes } from "./newest-times.js";
 import type { All, AnyOf, Leaf, Not, Rule } from "./rule.js";
 import type { RuleProfile } from "./rule-profile.js";
-import { chainLengths, type SegmentByRule } from "./segment-by-rule.js";
 
 /** A rule with the result of each node. */
 export type ExplainedRule = (All<ExplainedRule> | AnyOf<ExplainedRule> | Not<ExplainedRule> | Leaf) & {
@@ -28,7 +28,7 @@ export class RuleSet {
   readonly #conditions: readonly Condition[];
 
   /** The rules passed `checkRules`. */
-  constructor(rules: readonly SegmentByRule[]) {
+  constructor(rules: readonly DecidedSegment[]) {
     const lengths = chainLengths(rules);
     const ordered = rules.toSorted((a, b) => (lengths.get(a.id) as number) - (lengths.get(b.id) as number));
     this.segments = ordered.map(({ id }) => id);

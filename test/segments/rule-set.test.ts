@@ -1,16 +1,16 @@
 import { expect } from "chai";
 import type { ServiceError } from "../../src/errors.js";
 import { checkRules } from "../../src/segments/check-rules.js";
+import type { DecidedSegment } from "../../src/segments/decided-segment.js";
 import { parseRule } from "../../src/segments/parse-rule.js";
 import type { Rule } from "../../src/segments/rule.js";
 import { RuleSet } from "../../src/segments/rule-set.js";
-import type { SegmentByRule } from "../../src/segments/segment-by-rule.js";
 import { type MadeUpProfile, profileOf } from "./made-up-profile.js";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 const DAY = 86_400_000;
 
-const segment = (id: string, rule: unknown, table = "user"): SegmentByRule => ({
+const segment = (id: string, rule: unknown, table = "user"): DecidedSegment => ({
   id,
   table,
   rule: parseRule(rule, []),
@@ -25,7 +25,7 @@ const chain = (length: number) =>
   Array.from({ length }, (_, i) => segment(`c${i + 1}`, i === 0 ? isPro : { segment: `c${i}` }));
 
 /** Returns code and path of the refusal of a rule next to others; undefined if it is accepted. */
-function refusal(changed: SegmentByRule, others: readonly SegmentByRule[]): string | undefined {
+function refusal(changed: DecidedSegment, others: readonly DecidedSegment[]): string | undefined {
   try {
     checkRules(changed, others);
     return undefined;
@@ -35,7 +35,7 @@ function refusal(changed: SegmentByRule, others: readonly SegmentByRule[]): stri
   }
 }
 
-function decided(rules: readonly SegmentByRule[], profile: MadeUpProfile) {
+function decided(rules: readonly DecidedSegment[], profile: MadeUpProfile) {
   const members: Record<string, boolean> = {};
   const due = new RuleSet(rules).decide(profileOf(profile), NOW, (id, isMember) => {
     members[id] = isMember;
@@ -200,7 +200,7 @@ describe("a set of rules", () => {
   });
 
   it("Stored rules that form a circle are still decided", () => {
-    const rules: SegmentByRule[] = ["a", "b"].map((id, i, ids) => {
+    const rules: DecidedSegment[] = ["a", "b"].map((id, i, ids) => {
       const rule: Rule = { not: { segment: ids[1 - i] as string } };
       return { id, table: "user", rule };
     });

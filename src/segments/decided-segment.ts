@@ -1,7 +1,7 @@
 import { leavesOf, type Rule } from "./rule.js";
 
-/** Segment by rule. */
-export interface SegmentByRule {
+/** Segment by rule, as far as decisions need it. */
+export interface DecidedSegment {
   readonly id: string;
   readonly table: string;
   readonly rule: Rule;
@@ -18,7 +18,7 @@ export function segmentsIn(rule: Rule): { readonly id: string; readonly path: st
  * Returns the number of segments by rule in the longest chain that ends at each segment by rule: one more than the
  * longest of the segments that its rule names. Infinity for a segment that depends on itself.
  */
-export function chainLengths(rules: readonly SegmentByRule[]): ReadonlyMap<string, number> {
+export function chainLengths(rules: readonly DecidedSegment[]): ReadonlyMap<string, number> {
   const named = new Map(rules.map(({ id, rule }) => [id, segmentsIn(rule)]));
   const lengths = new Map<string, number>();
   const lengthOf = (id: string): number => {
