@@ -3,12 +3,12 @@
  * error nor its causes concern TLS.
  */
 export function tlsError(error: unknown): string | undefined {
-  let each = error;
-  for (let depth = 0; each instanceof Error && depth < DEEPEST; depth += 1) {
-    const { code } = each as { code?: unknown };
+  let cause = error;
+  for (let depth = 0; cause instanceof Error && depth < DEEPEST; depth += 1) {
+    const { code } = cause as { code?: unknown };
     const words = typeof code === "string" ? wordsFor(code) : undefined;
     if (words !== undefined) return words;
-    each = each.cause;
+    cause = cause.cause;
   }
   return undefined;
 }

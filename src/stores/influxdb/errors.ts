@@ -76,8 +76,8 @@ function pauseAfter(error: unknown, attempt: number): number | undefined {
   const wait = pauses[attempt - 1];
   if (error instanceof HttpError) {
     if (!transient.has(error.statusCode) || isOutOfSpace(error) || wait === undefined) return undefined;
-    const asked = retryAfter(error);
-    return asked === undefined ? wait : Math.max(wait, 1_000 * asked);
+    const requested = retryAfter(error);
+    return requested === undefined ? wait : Math.max(wait, 1_000 * requested);
   }
   const isFinal =
     error instanceof BucketError ||
@@ -118,8 +118,8 @@ function isOutOfSpace({ statusCode, message, body }: HttpError): boolean {
 
 /** Returns the pause that the server requests, whole seconds. */
 function retryAfter({ headers }: HttpError): number | undefined {
-  const asked = Number(headers?.["retry-after"] ?? Number.NaN);
-  return Number.isFinite(asked) && asked >= 0 ? Math.min(MAX_WAIT, Math.max(1, Math.ceil(asked))) : undefined;
+  const requested = Number(headers?.["retry-after"] ?? Number.NaN);
+  return Number.isFinite(requested) && requested >= 0 ? Math.min(MAX_WAIT, Math.max(1, Math.ceil(requested))) : undefined;
 }
 
 function unavailable(cause: unknown, retryAfter: number): ServiceError {
