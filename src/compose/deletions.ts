@@ -42,7 +42,7 @@ export function composeDeletions(
     failpoint,
     retentionMs: retentionMs(retention),
     // Each poll of a shared ledger queries a server.
-    pollMs: stores.exclusive.entities ? 1_000 : 2_000,
+    pollMs: stores.sharedGenerations === undefined ? 1_000 : 2_000,
   };
   const runs = scheduler(dependencies);
 

@@ -38,20 +38,20 @@ export function composeSeries({
   failpoint,
 }: Omit<SharedDependencies, "arrivalClock" | "tables" | "log">) {
   const { limits } = settings;
-  const { series: store, catalogue, counts, exclusive, sharedGenerations } = stores;
+  const { series: store, catalogue, counts, ownsSeries, sharedGenerations } = stores;
   const deadlineMs = limits.store_deadline_ms;
 
-  const isShared = sharedGenerations !== undefined && !exclusive.metrics;
-  // An exclusive store never executes a write after it has rejected it.
+  const isShared = sharedGenerations !== undefined && !ownsSeries;
+  // A store of this process alone never executes a write after it has rejected it.
   let order = 0;
   const ordersOf = (source: SettingSource) =>
-    new WriteOrders(async () => (exclusive.metrics ? ++order : stores.raiseOrder(source)));
+    new WriteOrders(async () => (ownsSeries ? ++order : stores.raiseOrder(source)));
   const writeOrders = { clients: ordersOf("clients"), recorder: ordersOf("recorder") };
   // Writes of processes that were killed. If it fails, the first write repeats it.
   if (settings.roles.includes("api")) writeOrders.clients.begin().catch(() => {});
   const learnOrder = (order: number) => writeOrders.clients.learn(order);
   const shared = isShared ? new SharedInvalidation(sharedGenerations, deadlineMs, learnOrder) : undefined;
-  const generations = new Generations(store.chunkSlots, { exclusive: exclusive.metrics, shared });
+  const generations = new Generations(store.chunkSlots, { exclusive: ownsSeries, shared });
   const slots = new SlotCache({ store, generations, memory: cache, deadlineMs });
 
   const longest = retentionMs(settings.metrics.retention);

@@ -15,8 +15,6 @@ import type {
 interface EngineChoice<E extends Engine> {
   /** Schemes of its URLs, such as `mongodb:`. */
   readonly schemes: readonly string[];
-  /** Whether only one process may use the store of its URL; otherwise several may use it concurrently. */
-  readonly exclusive: boolean;
   open(dependencies: EngineDependencies): Promise<E>;
 }
 
@@ -28,13 +26,11 @@ interface EntityEngineChoice extends EngineChoice<EntityEngine> {
 const entityEngines: readonly EntityEngineChoice[] = [
   {
     schemes: ["sqlite:"],
-    exclusive: true,
     open: async (dependencies) => (await import("./sqlite/index.js")).openSqliteEntities(dependencies),
     openKeys: async (settings) => (await import("./sqlite/index.js")).openSqliteKeys(settings),
   },
   {
     schemes: ["mongodb:", "mongodb+srv:"],
-    exclusive: false,
     open: async (dependencies) => (await import("./mongodb/index.js")).openMongo(dependencies),
     openKeys: async (settings) => (await import("./mongodb/index.js")).openMongoKeys(settings),
   },
@@ -44,12 +40,10 @@ const entityEngines: readonly EntityEngineChoice[] = [
 const metricEngines: readonly EngineChoice<MetricEngine>[] = [
   {
     schemes: ["sqlite:"],
-    exclusive: true,
     open: async (dependencies) => (await import("./sqlite/index.js")).openSqliteMetrics(dependencies),
   },
   {
     schemes: ["influxdb:", "influxdbs:"],
-    exclusive: false,
     open: async (dependencies) => (await import("./influxdb/index.js")).openInflux(dependencies),
   },
 ];
@@ -58,12 +52,10 @@ const metricEngines: readonly EngineChoice<MetricEngine>[] = [
 const jobEngines: readonly EngineChoice<JobEngine>[] = [
   {
     schemes: ["sqlite:"],
-    exclusive: true,
     open: async () => (await import("./in-process/index.js")).openInProcess(),
   },
   {
     schemes: ["redis:", "rediss:"],
-    exclusive: false,
     open: async (dependencies) => (await import("./bullmq/index.js")).openBullmq(dependencies),
   },
 ];
@@ -92,7 +84,6 @@ export async function openStores(dependencies: EngineDependencies): Promise<Stor
       ...entities,
       ...metrics,
       ...jobs,
-      exclusive: { entities: entityEngine.exclusive, metrics: metricEngine.exclusive },
       probes: [...stores, jobs].flatMap(({ probes }) => probes),
       toServiceError: (error) =>
         stores.map((engine) => engine.toServiceError(error)).find((error) => error !== undefined),

@@ -78,6 +78,8 @@ export interface EntityEngine extends EntityStores, StoreEngine {
 /** The engine of METRICS_URL. */
 export interface MetricEngine extends StoreEngine {
   readonly series: SeriesStore;
+  /** Whether no other process may use the series. */
+  readonly ownsSeries: boolean;
   /** Returns the store's own retention, ms; undefined: not known yet. Absent if it has none. */
   readonly retentionMs?: () => number | undefined;
 }
@@ -88,7 +90,4 @@ export interface JobEngine extends Engine {
 }
 
 /** Every port, served by one or several engines. */
-export interface Stores extends EntityEngine, MetricEngine, JobEngine {
-  /** Whether this process owns the store exclusively, by the setting of its engine. */
-  readonly exclusive: Readonly<Record<"entities" | "metrics", boolean>>;
-}
+export interface Stores extends EntityEngine, MetricEngine, JobEngine {}

@@ -18,7 +18,7 @@ describe("a write that the store completes after it was rejected", () => {
   beforeEach(async () => {
     stores = await temporaryStores();
     late = lateStore(stores.series);
-    const over = { ...stores, series: late.store, exclusive: { ...stores.exclusive, metrics: false } };
+    const over = { ...stores, series: late.store, ownsSeries: false };
     service = await openSeriesService(over, largeCaches, null, () => NOW);
   });
 

@@ -119,7 +119,9 @@ function isOutOfSpace({ statusCode, message, body }: HttpError): boolean {
 /** Returns the pause that the server requests, whole seconds. */
 function retryAfter({ headers }: HttpError): number | undefined {
   const requested = Number(headers?.["retry-after"] ?? Number.NaN);
-  return Number.isFinite(requested) && requested >= 0 ? Math.min(MAX_WAIT, Math.max(1, Math.ceil(requested))) : undefined;
+  return Number.isFinite(requested) && requested >= 0
+    ? Math.min(MAX_WAIT, Math.max(1, Math.ceil(requested)))
+    : undefined;
 }
 
 function unavailable(cause: unknown, retryAfter: number): ServiceError {

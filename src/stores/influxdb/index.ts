@@ -52,6 +52,7 @@ export async function openInflux({
   });
   return {
     series,
+    ownsSeries: false,
     retentionMs: () => bucket.retentionMs,
     probes: [probe(bucket)],
     toServiceError: influxServiceError,

@@ -95,6 +95,7 @@ export async function openSqliteMetrics({
     const series = sqliteSeriesStore(db, { failpoint, foldFailed, damaged, cache });
     return {
       series,
+      ownsSeries: true,
       probes: [probe("metrics", db, metrics)],
       toServiceError: (error) => (error instanceof DamagedRow ? unavailable(error) : sqliteServiceError(error)),
       async close() {
