@@ -139,9 +139,6 @@ describe("settings", () => {
   const good: [string, Environment, (settings: ReturnType<typeof readSettings>) => unknown, unknown][] = [
     ["a list of words", { ROLES: "api, worker" }, (s) => s.roles, ["api", "worker"]],
     ["an empty list", { HTTP_CORS_ORIGINS: "" }, (s) => s.http.cors.origins, []],
-    ["true", { HTTP_TRUST_PROXY: "true" }, (s) => s.http.trust_proxy, true],
-    ["a number where null is allowed", { LIMITS_RATE_PER_KEY: "60" }, (s) => s.limits.rate_per_key, 60],
-    ["nothing where null is allowed", { METRICS_RETENTION: "" }, (s) => s.metrics.retention, null],
     ["a duration", { METRICS_RETENTION: "90d" }, (s) => s.metrics.retention, "90d"],
     [
       "a list of objects",
@@ -175,10 +172,8 @@ describe("settings", () => {
 
   const bad: [string, Environment, RegExp][] = [
     ["a port out of range", { PORT: "65536" }, /^http\.port \(PORT\) is wrong.*0 to 65535/],
-    ["a blank port", { PORT: "" }, /^PORT is wrong/],
     ["a word for a flag", { HTTP_TRUST_PROXY: "yes" }, /^HTTP_TRUST_PROXY is wrong.*true or false/],
     ["a duration without unit", { HISTORY_RETENTION: "90" }, /^history\.retention \(HISTORY_RETENTION\).*h, d or w/],
-    ["an origin with a path", { HTTP_CORS_ORIGINS: "https://a.example/x" }, /^http\.cors\.origins/],
     [
       "a remote target without TLS",
       { DELETIONS_TARGETS: '[{"name":"a","url":"http://a.example","token":"t"}]' },
@@ -189,35 +184,16 @@ describe("settings", () => {
       { DELETIONS_TARGETS: JSON.stringify([{ name: "a", url: "https://a.example", token }]) },
       /^deletions\.targets.*0\.token/,
     ]),
-    ["a target that lacks a field", { DELETIONS_TARGETS: '[{"name":"a"}]' }, /^deletions\.targets.*lacks/],
-    [
-      "a webhook without TLS",
-      { WEBHOOK: '{"url":"http://a.example","token":"t"}' },
-      /^webhook \(WEBHOOK\) is wrong: its url.*an object or null/,
-    ],
-    ["a webhook that lacks a token", { WEBHOOK: '{"url":"https://a.example"}' }, /^webhook.*lacks token/],
     [
       "a webhook with an unknown field",
       { WEBHOOK: '{"url":"https://a.example","token":"t","name":"a"}' },
       /^webhook\.name is not a setting. Allowed here: url, token/,
     ],
     [
-      "a token of a webhook that no header can hold",
-      { WEBHOOK: '{"url":"https://a.example","token":"a\\nb"}' },
-      /^webhook.* its token/,
-    ],
-    [
       "a rule of alerts with an unknown condition",
       { ALERTS: '[{"name":"no orders","condition":"under"}]' },
       /^alerts \(ALERTS\) is wrong: its 0\.condition \("no orders"\) is not an allowed value/,
     ],
-    [
-      "a rule of alerts with an unknown field",
-      { ALERTS: '[{"name":"no orders","condition":"below","limit":1}]' },
-      /^alerts\.0\.limit is not a setting \("no orders"\)\. Allowed here: name, .*value, over$/,
-    ],
-    ["a webhook that is no JSON", { WEBHOOK: "https://a.example" }, /^WEBHOOK is wrong/],
-    ["targets that are no JSON", { DELETIONS_TARGETS: "crm" }, /^DELETIONS_TARGETS is wrong/],
     ["a missing file", { CONFIG: "/nowhere/at-all.json" }, /^CONFIG names .* cannot be read/],
   ];
   for (const [what, environment, words] of bad) {
@@ -239,11 +215,6 @@ describe("settings", () => {
       );
     });
   }
-
-  it("refuse an empty list of roles and a repeated role, with a message", () => {
-    expect(refusal({ ROLES: "" })).to.contain(" is wrong: it is empty. Allowed: a list of one or more of api, worker.");
-    expect(refusal({ ROLES: "api,api" })).to.contain(" is wrong: it contains a value twice. Allowed: ");
-  });
 
   it("refuse an unknown name, and list the known ones", () => {
     expect(refusal({ CONFIG: fileWith({ limits: { bodybytes: 1 } }) })).to.match(

@@ -199,17 +199,17 @@ describe("the client of a service that fails", () => {
     expect(asked).to.equal(3);
   });
 
-  it("leaves no listeners on a signal of thousands of calls", async () => {
+  it("leaves no listeners on a signal of many calls", async () => {
     answer = ready;
     const warnings: string[] = [];
     const warn = ({ message }: Error) => warnings.push(message);
     process.on("warning", warn);
     const { signal } = new AbortController();
     const client = createClient({ url });
-    for (let calls = 0; calls < 2_000; calls++) await client.metrics([], { signal });
+    for (let calls = 0; calls < 50; calls++) await client.metrics([], { signal });
     process.off("warning", warn);
     expect(warnings).to.deep.equal([]);
-  }).timeout(60_000);
+  });
 
   it("repeats a request whose response is cut off", async () => {
     answer = (request, response) => {

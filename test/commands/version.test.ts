@@ -12,13 +12,13 @@ describe("every command", function () {
     .map((file) => file.slice(0, -".ts".length))
     .filter((name) => scripts[name]?.includes("command.mjs"));
 
-  for (const name of commands) {
-    it(`ends with 0 and no message when the reader of its help closes the pipe: ${name}`, async () => {
-      const { child, ended, err } = startCommand(name, ["--help"]);
-      child.stdout?.destroy();
-      expect([await ended, err()]).to.deep.equal([0, ""]);
-    });
+  it("ends with 0 and no message when the reader of its help closes the pipe", async () => {
+    const { child, ended, err } = startCommand("key", ["--help"]);
+    child.stdout?.destroy();
+    expect([await ended, err()]).to.deep.equal([0, ""]);
+  });
 
+  for (const name of commands) {
     it(`prints its usage in the first line of its help, and a version: ${name}`, async () => {
       expect(await runToEnd(name, ["--version"])).to.deep.equal({ code: 0, out: `${version}\n`, err: "" });
       const { code, out } = await runToEnd(name, ["--help"]);

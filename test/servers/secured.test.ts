@@ -196,26 +196,24 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
       return said.replace(`ENTITIES_URL: MongoDB at ${servers.mongod.host} `, "");
     }
 
-    const rights: readonly [string, string | undefined, string | undefined][] = [
-      ["no right", undefined, undefined],
-      ["the right to read alone", "read", "read"],
-      ["the ledger alone", undefined, "readWrite"],
-      ["the profiles alone", "readWrite", undefined],
-      ["no right to write the ledger", "readWrite", "read"],
-      ["no right to write the profiles", "read", "readWrite"],
+    const rights: readonly [string, string, string | undefined, string | undefined][] = [
+      ["no right", "new_pair", undefined, undefined],
+      ["the right to read alone", "entity_metrics", "read", "read"],
+      ["the ledger alone", "entity_metrics", undefined, "readWrite"],
+      ["the profiles alone", "new_pair", "readWrite", undefined],
+      ["no right to write the ledger", "entity_metrics", "readWrite", "read"],
+      ["no right to write the profiles", "new_pair", "read", "readWrite"],
     ];
-    for (const [title, onData, onLedger] of rights) {
-      for (const database of ["entity_metrics", "new_pair"]) {
-        it(`of a user with ${title}, on ${database === "new_pair" ? "new databases" : "databases in use"}`, async () => {
-          const user = { name: `${database} ${title}`, password: "p@ss:w/rd" };
-          const roles = [
-            ...(onData === undefined ? [] : [{ role: onData, db: database }]),
-            ...(onLedger === undefined ? [] : [{ role: onLedger, db: `${database}_ledger` }]),
-          ];
-          await servers.mongod.command("admin", { createUser: user.name, pwd: user.password, roles });
-          expect(await refusal(servers.mongod.url(database, user))).to.equal(RIGHTS);
-        });
-      }
+    for (const [title, database, onData, onLedger] of rights) {
+      it(`of a user with ${title}, on ${database === "new_pair" ? "new databases" : "databases in use"}`, async () => {
+        const user = { name: `${database} ${title}`, password: "p@ss:w/rd" };
+        const roles = [
+          ...(onData === undefined ? [] : [{ role: onData, db: database }]),
+          ...(onLedger === undefined ? [] : [{ role: onLedger, db: `${database}_ledger` }]),
+        ];
+        await servers.mongod.command("admin", { createUser: user.name, pwd: user.password, roles });
+        expect(await refusal(servers.mongod.url(database, user))).to.equal(RIGHTS);
+      });
     }
 
     it("without a user, with another password, with an unknown user, and with another authSource", async () => {
