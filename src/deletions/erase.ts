@@ -5,14 +5,14 @@ import { decryptIdentities } from "./identity-list.js";
 import { type DeletionSubject, type DownstreamTarget, TargetError } from "./ports.js";
 import { ownStore } from "./targets/index.js";
 
-/** Returns the live profile and the targets with these names. A target that is no longer configured always fails. */
-export function erasureTargets(
-  entities: Pick<EntityStore, "erase" | "holds">,
-  configured: readonly DownstreamTarget[],
-  names: readonly string[],
-): [profile: DownstreamTarget, ...others: DownstreamTarget[]] {
-  const named = names.map((name) => configured.find((target) => target.name === name) ?? missing(name));
-  return [ownStore(PROFILE, entities, noFailpoint), ...named];
+/** Returns the live profile as the first target. */
+export function profileTarget(entities: Pick<EntityStore, "erase" | "holds">): DownstreamTarget {
+  return ownStore(PROFILE, entities, noFailpoint);
+}
+
+/** Returns the target with this name. One that is no longer configured always fails. */
+export function targetNamed(name: string, configured: readonly DownstreamTarget[]): DownstreamTarget {
+  return configured.find((target) => target.name === name) ?? missing(name);
 }
 
 function missing(name: string): DownstreamTarget {

@@ -173,11 +173,8 @@ export class TargetError extends Error {
 export interface DueNotifications {
   /** Sends the id to one listener in any process. Never rejects and never waits for an unreachable store. */
   send(requestId: string): void;
-  /**
-   * Calls `run` for each due notification that reaches this process. A rejected run is not repeated; other runs
-   * continue.
-   */
+  /** Calls `run`, which never rejects, for each due notification that reaches this process. */
   listen(run: (requestId: string) => Promise<void>): void;
-  /** Stops listening and resolves when no run is in progress. Never rejects. */
+  /** Stops listening; runs in progress continue. Never rejects. */
   close(): Promise<void>;
 }

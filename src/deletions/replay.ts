@@ -1,10 +1,9 @@
 import { eachPage } from "../async/pages.js";
 import type { EntityKeys, EntityStore, ListedKey } from "../entities/ports.js";
-import type { EntityId } from "../entities/profile/entity.js";
 import { StartError } from "../errors.js";
 import type { Facts } from "../facts.js";
 import type { Deletion } from "./deletion.js";
-import { eraseFrom, erasureTargets, StageError, verifyAll } from "./erase.js";
+import { eraseFrom, profileTarget, StageError, verifyAll } from "./erase.js";
 import { type DownstreamTarget, ERASED, type Ledger, TargetError } from "./ports.js";
 
 export interface ReplayDependencies {
@@ -40,12 +39,7 @@ export async function replayLedger(dependencies: ReplayDependencies): Promise<vo
 
 /** Returns the profiles and our own other targets. Remote targets are not restored with our data. */
 function ownTargets({ entities, targets }: ReplayDependencies): readonly DownstreamTarget[] {
-  const own = targets.filter(({ remote }) => !remote);
-  return erasureTargets(
-    entities,
-    own,
-    own.map(({ name }) => name),
-  );
+  return [profileTarget(entities), ...targets.filter(({ remote }) => !remote)];
 }
 
 async function eraseAgain(dependencies: ReplayDependencies, deletion: Deletion): Promise<void> {
@@ -71,17 +65,12 @@ async function refuseForgotten(dependencies: ReplayDependencies): Promise<void> 
   if ((await ledger.forgottenSequence()) <= (await facts.number(ERASED))) return;
   for await (const keys of eachPage<ListedKey>((last, limit) => entityKeys.list(last?.id ?? "", limit))) {
     const entities = keys.filter(({ isDestroyed }) => isDestroyed).map(({ id }) => id);
-    if (entities.length > 0) await refuseAny(ownTargets(dependencies), entities);
-  }
-}
-
-/** Throws if one of these targets holds data about one of these entities. */
-async function refuseAny(targets: readonly DownstreamTarget[], entities: readonly EntityId[]): Promise<void> {
-  for (const target of targets) {
-    if (await target.verify({ requestId: "", table: "", cutOff: 0, identities: [], entities })) continue;
-    throw new StartError(
-      "The data is older than deletions that its ledger has forgotten (deletions.retention): put back newer data",
-    );
+    for (const target of ownTargets(dependencies)) {
+      if (await target.verify({ requestId: "", table: "", cutOff: 0, identities: [], entities })) continue;
+      throw new StartError(
+        "The data is older than deletions that its ledger has forgotten (deletions.retention): put back newer data",
+      );
+    }
   }
 }
 

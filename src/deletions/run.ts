@@ -16,7 +16,7 @@ import {
   turnDelay,
   VERIFIED,
 } from "./deletion.js";
-import { eraseFrom, erasureTargets, inStage, StageError, verifyAll } from "./erase.js";
+import { eraseFrom, inStage, profileTarget, StageError, targetNamed, verifyAll } from "./erase.js";
 import type { DeletionObserver } from "./observe.js";
 import { type DownstreamTarget, type DueNotifications, type Ledger, TargetError } from "./ports.js";
 
@@ -58,7 +58,8 @@ export interface RunResult {
 export async function runDeletion(dependencies: RunDependencies, leased: LeasedDeletion): Promise<RunResult> {
   const { ledger, clock, failpoint } = dependencies;
   const { requestId, hashes } = leased.deletion;
-  const targets = erasureTargets(dependencies.entities, dependencies.targets, leased.deletion.targets);
+  const downstream = leased.deletion.targets.map((name) => targetNamed(name, dependencies.targets));
+  const targets = [profileTarget(dependencies.entities), ...downstream];
   const remoteTargets = new Set(remoteNames(dependencies.targets));
   let deletion = leased.deletion;
 

@@ -14,7 +14,7 @@ const JOBS_AT_ONCE = 64;
 /** Pause of a worker after an error of Redis (while it loads its data, for example), ms. */
 const RETRY_MS = 1_000;
 
-/** Time limit of closing a worker, ms. Without it closing would wait for an unreachable Redis. */
+/** Time limit of closing a worker, ms. Without it closing would wait for its runs, or for an unreachable Redis. */
 const CLOSE_MS = 1_000;
 
 export interface DueNotificationsDependencies {
@@ -31,7 +31,6 @@ export interface DueNotificationsDependencies {
  */
 export function bullmqDueNotifications({ prefix, producer, consumer }: DueNotificationsDependencies): DueNotifications {
   const queue = jobQueue(prefix, producer);
-  const running = new Set<Promise<void>>();
   let worker: Worker | undefined;
 
   return {
@@ -42,22 +41,14 @@ export function bullmqDueNotifications({ prefix, producer, consumer }: DueNotifi
     },
 
     listen(run) {
-      const work = async ({ data: { requestId } }: Job<{ requestId: string }>) => {
-        const underWay = run(requestId).catch(() => {});
-        running.add(underWay);
-        await underWay;
-        running.delete(underWay);
-      };
+      const work = ({ data: { requestId } }: Job<{ requestId: string }>) => run(requestId);
       const connection = consumer();
       worker = new Worker(QUEUE, work, { connection, prefix, concurrency: JOBS_AT_ONCE, runRetryDelay: RETRY_MS });
       worker.on("error", () => {});
     },
 
     async close() {
-      const closed = worker?.close();
-      closed?.catch(() => {});
-      await Promise.all(running);
-      await withTimeLimit(CLOSE_MS, [], async () => closed).catch(() => {});
+      await withTimeLimit(CLOSE_MS, [], async () => worker?.close()).catch(() => {});
     },
   };
 }

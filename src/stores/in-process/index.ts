@@ -15,19 +15,10 @@ export function openInProcess(): JobEngine {
  * lost.
  */
 function inProcessDueNotifications(): DueNotifications {
-  const running = new Set<Promise<void>>();
   let run: ((requestId: string) => Promise<void>) | undefined;
 
   return {
-    send(requestId) {
-      setImmediate(async () => {
-        const underWay = run?.(requestId).catch(() => {});
-        if (underWay === undefined) return;
-        running.add(underWay);
-        await underWay;
-        running.delete(underWay);
-      });
-    },
+    send: (requestId) => void setImmediate(() => run?.(requestId)),
 
     listen(listener) {
       run = listener;
@@ -35,7 +26,6 @@ function inProcessDueNotifications(): DueNotifications {
 
     async close() {
       run = undefined;
-      await Promise.all(running);
     },
   };
 }
