@@ -223,14 +223,6 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.wake([]);
     });
 
-    it("counts open requests and stuck ones", async () => {
-      for (const letter of ["a", "b", "c"]) await ledger.accept(someDeletion(letter), noScope);
-      await run("a-1700000000", failed({ attempts: 3 }));
-      await ledger.complete("c-1700000000", 2000, {});
-      expect(await ledger.count("open")).to.equal(2);
-      expect(await ledger.count("stuck")).to.equal(1);
-    });
-
     it("leases a due request to one runner at a time, until its lease ends or is released", async () => {
       const id = "a-1700000000";
       const leased = async (runner: string, now: number, until: number) =>
@@ -251,13 +243,6 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       await ledger.complete(id, 500, {});
       expect(await leased("one", 600, 700)).to.equal(false);
       expect(await ledger.lease("unknown-1", "one", 0, 100)).to.equal(undefined);
-    });
-
-    it("does not pass a lease to a runner whose clock is behind the owner's clock", async () => {
-      await ledger.accept(someDeletion("a"), noScope);
-      await ledger.lease("a-1700000000", "one", 2000, 10_000);
-      expect(await due(1000)).to.equal("");
-      expect(await ledger.lease("a-1700000000", "two", 1000, 9000)).to.equal(undefined);
     });
 
     it("returns a request as due if the end of its wait or lease is too late to be right, as the clock was set back", async () => {

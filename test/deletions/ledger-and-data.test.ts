@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { type Clock, systemClock } from "../../src/clock.js";
 import { StartError } from "../../src/errors.js";
+import { mintKey } from "../../src/keys/verify-key.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { dataFolder } from "../support/data-folder.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
+import { statusOf } from "../support/requests.js";
 import { nameOf, storesOnServers } from "../support/servers.js";
 import { type Overrides, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -163,6 +165,21 @@ describe("a start on restored data", function () {
     await use(async (service) => {
       expect(await deleteBoth(service)).to.deep.equal(first);
       expect(await service.service.stores.ledger.count("all")).to.equal(2);
+    });
+  });
+
+  it("keeps a key revoked that was revoked after the copy of the data, and accepts a newer key", async () => {
+    const [early, late] = [mintKey("early", ["metric:read"], 1), mintKey("late", ["metric:read"], 2)];
+    await use(({ service }) => service.stores.keys.add(early.kept));
+    const before = await copyStore(dir, "entities");
+    await use(async ({ service: { stores } }) => {
+      await stores.keys.revoke(early.kept.id, 3);
+      await stores.keys.add(late.kept);
+    });
+    await before.restore();
+    await use(async (service) => {
+      expect(await statusOf(service, "/metrics", early.key)).to.equal(401);
+      expect(await statusOf(service, "/metrics", late.key)).to.equal(200);
     });
   });
 

@@ -1,18 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
 import { systemClock } from "../../src/clock.js";
 import { LEASE_MS, NOTIFICATION } from "../../src/deletions/deletion.js";
 import { type DownstreamTarget, TargetError, type Webhook } from "../../src/deletions/ports.js";
 import { webhookAt } from "../../src/deletions/webhook.js";
 import { StartError } from "../../src/errors.js";
-import { makeCertificates } from "../servers/secured/certificates.js";
 import { until } from "../support/until.js";
 import { type WebhookReceiver, webhookReceiver } from "../support/webhook-receiver.js";
 import { type ErasureStage, erasureStage, runDue, type StageOptions } from "./erasure-stage.js";
-import { place } from "./place.js";
 
 const ann = { field: "email", value: "ann@example.org" };
 const MINUTE_MS = 60_000;
@@ -73,15 +67,6 @@ describe("P31: the notification of a completed deletion", () => {
     expect(receiver.received).to.have.length(1);
   });
 
-  /** For each failure the problem that is stored; each call ends before a time limit of 300 ms. */
-  const problems: Readonly<Record<string, string>> = {
-    "hangs without an answer": "webhook timed out after 0.3 s",
-    "answers 500": "webhook answered 500",
-    "answers 404": "webhook answered 404",
-    "redirects to another path": "webhook answered 307",
-    "closes the connection without an answer": "webhook is unreachable",
-  };
-
   /** Answers whose status means that the notification is received. */
   const received = [
     "answers 200 with a long text",
@@ -89,12 +74,14 @@ describe("P31: the notification of a completed deletion", () => {
     "closes the connection in the middle of the answer",
   ];
 
-  /** The request is completed at once, and notified when the receiver works an hour later. */
-  async function expectDeliveredAfter(problem: string, mend: () => Promise<void> | void): Promise<void> {
+  it("is delivered to a receiver that answers 500 for an hour, and delays no completion", async () => {
+    await open();
+    receiver.failure = "answers 500";
     const requestId = await stage.deletions.accept("user", ann);
     const acceptedAt = time;
     await stage.deletions.run(requestId);
-    expect(await found(requestId)).to.include({ completedAt: acceptedAt, attempts: 1, problem });
+    const waiting = { completedAt: acceptedAt, problem: "webhook answered 500" };
+    expect(await found(requestId)).to.include({ ...waiting, attempts: 1 });
     expect(await stage.stores.ledger.count("open")).to.equal(0);
     let last = 0;
     for (let attempts = 1; time < acceptedAt + 60 * MINUTE_MS; ) {
@@ -107,10 +94,10 @@ describe("P31: the notification of a completed deletion", () => {
       time = notBefore;
       await poll();
       attempts += 1;
-      expect(await found(requestId)).to.include({ completedAt: acceptedAt, attempts, problem });
+      expect(await found(requestId)).to.include({ ...waiting, attempts });
     }
     const before = receiver.received.length;
-    await mend();
+    receiver.failure = undefined;
     time += 15 * MINUTE_MS;
     await poll();
     const { body } = receiver.received.at(-1) ?? {};
@@ -118,41 +105,6 @@ describe("P31: the notification of a completed deletion", () => {
     expect(body).to.include({ request_id: requestId, completed_at: new Date(acceptedAt).toISOString() });
     expect(await found(requestId)).to.include({ completedAt: acceptedAt, attempts: 0, problem: undefined });
     expect(await pending()).to.equal(0);
-  }
-
-  for (const [failure, problem] of Object.entries(problems)) {
-    it(`is delivered to a receiver that ${failure} for an hour, and delays no completion`, async function () {
-      this.timeout(30_000);
-      await open();
-      receiver.failure = failure;
-      await expectDeliveredAfter(problem, () => {
-        receiver.failure = undefined;
-      });
-      expect(new Set(receiver.received.map(({ path }) => path))).to.deep.equal(new Set(["/hooks/deleted?of=people"]));
-    });
-  }
-
-  it("is delivered to a receiver that refuses connections for an hour", async () => {
-    await open();
-    await receiver.close();
-    await expectDeliveredAfter("webhook is unreachable", receiver.open);
-  });
-
-  it("is not sent to a receiver whose certificate is not trusted", async () => {
-    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
-    const { certificate, key } = makeCertificates(dir);
-    const files = { cert: readFileSync(certificate), key: readFileSync(key) };
-    rmSync(dir, { recursive: true });
-    const untrusted = await webhookReceiver((listener) => createServer(files, listener), "https");
-    try {
-      await open({ webhook: webhook(untrusted.url) });
-      const requestId = await stage.deletions.accept("user", ann);
-      await stage.deletions.run(requestId);
-      expect(await found(requestId)).to.include({ completedAt: time, problem: "webhook is unreachable" });
-      expect(untrusted.received).to.have.length(0);
-    } finally {
-      await untrusted.close();
-    }
   });
 
   for (const failure of received) {
@@ -223,26 +175,6 @@ describe("P31: the notification of a completed deletion", () => {
     const before = calls;
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     expect(calls - before).to.be.within(8, 8 * 8);
-  });
-
-  it("is sent only after the remote targets have erased the person", async () => {
-    const crm = place("crm");
-    crm.isUnreachable = true;
-    const { deletions } = await open({ more: [crm.target] });
-    const requestId = await deletions.accept("user", ann);
-    for (let attempt = 0; attempt < 3; attempt += 1) await stage.run(requestId);
-    expect(receiver.received).to.have.length(0);
-    crm.isUnreachable = false;
-    await stage.run(requestId);
-    expect(receiver.received.map(({ body }) => body.request_id)).to.deep.equal([requestId]);
-  });
-
-  it("is not sent for a request that was accepted without a webhook", async () => {
-    await open({ webhook: undefined });
-    const requestId = await stage.deletions.accept("user", ann);
-    expect(await found(requestId)).to.include({ notify: false });
-    await stage.run(requestId);
-    expect(await pending()).to.equal(0);
   });
 
   it("is sent again by another process if its sender dies, when the lease has ended", async () => {
@@ -341,17 +273,8 @@ describe("P31: the notification of a completed deletion", () => {
     expect(await pending()).to.equal(1);
   });
 
-  const addresses: [string, boolean][] = [
-    ["https://example.org/hook?of=people", true],
-    ["http://127.0.0.1:9/hook", true],
-    ["http://example.org/hook", false],
-    ["https://user:word@example.org/hook", false],
-  ];
-  for (const [url, allowed] of addresses) {
-    it(`${allowed ? "may" : "may not"} be sent to ${url}`, async () => {
-      await open();
-      if (allowed) expect(webhook(url).send).to.be.a("function");
-      else expect(() => webhook(url)).to.throw(StartError, /^webhook is wrong: it /);
-    });
-  }
+  it("is not sent to an address that is not safe for the token", async () => {
+    await open();
+    expect(() => webhook("http://example.org/hook")).to.throw(StartError, /^webhook is wrong: it /);
+  });
 });

@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { freePort } from "./free-port.js";
 
 /** A notification as it arrived. */
 export interface Received {
@@ -15,9 +16,6 @@ export interface Received {
 const failures: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>> = {
   "hangs without an answer": () => {},
   "answers 500": (_, response) => void response.writeHead(500).end("{}"),
-  "answers 404": (_, response) => void response.writeHead(404).end(),
-  "redirects to another path": (_, response) => void response.writeHead(307, { location: "/elsewhere" }).end(),
-  "closes the connection without an answer": ({ socket }) => void socket.destroy(),
   "closes the connection in the middle of the answer": ({ socket }, response) => {
     response.writeHead(200, { "content-length": "100" }).write("{", () => socket.destroy());
   },
@@ -31,39 +29,28 @@ export interface WebhookReceiver {
   readonly received: Received[];
   /** Name of a failure, or undefined. */
   failure: string | undefined;
-  /** Refuses connections until `open` is called. */
   close(): Promise<void>;
-  open(): Promise<void>;
 }
 
-export async function webhookReceiver(
-  serve: (listener: RequestListener) => Server = createServer,
-  scheme = "http",
-): Promise<WebhookReceiver> {
-  const port = await freePort();
-  let server: Server | undefined;
+export async function webhookReceiver(): Promise<WebhookReceiver> {
+  const server = createServer(async (request, response) => {
+    const { method, url: path } = request;
+    const { authorization, "content-type": contentType } = request.headers;
+    const body = JSON.parse(await text(request)) as Received["body"];
+    receiver.received.push({ method, path, authorization, contentType, body });
+    const fail = receiver.failure === undefined ? undefined : failures[receiver.failure];
+    if (fail === undefined) response.writeHead(200).end("ok");
+    else fail(request, response);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
   const receiver: WebhookReceiver = {
-    url: `${scheme}://127.0.0.1:${port}/hooks/deleted?of=people`,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/deleted?of=people`,
     received: [],
     failure: undefined,
     async close() {
-      server?.closeAllConnections();
-      await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
-      server = undefined;
-    },
-    async open() {
-      server = serve(async (request, response) => {
-        const { method, url: path } = request;
-        const { authorization, "content-type": contentType } = request.headers;
-        const body = JSON.parse(await text(request)) as Received["body"];
-        receiver.received.push({ method, path, authorization, contentType, body });
-        const fail = receiver.failure === undefined ? undefined : failures[receiver.failure];
-        if (fail === undefined) response.writeHead(200).end("ok");
-        else fail(request, response);
-      });
-      await new Promise<void>((resolve) => server?.listen(port, "127.0.0.1", resolve));
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
     },
   };
-  await receiver.open();
   return receiver;
 }

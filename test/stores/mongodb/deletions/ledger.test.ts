@@ -26,6 +26,25 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     const erased = engine.client.db(`${engine.name}_ledger`).collection("erased_identities");
     return { ledger, suppression, entities, countErased: () => erased.countDocuments(), close: () => engine.empty() };
   };
+  /** Another opening of the ledger, with the numbers of its transactions and of their runs. */
+  const counting = (deadlineMs = 10_000) => {
+    const counts = { transactions: 0, runs: 0 };
+    const transact: Transact = (work) => {
+      counts.transactions += 1;
+      return transactions(
+        engine.client,
+        10_000,
+      )((session) => {
+        counts.runs += 1;
+        return work(session);
+      });
+    };
+    const [data, db] = [engine.client.db(engine.name), engine.client.db(`${engine.name}_ledger`)];
+    const ledger = mongoLedger({ data, ledger: db, wrapping: keyWrapping(Buffer.alloc(32)), transact, deadlineMs });
+    return { ledger, counts };
+  };
+  const forget = () =>
+    engine.client.db(`${engine.name}_ledger`).collection<{ _id: string }>("marks").deleteOne({ _id: "forgotten" });
   ledgerContract("mongodb", open);
   suppressionContract("mongodb", open);
 
@@ -56,45 +75,30 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
   });
 
   it("accepts 100 requests in one transaction, and fewer if they have many identities", async () => {
-    const data = engine.client.db(engine.name);
-    const ledger = engine.client.db(`${engine.name}_ledger`);
-    let groups = 0;
-    const transact: Transact = (work) => {
-      groups += 1;
-      return transactions(engine.client, 10_000)(work);
-    };
-    const wrapping = keyWrapping(Buffer.alloc(32));
-    const counted = mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 10_000 });
+    const { ledger, counts } = counting();
     /** Transactions after the first, which has one request. */
     const groupsOf = async (requests: number, identities: number) => {
-      groups = 0;
+      counts.transactions = 0;
       const accepted = Array.from({ length: requests + 1 }, (_, n) => {
         const name = `${identities}-${n}`;
         const hashes = Array.from({ length: identities }, (_, identity) => `hash-${name}-${identity}`);
-        return counted.accept(someDeletion(name, { hashes }), noScope);
+        return ledger.accept(someDeletion(name, { hashes }), noScope);
       });
       await Promise.all(accepted);
-      return groups - 1;
+      return counts.transactions - 1;
     };
     expect([await groupsOf(100, 2), await groupsOf(12, 300)]).to.deep.equal([1, 2]);
     await engine.empty();
   });
 
   it("expires requests outside of transactions, so that any number may expire", async () => {
-    const data = engine.client.db(engine.name);
-    const ledger = engine.client.db(`${engine.name}_ledger`);
-    const wrapping = keyWrapping(Buffer.alloc(32));
     await one.accept(someDeletion("a"), noScope);
     await one.complete("a-1700000000", 2000, {});
-    let begun = 0;
-    const transact: Transact = (work) => {
-      begun += 1;
-      return transactions(engine.client, 10_000)(work);
-    };
-    await mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 50 }).expire(2001, true);
-    expect(begun, "the one that numbers it").to.equal(1);
+    const { ledger, counts } = counting(50);
+    await ledger.expire(2001, true);
+    expect(counts.transactions, "the one that numbers it").to.equal(1);
     expect(await one.find("a-1700000000")).to.equal(undefined);
-    await ledger.collection<{ _id: string }>("marks").deleteOne({ _id: "forgotten" });
+    await forget();
     await engine.empty();
   });
 
@@ -125,37 +129,19 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
   });
 
   describe("several processes over one ledger", () => {
-    beforeEach(async () => {
-      await engine.client
-        .db(`${engine.name}_ledger`)
-        .collection<{ _id: string }>("marks")
-        .deleteOne({ _id: "forgotten" });
-    });
+    beforeEach(forget);
     afterEach(() => engine.empty());
 
     const numbers = async () => (await one.since(0, 1000)).map(({ sequence }) => sequence);
 
     it("accept concurrent requests of different people without repeating a transaction, and number each once", async () => {
-      const [data, ledger] = [engine.client.db(engine.name), engine.client.db(`${engine.name}_ledger`)];
-      const counts = { transactions: 0, runs: 0 };
-      const transact: Transact = (work) => {
-        counts.transactions += 1;
-        return transactions(
-          engine.client,
-          10_000,
-        )((session) => {
-          counts.runs += 1;
-          return work(session);
-        });
-      };
-      const wrapping = keyWrapping(Buffer.alloc(32));
-      const processes = [1, 2, 3].map(() => mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 10_000 }));
-      const accepting = async (process: Ledger, name: number) => {
+      const processes = [1, 2, 3].map(() => counting());
+      const accepting = async ({ ledger }: { ledger: Ledger }, name: number) => {
         for (let index = 0; index < 20; index += 1)
-          expect(await process.accept(someDeletion(`${name}-${index}`), noScope)).to.equal(true);
+          expect(await ledger.accept(someDeletion(`${name}-${index}`), noScope)).to.equal(true);
       };
       await Promise.all(processes.map(accepting));
-      expect(counts).to.deep.equal({ transactions: 60, runs: 60 });
+      for (const { counts } of processes) expect(counts).to.deep.equal({ transactions: 20, runs: 20 });
       const numbered = await Promise.all([one, two, three].map((ledger) => ledger.settledSequence()));
       expect(numbered).to.deep.equal([0, 0, 0]);
       expect(await numbers()).to.deep.equal(Array.from({ length: 60 }, (_, index) => index + 1));
