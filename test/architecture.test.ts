@@ -79,10 +79,20 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   },
   {
     who: /^entities\/profile\//,
-    may: (to) => /^entities\/(profile\/|ports$)/.test(to) || leaves.test(to),
-    words: "profiles import nothing of those who read and change them",
+    may: (to) => /^(entities\/(profile\/|ports$)|segments\/)/.test(to) || leaves.test(to),
+    words: "profiles import rules, and nothing of those who read and change them",
   },
-  ...["entities", "metrics", "catalogue", "keys", "segments"].map((domain) => ({
+  {
+    who: /^entities\//,
+    may: (to) => /^(entities|segments)\//.test(to) || leaves.test(to),
+    words: "entities may import rules of segments",
+  },
+  {
+    who: /^segments\//,
+    may: (to) => /^(segments\/|catalogue\/ports$)/.test(to) || leaves.test(to),
+    words: "rules of segments are stored in the catalogue",
+  },
+  ...["metrics", "catalogue", "keys"].map((domain) => ({
     who: new RegExp(`^${domain}/`),
     may: (to: string) => to.startsWith(`${domain}/`) || leaves.test(to),
     words: `${domain} imports leaves and itself`,

@@ -41,12 +41,12 @@ export interface WalkPlace {
 export interface SegmentRules {
   /** See `SegmentDeletions.newest`: a commit that is planned with these rules compares it. */
   readonly generation: number;
-  readonly segments: readonly SegmentByRule[];
+  readonly segments: readonly RuledSegment[];
 }
 
-export type SegmentByRule = Segment & { readonly byRule: SegmentRule };
+export type RuledSegment = Segment & { readonly byRule: SegmentRule };
 
-export function isByRule(segment: Segment): segment is SegmentByRule {
+export function isByRule(segment: Segment): segment is RuledSegment {
   return segment.byRule !== undefined;
 }
 

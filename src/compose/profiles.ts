@@ -6,6 +6,7 @@ import { collectRoutes } from "../http/collect/index.js";
 import { entityRoutes } from "../http/entities/index.js";
 import { segmentRoutes } from "../http/segment/index.js";
 import { clusteredIds } from "../ids.js";
+import { currentRules } from "../segments/current-rules.js";
 import type { SharedDependencies } from "./shared.js";
 
 /** Connects collecting messages and reading profiles. */
@@ -32,10 +33,19 @@ export function composeProfiles({
   const hashIdentity = identityHashing(stores.pepper);
   const hashRequest = requestHashing(stores.pepper);
   const profiles = { entities, history, suppression, memberships, entityKeys };
+  const rules = currentRules(stores.catalogue);
+  const countDecisions = meters.counter(
+    "rule_decisions_total",
+    "Changed decisions of rules about people, by cause: message, time or walk.",
+    "cause",
+  );
   const collectDependencies = {
     ...profiles,
     memory,
     newId: clusteredIds(),
+    clock,
+    rules,
+    countDecisions,
     toServiceError: stores.toServiceError,
     countTaken: meters.counter(
       "messages_taken_total",

@@ -1,11 +1,14 @@
 /** Facts about the messages of a person in one stream, or in several. Event times, Unix ms. */
 export interface StreamFacts {
-  /** At least 1. */
   readonly count: number;
+  /** Infinity without a message. */
   readonly first: number;
-  /** Newest event times, newest first: at least one, and the number that rules need (see `RuleSet`). */
+  /** Newest event times, newest first: at least one of a message, and the number that rules need (see `RuleSet`). */
   readonly newest: readonly number[];
 }
+
+/** Facts without a message: each one is a part of another message, and does not count for the stream. */
+export const noFacts: StreamFacts = { count: 0, first: Number.POSITIVE_INFINITY, newest: [] };
 
 /** Returns the facts about the messages of both, with at most `times` of the newest event times. */
 export function unitedFacts(a: StreamFacts, b: StreamFacts, times: number): StreamFacts {

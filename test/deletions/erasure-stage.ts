@@ -160,6 +160,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
         attributes: new Map([["plan", { version, value: "gold" }]]),
         identities,
         streams: ["web"],
+        facts: new Map(),
         modified: 1,
       });
       const keys = newKeys([id]);

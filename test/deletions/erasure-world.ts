@@ -5,6 +5,7 @@ import { type Table, tableNamed, tablesOf } from "../../src/entities/profile/ent
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { identityHashing } from "../../src/entities/profile/identity-hash.js";
 import { readEntity } from "../../src/entities/read/read-entity.js";
+import { currentRules } from "../../src/segments/current-rules.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { type HeldCalls, portsThrough } from "../support/held-calls.js";
 import { endless, opening } from "../support/opening.js";
@@ -74,6 +75,8 @@ export function openProcess(stores: Stores, clock: () => number, calls?: HeldCal
     newId,
     countTaken: () => {},
     countLeftOut: () => {},
+    countDecisions: () => {},
+    rules: currentRules(own.catalogue),
   };
   const deletions = deletionsOver(own, { clock });
   const collect = collectMessages(profiles);

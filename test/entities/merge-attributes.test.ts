@@ -22,6 +22,7 @@ const document: fc.Arbitrary<EntityDocument> = fc.record({
     { selector: ({ field, value }) => `${field} ${value}` },
   ),
   streams: fc.uniqueArray(fc.constantFrom("web", "app", "Web")),
+  facts: fc.constant(new Map()),
   modified: fc.constantFrom(undefined, 1.5, 2),
 });
 

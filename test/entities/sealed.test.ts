@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { newKeys, seal, unseal } from "../../src/entities/profile/encryption.js";
 import { decodeDocument, type EntityDocument, encodeDocument } from "../../src/entities/profile/entity-document.js";
+import { noFacts } from "../../src/segments/stream-facts.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf } from "../support/commits.js";
 import { temporaryStores } from "../support/stores.js";
@@ -81,6 +82,10 @@ describe("the document of an entity", () => {
         { field: "name", value: '","identities":[' },
       ],
       streams: ["app", "web"],
+      facts: new Map([
+        ["app", noFacts],
+        ["web", { count: 2, first: 5, newest: [7, 5] }],
+      ]),
       modified: 3.25,
     };
     const decoded = decodeDocument(encodeDocument(document));

@@ -11,6 +11,7 @@ import { type HashIdentity, identityField, identityOf } from "../../src/entities
 import { identityHashing } from "../../src/entities/profile/identity-hash.js";
 import { readEntity } from "../../src/entities/read/read-entity.js";
 import { parsedBytes } from "../../src/formats/json-size.js";
+import { currentRules } from "../../src/segments/current-rules.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { endless, opening } from "./opening.js";
 import { temporaryStores } from "./stores.js";
@@ -80,9 +81,10 @@ export async function entityStage(
     newId: () => randomBytes(16).toString("hex"),
   };
   const plain = { ...stores, ...common };
-  const take = collectMessages({ ...stores, countTaken: () => {}, countLeftOut: () => {}, ...wrap(stores), ...common });
+  const counters = { countTaken: () => {}, countLeftOut: () => {}, countDecisions: () => {} };
+  const rules = currentRules(stores.catalogue);
+  const take = collectMessages({ ...stores, ...counters, rules, ...wrap(stores), ...common });
   const now = monotonicClock(Date.now);
-  const rules = messageRules();
   const never = new AbortController().signal;
 
   return {
@@ -93,7 +95,7 @@ export async function entityStage(
       const possiblyStoredSince = "possiblyStoredSince" in repeated ? repeated.possiblyStoredSince : ids && "";
       const arrival = now();
       const batch = messages.map((json, position) => {
-        const { time = arrival, ...message } = parseMessage(json, rules);
+        const { time = arrival, ...message } = parseMessage(json, messageRules());
         const id = ids?.[position] ?? common.newId();
         const version = { time, arrival, position };
         const hashes = message.identities.map((identity) => common.hashIdentity("user", identity));
@@ -109,7 +111,7 @@ export async function entityStage(
         return {
           text,
           bytes: parsedBytes(text),
-          parse: () => parseMessage(json, rules),
+          parse: () => parseMessage(json, messageRules()),
           place: (path: string) => path,
         };
       });

@@ -1,13 +1,15 @@
 import { yieldWhenDue } from "../../async/yielding.js";
 import { ServiceError } from "../../errors.js";
 import type { MemoryBudget, Reservation } from "../../memory-budget.js";
+import type { CurrentRules } from "../../segments/current-rules.js";
 import type { Commit, EntityKeys, EntityStore, History, MembershipIndex, Suppression } from "../ports.js";
+import { withFacts } from "../profile/complete-facts.js";
 import { newKeys, seal, unseal } from "../profile/encryption.js";
 import { type EntityId, idsOf, isBeforeDeletion, type StoredEntity, storedBytes } from "../profile/entity.js";
-import { DECODED_BYTES, decodeDocument, encodeDocument } from "../profile/entity-document.js";
+import { DECODED_BYTES, encodeDocument } from "../profile/entity-document.js";
 import type { IdentityHash } from "../profile/identity.js";
 import { type BatchMessage, encodeMessage, segmentsNamedIn } from "../profile/message.js";
-import type { DecodedProfile } from "../profile/profile-draft.js";
+import { type DecodedProfile, decodeProfile } from "../profile/profile-draft.js";
 import { retryOnConflict } from "../requests/retry-on-conflict.js";
 import { type BatchPlan, type FoundProfiles, type Outcomes, type PlanDependencies, planBatch } from "./plan-batch.js";
 
@@ -22,6 +24,8 @@ export interface BatchDependencies extends PlanDependencies {
   countTaken(messages: number): void;
   /** Counts `by` identities of this field that a commit has left out. */
   countLeftOut(by: number, field: string): void;
+  readonly rules: CurrentRules;
+  readonly countDecisions: CountDecisions;
 }
 
 /**
@@ -64,6 +68,8 @@ export function applyBatch(dependencies: BatchDependencies, batch: readonly Batc
         await eraseUnreadable(dependencies, found.unreadable);
         return undefined;
       }
+      // A rule has changed since the profiles were read.
+      if (found.rules.generation !== found.deletions.newest) return undefined;
       const plan = await planBatch(left, found, dependencies);
       if (plan.messages.length === 0) return plan.outcomes;
       const updates = sumOf(plan.profiles.map(({ memberships }) => memberships.changed.size));
@@ -73,6 +79,7 @@ export function applyBatch(dependencies: BatchDependencies, batch: readonly Batc
         for (const { leftOut = [] } of plan.outcomes.values()) {
           for (const field of leftOut) dependencies.countLeftOut(1, field);
         }
+        dependencies.countDecisions(plan.decisions, "message");
         return plan.outcomes;
       }
       left = left.map((message) => afterConflict(message, found));
@@ -179,6 +186,9 @@ function segmentsOf({ messages }: BatchPlan, { deletions }: FoundProfiles): Comm
   return Array.from(segments, ([id, table]) => ({ id, table }));
 }
 
+/** Counts decisions of rules that have changed by their cause, for `/metrics`. */
+export type CountDecisions = (by: number, cause: "message" | "time" | "walk") => void;
+
 /** Profiles with their keys. */
 interface ReadableProfiles extends FoundProfiles {
   readonly keys: ReadonlyMap<EntityId, Uint8Array>;
@@ -189,7 +199,7 @@ interface ReadableProfiles extends FoundProfiles {
  * `unavailable` when memory is short.
  */
 async function findProfiles(
-  { entities, suppression, entityKeys }: BatchDependencies,
+  { entities, suppression, entityKeys, history, rules: rulesOf }: BatchDependencies,
   batch: readonly BatchMessage[],
   maxBytes: number,
   memory: Reservation,
@@ -199,17 +209,20 @@ async function findProfiles(
   const [found, cutOffs] = await Promise.all([entities.find(hashes, maxBytes, segments), suppression.cutOffs(hashes)]);
   if (found.left.length > 0) return "too-large";
   memory.reserveUnlessSmall(DECODED_BYTES * sumOf([...found.profiles.values()].map(storedBytes)));
-  const keys = await entityKeys.read([...found.profiles.keys()]);
+  const [keys, rules] = await Promise.all([
+    entityKeys.read([...found.profiles.keys()]),
+    rulesOf(found.deletions.newest),
+  ]);
   const profiles = new Map<EntityId, DecodedProfile>();
   const unreadable: StoredEntity[] = [];
   for (const [id, entity] of found.profiles) {
     const bytes = unseal(keys, { entity: id, sealed: entity.sealed });
     if (bytes === undefined) unreadable.push(entity);
-    else profiles.set(id, { entity, decoded: { document: decodeDocument(bytes), bytes: bytes.length } });
+    else profiles.set(id, await withFacts({ history, entityKeys }, decodeProfile(entity, bytes), rules));
     await yieldWhenDue();
   }
   const owners = new Map(hashes.map((hash) => [hash, found.owners.get(hash)]));
-  return { owners, profiles, unreadable, cutOffs, keys, deletions: found.deletions };
+  return { owners, profiles, unreadable, cutOffs, keys, deletions: found.deletions, rules };
 }
 
 /**

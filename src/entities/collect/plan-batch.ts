@@ -1,5 +1,7 @@
 import { yieldWhenDue } from "../../async/yielding.js";
+import type { Clock } from "../../clock.js";
 import type { ValidationIssue } from "../../errors.js";
+import type { Rules } from "../../segments/current-rules.js";
 import type { CutOff } from "../ports.js";
 import { type EntityId, namedTime, type SegmentDeletions, type StoredEntity } from "../profile/entity.js";
 import type { EntityDocument } from "../profile/entity-document.js";
@@ -21,15 +23,18 @@ export interface FoundProfiles {
   readonly cutOffs: ReadonlyMap<IdentityHash, CutOff>;
   /** Deletions of the segments that the messages name. */
   readonly deletions: SegmentDeletions;
+  readonly rules: Rules;
 }
 
 /** The result of planning a batch. */
 export interface BatchPlan {
   /** Accepted messages in order, each with its final profile. */
   readonly messages: readonly { readonly message: BatchMessage; readonly profile: ProfileDraft }[];
-  /** Final profiles, with everything that was merged into them. */
+  /** Final profiles, with everything that was merged into them and the decisions of rules. */
   readonly profiles: readonly ProfileDraft[];
   readonly outcomes: Outcomes;
+  /** Number of decisions of rules that have changed. */
+  readonly decisions: number;
 }
 
 /** Outcomes of the messages that are not stored as sent. */
@@ -47,6 +52,7 @@ export type LimitIssue = Omit<ValidationIssue, "path">;
 export interface PlanDependencies {
   /** Returns a new random entity id. */
   newId(): EntityId;
+  readonly clock: Clock;
 }
 
 /** Maximum segments of an entity, including the ones it left. */
@@ -59,8 +65,8 @@ const MAX_SEGMENTS = 10_000;
  */
 export async function planBatch(
   batch: readonly BatchMessage[],
-  { owners, profiles, cutOffs, deletions }: FoundProfiles,
-  { newId }: PlanDependencies,
+  { owners, profiles, cutOffs, deletions, rules }: FoundProfiles,
+  { newId, clock }: PlanDependencies,
 ): Promise<BatchPlan> {
   const drafts = new Map<EntityId, ProfileDraft>();
   const newOwners = new Map<IdentityHash, ProfileDraft>();
@@ -71,7 +77,7 @@ export async function planBatch(
   function storedOwner(hash: IdentityHash): ProfileDraft | undefined {
     const profile = profiles.get(owners.get(hash) ?? "");
     if (profile === undefined) return undefined;
-    const draft = drafts.get(profile.entity.id) ?? ProfileDraft.stored(profile);
+    const draft = drafts.get(profile.entity.id) ?? ProfileDraft.stored(profile, rules);
     drafts.set(draft.id, draft);
     return draft;
   }
@@ -85,10 +91,10 @@ export async function planBatch(
     const person = joinIdentities(message, ownerOf);
     const [oldest, ...others] = [...person.profiles].sort(byAge);
     const { table, version } = message;
-    const first = oldest ?? ProfileDraft.fresh(newId(), table.name, version.arrival, messages.length);
+    const first = oldest ?? ProfileDraft.fresh(newId(), table.name, version.arrival, messages.length, rules);
     const profile = others.length === 0 ? first : first.mergedWith(others);
     const document = documentOf(person.message);
-    const issue = exceededLimit(profile, [...person.profiles], message, document);
+    const issue = issueByRule(message, rules) ?? exceededLimit(profile, [...person.profiles], message, document);
     if (issue !== undefined) {
       outcomes.set(message.message, { issue });
       continue;
@@ -100,7 +106,21 @@ export async function planBatch(
     messages.push({ message, profile });
   }
   const planned = messages.map(({ message, profile }) => ({ message, profile: profile.root }));
-  return { messages: planned, profiles: [...new Set(planned.map(({ profile }) => profile))], outcomes };
+  const changed = [...new Set(planned.map(({ profile }) => profile))];
+  const now = clock();
+  let decisions = 0;
+  for (const profile of changed) {
+    decisions += profile.decide(now);
+    await yieldWhenDue();
+  }
+  return { messages: planned, profiles: changed, outcomes, decisions };
+}
+
+/** A full list speaks of pushed segments only; any other message must not name a segment by rule. */
+function issueByRule({ message: { segments } }: BatchMessage, rules: Rules): LimitIssue | undefined {
+  if (segments === undefined || segments.full) return undefined;
+  const isNamed = [...segments.add, ...segments.remove].some((id) => rules.segments.has(id));
+  return isNamed ? SEGMENT_BY_RULE : undefined;
 }
 
 /**
@@ -135,6 +155,10 @@ const SEGMENT_BYTES = 6 * 1_048_576;
 /** Maximum bytes of 256 characters. */
 const MAX_SEGMENT_ID_BYTES = 1_024;
 
+const SEGMENT_BY_RULE = {
+  code: "segment_by_rule",
+  message: "A message cannot add or remove a segment by rule",
+};
 const TOO_LARGE = { code: "entity_too_large", message: `An entity has at most ${ENTITY_BYTES} bytes` };
 const TOO_MANY_SEGMENTS = {
   code: "too_many_segments",

@@ -1,5 +1,6 @@
+import { type StreamFacts, unitedFacts } from "../../segments/stream-facts.js";
 import { compareVersions } from "./entity.js";
-import { type AttributeState, type EntityDocument, encodedBytes } from "./entity-document.js";
+import { type AttributeState, type EntityDocument, encodedBytes, type Json } from "./entity-document.js";
 import { type Identity, identityKey } from "./identity.js";
 
 /** A value that is newer than the stored one, and the bytes that it adds. */
@@ -17,24 +18,29 @@ export class AttributesDraft {
   readonly #attributes: Map<string, AttributeState>;
   readonly #identities: Map<string, Identity>;
   readonly #streams: Set<string>;
+  readonly #facts: Map<string, StreamFacts>;
+  /** Event times to keep of each stream; one if it is absent. */
+  readonly #newestTimes: ReadonlyMap<string, number>;
   #modified: number | undefined;
   #bytes: number;
   #changes = 0;
   /** The last document that `bytesWith` compared, until the next change. */
   #compared: { readonly document: EntityDocument; readonly news: readonly News[] } | undefined;
 
-  /** Starts empty, or with a document of known encoded size. */
-  constructor(document?: EntityDocument, bytes = 0) {
+  /** Starts empty, or with a document of known encoded size. `newestTimes`: see `RuleSet`. */
+  constructor(document?: EntityDocument, bytes = 0, newestTimes: ReadonlyMap<string, number> = new Map()) {
+    this.#newestTimes = newestTimes;
     this.#attributes = new Map(document?.attributes);
     this.#identities = new Map(document?.identities.map((identity) => [identityKey(identity), identity]));
     this.#streams = new Set(document?.streams);
+    this.#facts = new Map(document?.facts);
     this.#modified = document?.modified;
     this.#bytes = bytes;
   }
 
   /** Returns an independent copy. */
   copy(): AttributesDraft {
-    return new AttributesDraft(this.document(), this.#bytes);
+    return new AttributesDraft(this.document(), this.#bytes, this.#newestTimes);
   }
 
   /** Size of the encoded document, within a few bytes. */
@@ -69,6 +75,7 @@ export class AttributesDraft {
       this.#bytes += Buffer.byteLength(key) + 6;
     }
     for (const stream of document.streams) {
+      this.#mergeFacts(stream, document.facts.get(stream));
       this.#bytes += this.#growthBy(stream);
       this.#streams.add(stream);
     }
@@ -100,6 +107,38 @@ export class AttributesDraft {
     return bytes;
   }
 
+  /** Facts about two parts are known if both are. */
+  #mergeFacts(stream: string, facts: StreamFacts | undefined): void {
+    const own = this.#facts.get(stream);
+    if (facts === undefined) this.#facts.delete(stream);
+    else if (!this.#streams.has(stream)) this.#facts.set(stream, facts);
+    else if (own !== undefined) this.#facts.set(stream, unitedFacts(own, facts, this.#newestTimes.get(stream) ?? 1));
+  }
+
+  /** Returns the value of an attribute, or the values of an identity field; undefined: none. */
+  value(name: string): Json | undefined {
+    const state = this.#attributes.get(name);
+    if (state !== undefined) return state.value;
+    const values = [...this.#identities.values()].filter(({ field }) => field === name).map(({ value }) => value);
+    return values.length > 0 ? values : undefined;
+  }
+
+  /** Returns the facts about a stream; undefined without a message that counts. */
+  factsOf(stream: string): StreamFacts | undefined {
+    const facts = this.#facts.get(stream);
+    return facts?.count === 0 ? undefined : facts;
+  }
+
+  /** Newest event time over all streams; undefined without a message that counts. */
+  get seenAt(): number | undefined {
+    let newest: number | undefined;
+    for (const { newest: times } of this.#facts.values()) {
+      const [time] = times;
+      if (time !== undefined && (newest === undefined || time > newest)) newest = time;
+    }
+    return newest;
+  }
+
   /** Returns whether there is an identity of this field. */
   hasField(field: string): boolean {
     for (const identity of this.#identities.values()) if (identity.field === field) return true;
@@ -127,6 +166,7 @@ export class AttributesDraft {
       attributes: this.#attributes,
       identities: keys.map((key) => this.#identities.get(key) as Identity),
       streams: [...this.#streams].sort(),
+      facts: this.#facts,
       modified: this.#modified,
     };
   }

@@ -1,3 +1,4 @@
+import { noFacts, type StreamFacts } from "../../segments/stream-facts.js";
 import type { Version } from "./entity.js";
 import type { Identity } from "./identity.js";
 
@@ -18,11 +19,13 @@ export interface EntityDocument {
   readonly identities: readonly Identity[];
   /** Names of the streams of its messages, in code unit order. */
   readonly streams: readonly string[];
+  /** Facts about its messages by stream; absent for a stream of a profile of version 1.0.0: see `withFacts`. */
+  readonly facts: ReadonlyMap<string, StreamFacts>;
   /** Arrival of the newest message that changed the entity; undefined if none was recorded. */
   readonly modified: number | undefined;
 }
 
-/** A document and the length of its encoded form. */
+/** A document and the length of its encoded form, without facts. */
 export interface DecodedDocument {
   readonly document: EntityDocument;
   readonly bytes: number;
@@ -33,16 +36,21 @@ export const DECODED_BYTES = 10;
 
 type EncodedAttribute = [name: string, time: number, arrival: number, position: number, value?: Json];
 
-/** Encodes a document for encryption. */
-export function encodeDocument({ attributes, identities, streams, modified }: EntityDocument): Uint8Array {
-  return Buffer.from(
-    JSON.stringify({
-      attributes: Array.from(attributes, encodeAttribute),
-      identities: identities.map(({ field, value }) => [field, value]),
-      streams,
-      modified,
-    }),
-  );
+type EncodedFacts = [stream: string, count: number, first?: number, newest?: readonly number[]];
+
+/** Encodes a document for encryption: two lines of JSON, the second one with the facts. */
+export function encodeDocument({ attributes, identities, streams, facts, modified }: EntityDocument): Uint8Array {
+  const document = {
+    attributes: Array.from(attributes, encodeAttribute),
+    identities: identities.map(({ field, value }) => [field, value]),
+    streams,
+    modified,
+  };
+  return Buffer.from(`${JSON.stringify(document)}\n${JSON.stringify(Array.from(facts, encodeFacts))}`);
+}
+
+function encodeFacts([stream, { count, first, newest }]: readonly [string, StreamFacts]): EncodedFacts {
+  return count === 0 ? [stream, 0] : [stream, count, first, newest];
 }
 
 /** Returns the bytes of an attribute in the encoded document. */
@@ -62,10 +70,17 @@ interface EncodedDocument {
   readonly modified?: number;
 }
 
-/** Decodes the bytes of `encodeDocument`. */
+/** Decodes the bytes of `encodeDocument`, or of version 1.0.0, which stored no facts. */
 export function decodeDocument(bytes: Uint8Array): EntityDocument {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  const { attributes, identities, streams = [], modified } = JSON.parse(text) as EncodedDocument;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = documentBytes(bytes);
+  const {
+    attributes,
+    identities,
+    streams = [],
+    modified,
+  } = JSON.parse(text.toString("utf8", 0, end)) as EncodedDocument;
+  const facts = end === bytes.length ? [] : (JSON.parse(text.toString("utf8", end)) as EncodedFacts[]);
   return {
     attributes: new Map(
       attributes.map(([name, time, arrival, position, value]) => [
@@ -75,6 +90,20 @@ export function decodeDocument(bytes: Uint8Array): EntityDocument {
     ),
     identities: identities.map(([field, value]) => ({ field, value })),
     streams,
+    facts: new Map(
+      facts.map(([stream, count, first, newest]) => [
+        stream,
+        first === undefined || newest === undefined ? noFacts : { count, first, newest },
+      ]),
+    ),
     modified,
   };
 }
+
+/** Returns the bytes of an encoded document without its facts. */
+export function documentBytes(bytes: Uint8Array): number {
+  const end = bytes.indexOf(LINE_END);
+  return end === -1 ? bytes.length : end;
+}
+
+const LINE_END = 10;

@@ -16,16 +16,25 @@ export function segmentsIn({ updates }: Memberships): string[] {
   return [...updates].flatMap(([segment, { member }]) => (member ? [segment] : [])).sort();
 }
 
+/** Ids, of which it is asked whether they are among them. */
+interface Keyed {
+  readonly size: number;
+  has(id: string): boolean;
+}
+
 /** Memberships under construction: the newest update per segment. The order of updates does not matter. */
 export class MembershipDraft {
   readonly #updates: Map<string, MembershipUpdate>;
   readonly #changed = new Set<string>();
+  /** Segments by rule: messages do not change them. */
+  readonly #byRule: Keyed;
   /** Stored memberships of the profile, and of the profiles merged into it. */
   readonly #stored: Memberships[];
   #changes = 0;
   #fullSince: UpdateVersion | undefined;
 
-  constructor(stored: Memberships) {
+  constructor(stored: Memberships, byRule: Keyed = new Set()) {
+    this.#byRule = byRule;
     this.#fullSince = stored.fullSince;
     this.#updates = new Map(stored.updates);
     this.#stored = [stored];
@@ -33,7 +42,7 @@ export class MembershipDraft {
 
   /** Returns an independent copy. */
   copy(): MembershipDraft {
-    const copy = new MembershipDraft(this.memberships());
+    const copy = new MembershipDraft(this.memberships(), this.#byRule);
     copy.#stored.splice(0, 1, ...this.#stored);
     for (const segment of this.#changed) copy.#changed.add(segment);
     return copy;
@@ -41,7 +50,8 @@ export class MembershipDraft {
 
   /**
    * Applies the updates of one message. A newer full list that omits a segment ends the membership from that list's
-   * version on. An update whose event is before the deletion of its segment has no effect.
+   * version on. An update whose event is before the deletion of its segment has no effect, nor has one about a segment
+   * by rule.
    */
   apply(
     { add, remove, full }: SegmentUpdates,
@@ -51,13 +61,14 @@ export class MembershipDraft {
     const version = { time, arrival, position, generation };
     const update = (segment: string, member: boolean) => {
       const deletion = bySegment.get(segment);
+      if (this.#byRule.has(segment)) return;
       if (!isBeforeDeletion(version, deletion)) this.#add(segment, { ...version, member }, deletion?.generation ?? 0);
     };
     if (full) {
       const listed = new Set(add);
       for (const [segment, stored] of this.#updates) {
         const isLeft = !listed.has(segment) && compareVersions(stored, version) < 0;
-        if (isLeft) this.#set(segment, { ...version, member: false });
+        if (isLeft && !this.#byRule.has(segment)) this.#set(segment, { ...version, member: false });
       }
       this.#raiseFull(version);
     }
@@ -72,22 +83,37 @@ export class MembershipDraft {
     this.#stored.push(...other.#stored);
   }
 
-  /** Number of segments with an update. */
-  get size(): number {
-    return this.#updates.size;
+  /** Stores the decision of a rule about a segment at `at`, Unix ms. Returns whether it differs from the last one. */
+  decide(segment: string, member: boolean, at: number, generation: number): boolean {
+    if (this.isMember(segment) === member) return false;
+    this.#set(segment, { member, time: at, arrival: at, position: 0, generation });
+    return true;
   }
 
-  /** Returns the number of segments after adding these. */
-  sizeWith(segments: Iterable<string>): number {
+  isMember(segment: string): boolean {
+    return this.#updates.get(segment)?.member ?? false;
+  }
+
+  /** Number of pushed segments with an update. */
+  get size(): number {
     let size = this.#updates.size;
+    if (this.#byRule.size === 0) return size;
+    for (const segment of this.#updates.keys()) if (this.#byRule.has(segment)) size -= 1;
+    return size;
+  }
+
+  /** Returns the number of pushed segments after adding these. */
+  sizeWith(segments: Iterable<string>): number {
+    let { size } = this;
     for (const segment of new Set(segments)) if (!this.#updates.has(segment)) size += 1;
     return size;
   }
 
-  /** Returns the bytes of all segment ids after adding these. */
+  /** Returns the bytes of the ids of all pushed segments after adding these. */
   idBytesWith(segments: Iterable<string>): number {
     let bytes = 0;
-    for (const id of new Set([...this.#updates.keys(), ...segments])) bytes += Buffer.byteLength(id);
+    for (const id of new Set([...this.#updates.keys(), ...segments]))
+      if (!this.#byRule.has(id)) bytes += Buffer.byteLength(id);
     return bytes;
   }
 

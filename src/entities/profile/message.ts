@@ -1,3 +1,4 @@
+import { noFacts } from "../../segments/stream-facts.js";
 import type { LedgerPosition } from "../ports.js";
 import type { Version } from "./entity.js";
 import type { EntityDocument, Json } from "./entity-document.js";
@@ -34,22 +35,37 @@ export function segmentsNamedIn({ segments }: Message): readonly string[] {
 /** Converts a message to a document with one version and one stream. */
 export function documentOf({ message, version, stream }: BatchMessage): EntityDocument {
   const { attributes, identities } = message;
+  const { time } = version;
   return {
     attributes: new Map(attributes.map(([name, value]) => [name, { version, value: value ?? undefined }])),
     identities,
     streams: [stream],
+    facts: new Map([[stream, message.isUncounted ? noFacts : { count: 1, first: time, newest: [time] }]]),
     modified: undefined,
   };
 }
 
 /** Encodes a message for encryption. */
-export function encodeMessage({ body }: Message): Uint8Array {
-  return Buffer.from(JSON.stringify({ body }));
+export function encodeMessage({ body, isUncounted }: Message): Uint8Array {
+  return Buffer.from(JSON.stringify({ body, isUncounted }));
 }
 
 /** Decodes the message as sent from the bytes of `encodeMessage`. */
 export function decodeMessage(bytes: Uint8Array): object {
-  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()).body;
+  return parse(bytes).body;
+}
+
+/**
+ * Returns whether the message of these bytes counts for its stream. Version 1.0.0 did not store this: the body of an
+ * account's part of a call is recognised by its names.
+ */
+export function isCounted(bytes: Uint8Array): boolean {
+  const { body, isUncounted = Object.keys(body).join() === "type,groupId,traits" } = parse(bytes);
+  return !isUncounted;
+}
+
+function parse(bytes: Uint8Array): Pick<Message, "body" | "isUncounted"> {
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
 }
 
 /** A message of a request, to be applied to profiles. */

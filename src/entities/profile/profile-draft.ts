@@ -1,7 +1,10 @@
+import type { Rules } from "../../segments/current-rules.js";
+import type { RuleProfile } from "../../segments/rule-profile.js";
 import type { ProfileChange } from "../ports.js";
 import { AttributesDraft } from "./attributes.js";
+import { dueAt } from "./due.js";
 import type { EntityId, SegmentDeletions, StoredEntity } from "./entity.js";
-import type { DecodedDocument, EntityDocument } from "./entity-document.js";
+import { type DecodedDocument, decodeDocument, documentBytes, type EntityDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
 import { MembershipDraft, noMemberships } from "./memberships.js";
 import type { BatchMessage } from "./message.js";
@@ -10,6 +13,10 @@ import type { BatchMessage } from "./message.js";
 export interface DecodedProfile {
   readonly entity: StoredEntity;
   readonly decoded: DecodedDocument;
+}
+
+export function decodeProfile(entity: StoredEntity, plain: Uint8Array): DecodedProfile {
+  return { entity, decoded: { document: decodeDocument(plain), bytes: documentBytes(plain) } };
 }
 
 /** A stored or new profile, with the changes that a batch merges into it. */
@@ -25,6 +32,7 @@ export class ProfileDraft {
   readonly revision: number;
   readonly attributes: AttributesDraft;
   readonly memberships: MembershipDraft;
+  readonly #rules: Rules;
   readonly #hashes: Set<IdentityHash>;
   readonly #addedHashes = new Set<IdentityHash>();
   readonly #mergedIds: Set<EntityId>;
@@ -37,7 +45,9 @@ export class ProfileDraft {
     order: number,
     attributes: AttributesDraft,
     memberships: MembershipDraft,
+    rules: Rules,
   ) {
+    this.#rules = rules;
     this.id = id;
     this.table = table;
     this.born = born;
@@ -50,14 +60,16 @@ export class ProfileDraft {
     this.#due = due;
   }
 
-  static stored({ entity, decoded }: DecodedProfile): ProfileDraft {
-    const attributes = new AttributesDraft(decoded.document, decoded.bytes);
-    return new ProfileDraft(entity, -1, attributes, new MembershipDraft(entity.memberships));
+  static stored({ entity, decoded }: DecodedProfile, rules: Rules): ProfileDraft {
+    const { newestTimes } = rules.of(entity.table);
+    const attributes = new AttributesDraft(decoded.document, decoded.bytes, newestTimes);
+    return new ProfileDraft(entity, -1, attributes, new MembershipDraft(entity.memberships, rules.segments), rules);
   }
 
-  static fresh(id: EntityId, table: string, born: number, order: number): ProfileDraft {
+  static fresh(id: EntityId, table: string, born: number, order: number, rules: Rules): ProfileDraft {
     const entity = { id, table, born, revision: 0, hashes: [], mergedIds: [], due: undefined };
-    return new ProfileDraft(entity, order, new AttributesDraft(), new MembershipDraft(noMemberships));
+    const attributes = new AttributesDraft(undefined, 0, rules.of(table).newestTimes);
+    return new ProfileDraft(entity, order, attributes, new MembershipDraft(noMemberships, rules.segments), rules);
   }
 
   /** The profile that it was finally merged into; itself if it was not merged. */
@@ -68,7 +80,8 @@ export class ProfileDraft {
   /** Returns the result of merging others into this profile, which changes none of them. */
   mergedWith(others: readonly ProfileDraft[]): ProfileDraft {
     const entity = { ...this, hashes: [...this.#hashes], mergedIds: [...this.#mergedIds], due: this.#due };
-    const merged = new ProfileDraft(entity, this.order, this.attributes.copy(), this.memberships.copy());
+    const [attributes, memberships] = [this.attributes.copy(), this.memberships.copy()];
+    const merged = new ProfileDraft(entity, this.order, attributes, memberships, this.#rules);
     for (const hash of this.#addedHashes) merged.#addedHashes.add(hash);
     merged.#mergedFrom.push(...this.#mergedFrom);
     for (const other of others) {
@@ -98,6 +111,27 @@ export class ProfileDraft {
     const isChanged = mergedFrom.length > 0 || this.attributes.changes + this.memberships.changes > before;
     if (isChanged) this.attributes.recordChange(version.arrival);
     for (const hash of hashes) this.#addHash(hash);
+  }
+
+  /** Decides the segments by rule of its table at `now`, Unix ms. Returns the number of decisions that have changed. */
+  decide(now: number): number {
+    const { attributes, memberships, born: createdAt } = this;
+    const { generation } = this.#rules;
+    let changes = 0;
+    const profile: RuleProfile = {
+      createdAt,
+      get seenAt() {
+        return attributes.seenAt;
+      },
+      attribute: (name) => attributes.value(name),
+      stream: (name) => attributes.factsOf(name),
+      isMember: (segment) => memberships.isMember(segment),
+    };
+    const changesAt = this.#rules.of(this.table).decide(profile, now, (segment, isMember) => {
+      if (memberships.decide(segment, isMember, now, generation)) changes += 1;
+    });
+    this.#due = dueAt(changesAt, this.#due, now);
+    return changes;
   }
 
   /** Returns the change to commit, with the encrypted document. */

@@ -1,0 +1,71 @@
+import { eachPage } from "../../async/pages.js";
+import type { Rules } from "../../segments/current-rules.js";
+import { noFacts, type StreamFacts, unitedFacts } from "../../segments/stream-facts.js";
+import type { EntityKeys, History, HistoryMessage } from "../ports.js";
+import { unseal } from "./encryption.js";
+import { idsOf } from "./entity.js";
+import type { EntityDocument } from "./entity-document.js";
+import { isCounted } from "./message.js";
+import type { DecodedProfile } from "./profile-draft.js";
+
+export interface FactDependencies {
+  readonly history: Pick<History, "page">;
+  readonly entityKeys: Pick<EntityKeys, "read">;
+}
+
+/** The table whose messages may be parts of others, which do not count for their stream. */
+const TABLE_OF_PARTS = "account";
+
+/** Event times to keep of each stream; one if it is absent. */
+type NewestTimes = ReadonlyMap<string, number>;
+
+/**
+ * Returns the profile with the facts that its rules need, and reads its stored messages if some are missing: version
+ * 1.0.0 stored none, and a rule may need more event times than before. A commit of the result conflicts with a message
+ * that is stored meanwhile.
+ */
+export async function withFacts(
+  dependencies: FactDependencies,
+  profile: DecodedProfile,
+  rules: Rules,
+): Promise<DecodedProfile> {
+  const { entity, decoded } = profile;
+  const { document } = decoded;
+  const { newestTimes, segments } = rules.of(entity.table);
+  if (segments.length === 0) return profile;
+  const lacking = new Set(document.streams.filter((stream) => lacksFacts(document, stream, newestTimes)));
+  if (lacking.size === 0) return profile;
+  const ids = idsOf(entity);
+  const keys = await dependencies.entityKeys.read(entity.table === TABLE_OF_PARTS ? ids : []);
+  const fromHistory = new Map<string, StreamFacts>([...lacking].map((stream) => [stream, noFacts]));
+  const readPage = (after: HistoryMessage | undefined, limit: number) => dependencies.history.page(ids, after, limit);
+  for await (const messages of eachPage(readPage)) {
+    for (const message of messages) {
+      const { stream, time } = message;
+      const facts = fromHistory.get(stream);
+      const bytes = facts && unseal(keys, message);
+      if (facts === undefined || (bytes !== undefined && !isCounted(bytes))) continue;
+      const one = { count: 1, first: time, newest: [time] };
+      fromHistory.set(stream, unitedFacts(facts, one, newestTimes.get(stream) ?? 1));
+    }
+  }
+  const facts = new Map(document.facts);
+  for (const [stream, found] of fromHistory) facts.set(stream, completed(document.facts.get(stream), found));
+  return { entity, decoded: { ...decoded, document: { ...document, facts } } };
+}
+
+function lacksFacts({ facts }: EntityDocument, stream: string, newestTimes: NewestTimes): boolean {
+  const known = facts.get(stream);
+  return known === undefined || known.newest.length < Math.min(known.count, newestTimes.get(stream) ?? 1);
+}
+
+/** Known counts stay: the history may have lost messages to its retention since. So do known event times. */
+function completed(known: StreamFacts | undefined, found: StreamFacts): StreamFacts {
+  if (known === undefined) return found;
+  const older = [...found.newest];
+  for (const time of known.newest) {
+    const at = older.indexOf(time);
+    if (at !== -1) older.splice(at, 1);
+  }
+  return { ...known, newest: [...known.newest, ...older].slice(0, Math.max(known.newest.length, found.newest.length)) };
+}
