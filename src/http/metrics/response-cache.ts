@@ -60,7 +60,8 @@ const RESPONSE_BYTES = 1_000;
 
 /**
  * Cache of whole responses while they are fresh. A response is cached if no store was read for it (`is_cached: true`),
- * so usually at the second request. Concurrent equal requests share one fetch.
+ * so usually at the second request. Concurrent equal requests share one fetch: without that, 64 of them for 100 series
+ * after a write take 1.8 times the CPU time.
  */
 export class ResponseCache {
   readonly #fetch: FetchBatch;
