@@ -29,10 +29,10 @@ async function serve(settings: Settings, retired: readonly string[]): Promise<vo
   for (const { name, nearest } of similarNames(process.env)) {
     log.warn({ name, nearest }, `unknown environment variable ${name}; did you mean ${nearest}?`);
   }
-  const asked = stopAsked();
+  const stopRequested = untilStop();
   let isServing = false;
   // Before the port is open there are no requests to finish, and the next start repeats unfinished work.
-  void asked.then(() => isServing || process.exit(0));
+  void stopRequested.then(() => isServing || process.exit(0));
   const service = await compose(settings, serviceClock(systemClock), log, { failpoint: failpointFrom(process.env) });
   const terminal = process.stdout.isTTY === true;
   const inFile = terminal ? undefined : await firstKey(service, settings, (key) => keepInFile(settings.data_dir, key));
@@ -49,13 +49,13 @@ async function serve(settings: Settings, retired: readonly string[]): Promise<vo
     process.exit(1);
   });
 
-  await asked;
+  await stopRequested;
   await service.stop();
   process.exit(0);
 }
 
 /** Resolves when the process is asked to stop: by a signal, or because the script that started it has ended. */
-function stopAsked(): Promise<void> {
+function untilStop(): Promise<void> {
   return new Promise((resolve) => {
     process.on("SIGINT", () => resolve());
     process.on("SIGTERM", () => resolve());

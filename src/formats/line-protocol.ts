@@ -22,28 +22,28 @@ export function parseLine(text: string): LinePoint | LineProtocolIssue {
   const measurement = reader.word(MEASUREMENT_ENDS);
   if (measurement === "") return { issue: "The measurement is missing" };
   const tags = new Map<string, string>();
-  while (reader.take(COMMA)) {
+  while (reader.skip(COMMA)) {
     const name = reader.word(KEY_ENDS);
-    if (name === "" || !reader.take(EQUALS)) return { issue: "A tag is name=value" };
+    if (name === "" || !reader.skip(EQUALS)) return { issue: "A tag is name=value" };
     const value = reader.word(TAG_VALUE_ENDS);
     if (value === "" || tags.has(name)) return { issue: "A tag has one value that is not empty" };
     tags.set(name, value);
   }
-  if (!reader.takeSpaces()) return { issue: "The fields have to follow the tags after a blank" };
+  if (!reader.skipSpaces()) return { issue: "The fields have to follow the tags after a blank" };
   const fields = new Map<string, number | string | boolean>();
   do {
     const name = reader.word(KEY_ENDS);
-    if (name === "" || !reader.take(EQUALS)) return { issue: "A field is name=value" };
+    if (name === "" || !reader.skip(EQUALS)) return { issue: "A field is name=value" };
     const isText = reader.atQuote();
     const value = isText ? reader.quoted() : fieldValue(reader.raw());
     if (fields.has(name)) return { issue: "A field has one value" };
     if (value === undefined && isText) return { issue: "A text in double quotes ends in its line" };
     if (value === undefined) return { issue: "A field's value is a number, a boolean or a text in double quotes" };
     fields.set(name, value);
-  } while (reader.take(COMMA));
-  if (!reader.takeSpaces() && !reader.atEnd()) return { issue: "A blank must follow the fields" };
+  } while (reader.skip(COMMA));
+  if (!reader.skipSpaces() && !reader.atEnd()) return { issue: "A blank must follow the fields" };
   const written = reader.raw();
-  reader.takeSpaces();
+  reader.skipSpaces();
   if (!reader.atEnd() || (written !== "" && !/^-?\d+$/.test(written)))
     return { issue: "A timestamp is a whole number" };
   const timestamp = written === "" ? undefined : withoutZeros(written);
@@ -182,7 +182,7 @@ class Reader {
 
   constructor(text: string) {
     this.#text = text;
-    this.takeSpaces();
+    this.skipSpaces();
   }
 
   /** Returns the text before its terminator, with escapes resolved. */
@@ -223,13 +223,13 @@ class Reader {
     return undefined;
   }
 
-  take(code: number): boolean {
+  skip(code: number): boolean {
     if (this.#text.charCodeAt(this.#at) !== code) return false;
     this.#at += 1;
     return true;
   }
 
-  takeSpaces(): boolean {
+  skipSpaces(): boolean {
     const start = this.#at;
     while (this.#text.charCodeAt(this.#at) === SPACE) this.#at += 1;
     return this.#at > start;

@@ -38,7 +38,7 @@ interface Token {
  */
 export function parseSelector(selector: string): readonly LabelMatcher[] {
   const tokens = tokensOf(selector);
-  const take = (expected: string, isExpected: (token: Token) => boolean): Token => {
+  const read = (expected: string, isExpected: (token: Token) => boolean): Token => {
     const token = tokens.next().value as Token;
     if (!isExpected(token)) throw new SelectorError(`is not valid at character ${token.at}: ${expected} is expected`);
     return token;
@@ -50,28 +50,28 @@ export function parseSelector(selector: string): readonly LabelMatcher[] {
   const matchers: LabelMatcher[] = [];
   let size = 0;
 
-  const first = take("a metric name or {", (token) => token.kind === "name" || isSign("{")(token));
+  const first = read("a metric name or {", (token) => token.kind === "name" || isSign("{")(token));
   if (first.kind === "name") matchers.push(matcher(METRIC_NAME, "=", first.value));
-  const opening = first.kind === "name" ? take("{", (token) => token.kind === "end" || isSign("{")(token)) : first;
+  const opening = first.kind === "name" ? read("{", (token) => token.kind === "end" || isSign("{")(token)) : first;
   let names = matchers.length;
   while (opening.kind === "sign") {
-    const label = take("a label name or }", (token) => isLabelName(token) || isSign("}")(token));
+    const label = read("a label name or }", (token) => isLabelName(token) || isSign("}")(token));
     if (label.kind === "sign") break;
     const signs = ["=", "!=", "=~", "!~", ...(label.kind === "text" ? [",", "}"] : [])];
-    let next = take(`one of ${signs.join(" ")}`, isSign(...signs));
+    let next = read(`one of ${signs.join(" ")}`, isSign(...signs));
     if (next.value === "," || next.value === "}") {
       matchers.push(matcher(METRIC_NAME, "=", label.value));
       names += 1;
     } else {
-      const { value } = take("a value in quotes", ({ kind }) => kind === "text");
+      const { value } = read("a value in quotes", ({ kind }) => kind === "text");
       if (isPattern(next.value)) size += patternSize(value);
       if (size > MAX_PATTERNS_SIZE) throw new SelectorError("has regular expressions that are too large");
       matchers.push(matcher(label.value, next.value, value));
-      next = take(", or }", isSign(",", "}"));
+      next = read(", or }", isSign(",", "}"));
     }
     if (next.value === "}") break;
   }
-  if (opening.kind === "sign") take("the end", ({ kind }) => kind === "end");
+  if (opening.kind === "sign") read("the end", ({ kind }) => kind === "end");
   if (names > 0 && matchers.filter(({ label }) => label === METRIC_NAME).length > 1)
     throw new SelectorError("names its metric twice");
   if (matchers.every(({ matches }) => matches("")))

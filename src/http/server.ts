@@ -2,13 +2,13 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { connectionAccepted } from "../async/yielding.js";
 import { type AppDependencies, createApp } from "./core/app.js";
-import { answerClientErrors } from "./edge/client-errors.js";
+import { respondToClientErrors } from "./edge/client-errors.js";
 import {
-  answerHalfClosed,
   type Connections,
   closeAfterRequest,
   deferContinue,
   followConnections,
+  respondToHalfClosed,
 } from "./edge/connections.js";
 import { limitRequests, RequestLimits } from "./edge/limits.js";
 import { checkEvery, closeSlowReaders, closeSlowSenders, type SlowTimes } from "./edge/slow-clients.js";
@@ -56,7 +56,7 @@ export function openServer(dependencies: ServerDependencies): ApiServer {
   const protocols = new Map(
     routes.flatMap(({ path, protocolErrors }) => (protocolErrors === undefined ? [] : [[path, protocolErrors]])),
   );
-  const answer = limitRequests(requestLimits, { meters, protocols, stopping }, app.callback());
+  const listener = limitRequests(requestLimits, { meters, protocols, stopping }, app.callback());
   const server = createServer({
     maxHeaderSize: HEADER_BYTES,
     requireHostHeader: false,
@@ -70,11 +70,11 @@ export function openServer(dependencies: ServerDependencies): ApiServer {
   server.maxHeadersCount = 0;
   const connections = followConnections(server);
   server.on("connection", connectionAccepted);
-  server.on("request", answer);
-  deferContinue(server, answer);
+  server.on("request", listener);
+  deferContinue(server, listener);
   closeAfterRequest(server, connections);
-  answerHalfClosed(server, connections);
-  answerClientErrors(server, connections);
+  respondToHalfClosed(server, connections);
+  respondToClientErrors(server, connections);
   closeSlowSenders(server, connections, slowTimes.senderMs);
   closeSlowReaders(server, connections, slowTimes.readerMs);
   meters.gauge("http_requests_under_way", "Requests in flight.", () => requestLimits.inFlight);

@@ -47,10 +47,10 @@ export function experienceRoutes({ catalogue, newest, clock }: ExperienceRouteDe
           page: catalogue.experiences,
           count: catalogue.countExperiences,
           find: async (id) => (await catalogue.experiencesById([id])).get(id),
-          trends: (some, asked) =>
+          trends: (some, requested) =>
             newest(
               { dimension: experienceDimension, type: "conversionrate", ids: some.map(({ id }) => id) },
-              asked,
+              requested,
               at,
             ),
           rows: async (some) => some.map(toWire),

@@ -77,8 +77,8 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
           page: (after, limit) => catalogue.segments(after, limit, table),
           count: () => catalogue.countSegments(table),
           find: async (id) => (await catalogue.segmentsById([id])).get(id),
-          trends: (segments, asked) =>
-            newest({ dimension: segmentDimension, type: "size", ids: segments.map(({ id }) => id) }, asked, at),
+          trends: (segments, requested) =>
+            newest({ dimension: segmentDimension, type: "size", ids: segments.map(({ id }) => id) }, requested, at),
           rows: withSizes,
         });
       },

@@ -40,7 +40,7 @@ export function createApp(dependencies: AppDependencies): App {
   const { routes, settings } = dependencies;
   const app: App = new Koa({ proxy: settings.http.trust_proxy, maxIpsCount: 1 });
   app.silent = true;
-  app.use(answerAll(dependencies));
+  app.use(respondToAll(dependencies));
   app.use(corsHeaders(settings.http.cors.origins, dependencies.allowsOrigin));
   app.use((ctx, next) => {
     const path = canonicalPath(ctx.req);
@@ -57,7 +57,7 @@ export function createApp(dependencies: AppDependencies): App {
 }
 
 /** Gives every response a request id, converts errors to the error envelope, and logs and counts each response. */
-function answerAll(dependencies: AppDependencies): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
+function respondToAll(dependencies: AppDependencies): Koa.Middleware<ApiState, Koa.DefaultContextExtends> {
   return async (ctx, next) => {
     const context = ctx as unknown as ApiContext;
     const began = performance.now();
@@ -69,12 +69,12 @@ function answerAll(dependencies: AppDependencies): Koa.Middleware<ApiState, Koa.
       if (!error) return;
       // A stream error is reported twice: by the stream and by the response that ends with it.
       ctx.onerror = () => {};
-      answerLateError(context, error, dependencies);
+      respondToLateError(context, error, dependencies);
     };
     try {
       await next();
     } catch (error) {
-      answerError(context, error, dependencies);
+      respondToError(context, error, dependencies);
     }
     if (dependencies.stopping()) ctx.set("Connection", "close");
   };
@@ -83,7 +83,7 @@ function answerAll(dependencies: AppDependencies): Koa.Middleware<ApiState, Koa.
 /** Headers that a handler may set before it fails and that an error response must not have. */
 const SUCCESS_HEADERS = ["Content-Disposition", "Content-Encoding", "Content-Type", "ETag", "Last-Modified"];
 
-function answerError(ctx: ApiContext, error: unknown, { log, routes, toServiceError }: AppDependencies): void {
+function respondToError(ctx: ApiContext, error: unknown, { log, routes, toServiceError }: AppDependencies): void {
   const known = error instanceof ServiceError ? error : (toServiceError(error) ?? error);
   // Decided by path, because a request may be rejected before routing.
   const { protocolErrors } = routes.find(({ path, protocolErrors }) => protocolErrors && path === ctx.path) ?? {};
@@ -112,14 +112,14 @@ const CALLER_GONE: readonly unknown[] = [...DISCONNECT_CODES, "EPIPE"];
  * Handles an error after Koa has started to respond: sends the error response if no bytes were sent, otherwise closes
  * the connection.
  */
-function answerLateError(ctx: ApiContext, error: Error, dependencies: AppDependencies): void {
+function respondToLateError(ctx: ApiContext, error: Error, dependencies: AppDependencies): void {
   if (ctx.headerSent || !ctx.writable) {
     const isGone = "code" in error && CALLER_GONE.includes(error.code);
     if (!isGone) dependencies.log.error(describeError(ctx, error, ctx.status), "a response was aborted");
     ctx.res.destroy();
     return;
   }
-  answerError(ctx, error, dependencies);
+  respondToError(ctx, error, dependencies);
   ctx.res.end(JSON.stringify(ctx.body));
 }
 

@@ -19,7 +19,7 @@ const gzipResponse = koaCompress({ threshold: MIN_GZIP_BYTES, gzip: FAST, br: fa
 /** Compresses a large response if the caller accepts gzip. Small responses and other callers cost nothing. */
 export async function compress(ctx: ApiContext): Promise<void> {
   const source: unknown = ctx.body;
-  if (!source || !takesGzip(ctx)) return;
+  if (!source || !acceptsGzip(ctx)) return;
   await gzipResponse(ctx, async () => {});
   const { body } = ctx;
   if (!(source instanceof Readable) || !(body instanceof Readable) || body === source) return;
@@ -82,7 +82,7 @@ export function gzipFast(body: Buffer): Promise<Buffer> {
 }
 
 /** Returns whether the caller accepts gzip. A caller that accepts no encoding at all gets the plain body. */
-export function takesGzip(ctx: Pick<Koa.Context, "req" | "acceptsEncodings">): boolean {
+export function acceptsGzip(ctx: Pick<Koa.Context, "req" | "acceptsEncodings">): boolean {
   const accepts = ctx.req.headers["accept-encoding"];
   return accepts?.includes("gzip") === true && ctx.acceptsEncodings("gzip", "identity") === "gzip";
 }
@@ -123,7 +123,7 @@ export function respondWithKept(ctx: ApiContext, { type, plain, gzip, etag }: Ke
   ctx.set({ "Content-Type": type, "Cache-Control": "no-cache", ETag: etag });
   ctx.status = 200;
   ctx.vary("Accept-Encoding");
-  if (gzip !== undefined && takesGzip(ctx)) {
+  if (gzip !== undefined && acceptsGzip(ctx)) {
     ctx.set("Content-Encoding", "gzip");
     ctx.body = gzip;
   } else {

@@ -50,16 +50,16 @@ export function runRoute(
   async function run(ctx: ApiContext): Promise<void> {
     const query = readQuery(ctx.querystring);
     if (route.scopes !== "keyless") await authenticate(ctx, route, query.key);
-    if (!limited) return answer(ctx, query.values);
+    if (!limited) return respond(ctx, query.values);
     await requestLimits.run(ctx.res, ctx.state.keyId, async (runs) => {
       ctx.state.deadline.onPause = (isPaused) => runs(!isPaused);
-      await answer(ctx, query.values);
+      await respond(ctx, query.values);
       const bytes = responseBytes(ctx);
       if (bytes !== undefined) ctx.state.memory.keepResponse(bytes);
     });
   }
 
-  async function answer(ctx: ApiContext, query: Readonly<Record<string, unknown>>): Promise<void> {
+  async function respond(ctx: ApiContext, query: Readonly<Record<string, unknown>>): Promise<void> {
     for (const { name, check } of params) check?.(ctx.params[name]);
     sendContinue(ctx.req, ctx.res);
     const body = await readBody?.(ctx);

@@ -11,7 +11,7 @@ import { MAX_URL_BYTES, urlTooLong } from "./request-target.js";
 const LINGER_MS = 1000;
 
 /** Responds with the error envelope to requests that Node's parser rejects. */
-export function answerClientErrors(server: Server, connections: Connections): void {
+export function respondToClientErrors(server: Server, connections: Connections): void {
   const refused = new WeakSet<Duplex>();
   server.on("clientError", (error: ParserError, socket) => {
     if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) {
@@ -21,17 +21,17 @@ export function answerClientErrors(server: Server, connections: Connections): vo
     // The parser fails again on further bytes of the connection.
     if (refused.has(socket)) return;
     refused.add(socket);
-    const answer = describe(error);
+    const refusal = describe(error);
     const { exchange } = connections.get(socket as Socket) ?? {};
-    if (exchange === undefined || exchange.req.complete) answerNext(socket, connections, answer);
+    if (exchange === undefined || exchange.req.complete) respondNext(socket, connections, refusal);
     else if (exchange.res.writableEnded) onResponseClosed(exchange.res, () => socket.destroy());
-    else respondWithError(exchange.res, answer);
+    else respondWithError(exchange.res, refusal);
   });
   server.on("connect", (_req: unknown, socket: Duplex) => {
     // Node removes its own listener from the socket of a CONNECT; an error without a listener ends the process.
     socket.on("error", () => socket.destroy());
-    const answer = new ServiceError("method-not-allowed", "CONNECT is not allowed");
-    answerNext(socket, connections, answer, { Allow: "GET, HEAD, OPTIONS" });
+    const refusal = new ServiceError("method-not-allowed", "CONNECT is not allowed");
+    respondNext(socket, connections, refusal, { Allow: "GET, HEAD, OPTIONS" });
   });
 }
 
@@ -57,19 +57,19 @@ function hasLongTarget(packet: Buffer | undefined): boolean {
 }
 
 /** Responds to bytes that never became a request, after the responses to earlier requests. */
-function answerNext(
+function respondNext(
   socket: Duplex,
   connections: Connections,
-  answer: ServiceError,
+  error: ServiceError,
   extra: Record<string, string> = {},
 ): void {
   const last = connections.get(socket as Socket)?.unanswered.at(-1);
-  if (last === undefined) answerRaw(socket, answer, extra);
-  else onResponseClosed(last, () => socket.writable && answerRaw(socket, answer, extra));
+  if (last === undefined) respondRaw(socket, error, extra);
+  else onResponseClosed(last, () => socket.writable && respondRaw(socket, error, extra));
 }
 
 /** Writes the response to the connection and closes it. */
-function answerRaw(socket: Duplex, error: ServiceError, extra: Record<string, string>): void {
+function respondRaw(socket: Duplex, error: ServiceError, extra: Record<string, string>): void {
   const { status, headers, text } = lastResponse(error);
   const all = { ...headers, "X-Request-Id": randomUUID(), ...extra };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);

@@ -77,7 +77,7 @@ const PROBE_MS = 100;
  * closed connection looks the same. So interim responses are sent while the caller waits: the first one resets a closed
  * connection, and the next one fails. One is not enough, and without `httpAllowHalfOpen` these callers get no response.
  */
-export function answerHalfClosed(server: Server, connections: Connections): void {
+export function respondToHalfClosed(server: Server, connections: Connections): void {
   // Missing in Node's types and documentation.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on("connection", (socket) => {

@@ -188,7 +188,7 @@ interface Refusing {
 export function limitRequests(
   limits: Pick<RequestLimits, "isFull" | "enter">,
   { meters, protocols, stopping }: Refusing,
-  answer: RequestListener,
+  listener: RequestListener,
 ): RequestListener {
   const error = new ServiceError("busy", "Too many requests in flight; try again", { retryAfter: 1 });
   const refusal = wholeErrorResponse(error);
@@ -205,7 +205,7 @@ export function limitRequests(
       return;
     }
     if (limited) limits.enter(res);
-    answer(req, res);
+    listener(req, res);
   };
 }
 

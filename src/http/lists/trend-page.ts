@@ -55,7 +55,7 @@ interface TrendSource<T extends Entry, R extends object> extends ListSource<T> {
   /** Sort keys; by the trends when absent. */
   readonly keys?: ListSource<T>["keys"];
   /** Returns the values of each entry in the window; without one only `now`. */
-  trends(entries: readonly Pick<T, "id">[], asked: RequestedWindow): Promise<readonly Trend[]>;
+  trends(entries: readonly Pick<T, "id">[], requested: RequestedWindow): Promise<readonly Trend[]>;
   rows(entries: readonly T[]): Promise<readonly R[]>;
 }
 
@@ -72,18 +72,18 @@ export async function trendPage<T extends Entry, R extends object>(
   { trends, rows, ...source }: TrendSource<T, R>,
 ) {
   const { sort } = request;
-  const asked = { range, start, end };
-  if (isTrendSort(sort) && !isRequested(asked)) {
+  const requested = { range, start, end };
+  if (isTrendSort(sort) && !isRequested(requested)) {
     throw invalid("range_required", "range", `sort=${sort} needs a range, or startdate and enddate`);
   }
-  const keys = source.keys ?? (async (entries: readonly T[]) => sortKeys(sort, await trends(entries, asked)));
+  const keys = source.keys ?? (async (entries: readonly T[]) => sortKeys(sort, await trends(entries, requested)));
   const { items, meta } =
     id === undefined
       ? await listPage(request, { ...source, keys: sort === "name" ? undefined : keys })
       : await onlyEntry(id, source);
   const data: readonly (R & RowValues)[] = await rows(items);
-  if (!isRequested(asked)) return { data: [...data], meta };
-  const values = await trends(items, asked);
+  if (!isRequested(requested)) return { data: [...data], meta };
+  const values = await trends(items, requested);
   return { data: data.map((row, i) => ({ ...row, ...rowValues(values[i]) })), meta };
 }
 

@@ -7,7 +7,7 @@ import { COLLECTIVE_IDS } from "../../reserved-names.js";
 import { readBody, refuseUnlessJson } from "../core/body.js";
 import { reserveParsed } from "../core/json-body.js";
 import { exampleNames } from "../core/openapi.js";
-import { takesGzip } from "../core/response-body.js";
+import { acceptsGzip } from "../core/response-body.js";
 import { empty } from "../core/responses.js";
 import { type ApiContext, type Route, route } from "../core/route.js";
 import { outOfBound } from "../keys/bounds.js";
@@ -141,7 +141,7 @@ function setTag(ctx: ApiContext, tag: string): void {
 async function send(ctx: ApiContext, response: MetricResponse): Promise<void> {
   ctx.status = 200;
   ctx.res.setHeader("Content-Type", "application/json; charset=utf-8");
-  if (response.gzip === undefined || !takesGzip(ctx)) {
+  if (response.gzip === undefined || !acceptsGzip(ctx)) {
     ctx.body = response.body;
     return;
   }

@@ -141,7 +141,7 @@ export function listingRoutes({ series, streams, catalogue, clock }: ListingDepe
           count: streams.count,
           find: streams.find,
           keys: isTrendSort(sort) ? undefined : keysOf,
-          trends: (some, asked) => streams.trends(idsOf(some), asked, now),
+          trends: (some, requested) => streams.trends(idsOf(some), requested, now),
           async rows(some) {
             const activity = await streams.activity(idsOf(some), now);
             return activity.map(({ slot, day }, i) => {

@@ -3,15 +3,15 @@ import type { RefusedSeries } from "../../metrics/query/fetch.js";
 import type { FetchedSeries } from "../../metrics/query/read-plans.js";
 
 /** Joins the JSON of series to the body of a response. */
-export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]): Buffer {
+export function metricBody(fetched: readonly (FetchedSeries | RefusedSeries)[]): Buffer {
   const pieces: (string | Buffer)[] = [];
   let text = '{"status":200,"message":"success","data":[';
-  for (const [i, answer] of answers.entries()) {
+  for (const [i, series] of fetched.entries()) {
     if (i > 0) text += ",";
-    if ("issue" in answer) {
-      text += refused(answer);
+    if ("issue" in series) {
+      text += refused(series);
     } else {
-      pieces.push(text + head(answer), answer.json);
+      pieces.push(text + head(series), series.json);
       text = "}";
     }
   }
@@ -24,13 +24,13 @@ export function metricBody(answers: readonly (FetchedSeries | RefusedSeries)[]):
 }
 
 /** Returns a weak ETag of a body in this format. It changes if and only if the values can have changed. */
-export function metricTag(answers: readonly (FetchedSeries | RefusedSeries)[], form: "json" | "csv"): string {
+export function metricTag(fetched: readonly (FetchedSeries | RefusedSeries)[], form: "json" | "csv"): string {
   const hash = createHash("sha256").update(`${form}\n`);
-  for (const answer of answers) {
-    if ("json" in answer)
+  for (const series of fetched) {
+    if ("json" in series)
       hash
-        .update(`${JSON.stringify(answer.plan.request.id)} `)
-        .update(answer.json)
+        .update(`${JSON.stringify(series.plan.request.id)} `)
+        .update(series.json)
         .update("\n");
   }
   return `W/"${hash.digest("base64url").slice(0, 27)}"`;

@@ -14,15 +14,15 @@ const CHUNK_CHARS = 65_536;
  * Sends the values of series as CSV. Keeps memory reserved for their JSON, from which the text is generated as the
  * caller reads it. Throws when an item failed: CSV cannot report errors of items.
  */
-export function sendCsv(ctx: ApiContext, answers: readonly (FetchedSeries | RefusedSeries)[]): void {
-  const issues = answers.flatMap((answer) => ("issue" in answer ? answer.issue : []));
+export function sendCsv(ctx: ApiContext, fetched: readonly (FetchedSeries | RefusedSeries)[]): void {
+  const issues = fetched.flatMap((series) => ("issue" in series ? series.issue : []));
   if (issues.length > 0) throw invalidItems(issues);
   ctx.state.memory.keepResponse(
-    answers.reduce((sum, answer) => sum + ("json" in answer ? answer.json.byteLength : 0), 0),
+    fetched.reduce((sum, series) => sum + ("json" in series ? series.json.byteLength : 0), 0),
   );
   ctx.status = 200;
   ctx.type = "text/csv; charset=utf-8";
-  ctx.body = Readable.from(csvChunks(answers as readonly FetchedSeries[]), {
+  ctx.body = Readable.from(csvChunks(fetched as readonly FetchedSeries[]), {
     objectMode: false,
     highWaterMark: CHUNK_CHARS,
   });
@@ -36,9 +36,9 @@ function invalidItems(issues: readonly ValidationIssue[]): ServiceError {
 const COLUMNS = ["name", "dimension", "dimension_id", "dimension_type", "ts", "value"];
 
 /** Yields the text in chunks; each is generated when the caller has consumed the previous one. */
-function* csvChunks(answers: readonly FetchedSeries[]): Generator<string> {
+function* csvChunks(fetched: readonly FetchedSeries[]): Generator<string> {
   let text = csvRecord(COLUMNS);
-  for (const { plan, json } of answers) {
+  for (const { plan, json } of fetched) {
     const { asked, id, type } = plan.request;
     const names = csvRecord([seriesLabel(plan), asked.dimension, id, type]).trimEnd();
     const values: readonly { value: number; ts: string }[] = JSON.parse(json.toString("latin1"));

@@ -38,7 +38,7 @@ export function pageRoutes(tables: Tables): readonly Route[] {
       params: { file: Type.String({ minLength: 1, examples: ["dashboard.css"] }) },
       responses: { 200: done({ "text/css": Type.String(), "text/javascript": Type.String() }) },
       async handler({ ctx, params: { file } }) {
-        await answerFile(ctx, dashboardFiles(), file);
+        await respondWithFile(ctx, dashboardFiles(), file);
       },
     }),
     route({
@@ -60,7 +60,7 @@ export function pageRoutes(tables: Tables): readonly Route[] {
         }),
       },
       async handler({ ctx, params: { file } }) {
-        await answerFile(ctx, docsFiles, file);
+        await respondWithFile(ctx, docsFiles, file);
       },
     }),
   ];
@@ -109,7 +109,7 @@ function addressOf({ host, secure, req: { socket } }: ApiContext): string {
 
 type Files = ReadonlyMap<string, () => Promise<KeptBody>>;
 
-async function answerFile(ctx: ApiContext, files: Files, name: string): Promise<void> {
+async function respondWithFile(ctx: ApiContext, files: Files, name: string): Promise<void> {
   const file = found(files.get(name), "file");
   respondWithKept(ctx, await file());
 }

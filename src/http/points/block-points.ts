@@ -44,12 +44,12 @@ export async function readBlock(
     if (!reader.issues.full) reader.issues.add("invalid_length", "values", "values must have one list for each series");
     return;
   }
-  const takeRow = (row: unknown, i: number) => {
+  const addRow = (row: unknown, i: number) => {
     const before = reader.counted;
     readRow(row, i, { series: series[i], times }, reader);
     memory.reserveUnlessSmall(VALUE_BYTES * (reader.counted - before));
   };
-  await readElements(values, "values", reader, takeRow, MAX_LINE_BYTES + VALUE_BYTES * times.length);
+  await readElements(values, "values", reader, addRow, MAX_LINE_BYTES + VALUE_BYTES * times.length);
 }
 
 /** Returns the lists of a block. Throws unless the body is a block; the elements of its lists may still be invalid. */

@@ -34,7 +34,7 @@ export async function readLinePoints(
   await readEachLine(ctx, limits, reader, (text, number) => {
     if (text.trimStart().startsWith("#")) return;
     reader.count(1);
-    const issue = takeLine(text, times, reader);
+    const issue = addLine(text, times, reader);
     if (issue !== undefined) reader.issues.add(issue.code, `line ${number}${issue.path}`, issue.message);
   });
   reader.issues.throwIfAny(firstIssue);
@@ -61,7 +61,7 @@ const partNames: Readonly<Record<string, string>> = {
 const NS_PER_MS = 1_000_000;
 
 /** Adds one line, or returns its issue. */
-function takeLine(text: string, times: LineTimes, reader: PointReader): ValidationIssue | undefined {
+function addLine(text: string, times: LineTimes, reader: PointReader): ValidationIssue | undefined {
   const usual = parseLineFastPath(text, times.precision);
   if (usual !== undefined) {
     const known = reader.heads.get(usual.head);
@@ -71,13 +71,13 @@ function takeLine(text: string, times: LineTimes, reader: PointReader): Validati
       return undefined;
     }
   }
-  const { issue, named } = takeAnyLine(text, times, reader);
+  const { issue, named } = addAnyLine(text, times, reader);
   // An escaped blank does not end a head.
   if (named !== undefined && usual !== undefined && !usual.head.includes("\\")) cacheHead(reader, usual.head, named);
   return issue;
 }
 
-function takeAnyLine(
+function addAnyLine(
   text: string,
   { now, precision }: LineTimes,
   reader: PointReader,

@@ -121,14 +121,14 @@ export function reservePoints(points: number, memory: Reservation): void {
 const RUN_BYTES = 32_768;
 
 /**
- * Passes the parsed elements of a list to `take`, in runs, until the maximum of issues is reached. `path` is the place
+ * Passes the parsed elements of a list to `read`, in runs, until the maximum of issues is reached. `path` is the place
  * of the list in the body; an element has at most `maxBytes`.
  */
 export async function readElements(
   list: JsonArray,
   path: string,
   { issues }: PointReader,
-  take: (element: unknown, index: number) => void,
+  read: (element: unknown, index: number) => void,
   maxBytes = MAX_LINE_BYTES,
 ): Promise<void> {
   const { ends } = list;
@@ -141,18 +141,18 @@ export async function readElements(
       issues.add("too_long", `${path}[${from}]`, "The element is too long");
     } else {
       const elements = parseElements(list, from, to);
-      for (let i = 0; i < elements.length && !issues.full; i += 1) take(elements[i], from + i);
+      for (let i = 0; i < elements.length && !issues.full; i += 1) read(elements[i], from + i);
     }
     from = to + 1;
   }
 }
 
-/** Passes each line of a body to `take` until the maximum of issues is reached. */
+/** Passes each line of a body to `read` until the maximum of issues is reached. */
 export async function readEachLine(
   ctx: ApiContext,
   limits: WriteLimits,
   reader: PointReader,
-  take: (text: string, number: number) => void,
+  read: (text: string, number: number) => void,
 ): Promise<void> {
   const { issues } = reader;
   const { memory } = ctx.state;
@@ -162,7 +162,7 @@ export async function readEachLine(
     for (const { number, text, issue } of lines) {
       if (issues.full) return;
       if (issue !== undefined) issues.add(issue, `line ${number}`, lineIssues[issue]);
-      else take(text, number);
+      else read(text, number);
     }
     reservePoints(reader.counted - before, memory);
     await yieldWhenDue();
