@@ -1,4 +1,4 @@
-import { AbortError, HttpError, RequestTimedOutError } from "@influxdata/influxdb-client";
+import { HttpError, RequestTimedOutError } from "@influxdata/influxdb-client";
 import { retry } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import { ServiceError } from "../../errors.js";
@@ -25,20 +25,11 @@ const pauses = [100, 400];
 /** Maximum `Retry-After`, seconds. */
 const MAX_WAIT = 3_600;
 
-/** Returns the `ServiceError` for an error of this engine; undefined for any other error. */
-export function influxServiceError(error: unknown): ServiceError | undefined {
-  if (error instanceof HttpError) return statusError(error);
-  if (error instanceof BucketError) return unavailable(error, 5);
-  if (error instanceof BrokenResponse || error instanceof AbortError || error instanceof RequestTimedOutError) {
-    return unavailable(error, 1);
-  }
-  return undefined;
-}
-
 /** Returns the `ServiceError` for an error of a request to the server, including network errors. */
 export function requestError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  return influxServiceError(error) ?? unavailable(error, 1);
+  if (error instanceof HttpError) return statusError(error);
+  return unavailable(error, error instanceof BucketError ? 5 : 1);
 }
 
 interface AttemptLimits {

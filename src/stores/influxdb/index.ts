@@ -5,7 +5,7 @@ import type { Probe } from "../../meters.js";
 import type { EngineDependencies, MetricEngine } from "../stores.js";
 import { findBucket, KnownBucket } from "./bucket.js";
 import { influxAddress, influxClient } from "./connection.js";
-import { BucketError, influxServiceError } from "./errors.js";
+import { BucketError } from "./errors.js";
 import { type InfluxSeriesStore, influxSeriesStore } from "./series-store.js";
 
 /** Time limit of a check of the bucket, and maximum wait of the start for the first check, ms. */
@@ -55,7 +55,8 @@ export async function openInflux({
     ownsSeries: false,
     retentionMs: () => bucket.retentionMs,
     probes: [probe(bucket)],
-    toServiceError: influxServiceError,
+    // The series reject with a `ServiceError`.
+    toServiceError: () => undefined,
     async close() {
       bucket.close();
       closing.abort();

@@ -41,8 +41,7 @@ export async function openSqliteEntities({
   failpoint,
 }: EngineDependencies): Promise<EntityEngine> {
   const { data, entities } = foldersOf(settings);
-  const files = new OpenFiles();
-  try {
+  return openedFiles(async (files) => {
     files.lock("entities", data, entities);
     const ledgerDb = files.open(entities, ledgerFile, { log, failpoint });
     const entitiesDb = files.open(entities, entitiesFile, { log, failpoint });
@@ -70,11 +69,7 @@ export async function openSqliteEntities({
       startErrorOf: (error) => files.startErrorOf(error),
       close: async () => files.close(),
     };
-  } catch (error) {
-    const reported = files.startErrorOf(error) ?? error;
-    files.close();
-    throw reported;
-  }
+  });
 }
 
 /** Opens the embedded engine for series: `metrics.db` in a folder that is locked for this process. */
@@ -85,8 +80,7 @@ export async function openSqliteMetrics({
   cache,
 }: EngineDependencies): Promise<MetricEngine> {
   const { metrics } = foldersOf(settings);
-  const files = new OpenFiles();
-  try {
+  return openedFiles(async (files) => {
     files.lock("metrics", metrics);
     const db = files.open(metrics, metricsFile, { log, failpoint });
     const foldFailed = (err: unknown) => log.error({ err }, "the journal of metrics.db could not be folded; retrying");
@@ -103,6 +97,14 @@ export async function openSqliteMetrics({
         files.close();
       },
     };
+  });
+}
+
+/** Closes the files that `open` has opened if it fails. An error that damage may have caused names the damaged file. */
+async function openedFiles<E>(open: (files: OpenFiles) => Promise<E>): Promise<E> {
+  const files = new OpenFiles();
+  try {
+    return await open(files);
   } catch (error) {
     const reported = files.startErrorOf(error) ?? error;
     files.close();

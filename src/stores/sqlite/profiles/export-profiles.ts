@@ -1,3 +1,4 @@
+import { weightedBatches } from "../../../async/weighted-batches.js";
 import type { Experience, Mark, Segment } from "../../../catalogue/ports.js";
 import { ERASED } from "../../../deletions/ports.js";
 import type { IdempotentRequest } from "../../../entities/ports.js";
@@ -132,14 +133,7 @@ function exportTable<R, Row = never>(db: Database, table: ExportedTable<R, Row>)
     count: async () => (counted.get() as { count: number }).count,
 
     async *all() {
-      let rows: Row[] = [];
-      for (const row of everything.iterate()) {
-        rows.push(row as Row);
-        if (rows.length < BATCH) continue;
-        yield await records(rows);
-        rows = [];
-      }
-      if (rows.length > 0) yield await records(rows);
+      for (const rows of weightedBatches(everything.iterate() as Iterable<Row>, BATCH)) yield await records(rows);
     },
   };
 }
