@@ -1,5 +1,5 @@
 import { type Db, MongoClient, MongoServerError, MongoServerSelectionError, ReadConcern } from "mongodb";
-import { type Background, retry } from "../../async/retry.js";
+import { retry } from "../../async/retry.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { tlsError } from "../tls-errors.js";
@@ -54,23 +54,15 @@ export async function connect(
   async function once(): Promise<Connection> {
     const client = openClient(url, deadlineMs);
     hosts = hostsOf(client);
-    let abandoned: Background | undefined;
+    let opened: Pick<Connection, "close"> = client;
     try {
       await client.connect();
       const connection = await databasesOf(client, { url, deadlineMs, log });
-      // A process that was killed during an upgrade leaves a transaction, too.
-      abandoned = abortAbandoned(client.db("admin", promised), appNameOf(url), log);
+      opened = connection;
       await prepare(connection);
-      return {
-        ...connection,
-        close() {
-          void abandoned?.stop();
-          return connection.close();
-        },
-      };
+      return connection;
     } catch (error) {
-      void abandoned?.stop();
-      await client.close();
+      await opened.close();
       throw startErrorOf(error, hosts) ?? error;
     }
   }
@@ -150,7 +142,7 @@ function appNameOf(url: string): string {
   return `entity-metrics ${databaseOf(url)}`;
 }
 
-async function databasesOf(client: MongoClient, { url, deadlineMs }: ConnectOptions): Promise<Connection> {
+async function databasesOf(client: MongoClient, { url, deadlineMs, log }: ConnectOptions): Promise<Connection> {
   const name = databaseOf(url);
   const admin = client.db("admin");
   const { msg, setName, isreplicaset } = await admin.command({ hello: 1 });
@@ -159,13 +151,18 @@ async function databasesOf(client: MongoClient, { url, deadlineMs }: ConnectOpti
     const words = "has no transactions, as it is no replica set: start it with --replSet";
     throw new StartError(`ENTITIES_URL: MongoDB at ${hostsOf(client)} ${words}`);
   }
+  // A process that was killed during an upgrade leaves a transaction, too.
+  const abandoned = abortAbandoned(client.db("admin", promised), appNameOf(url), log);
   return {
     client,
     data: client.db(name, promised),
     ledger: client.db(`${name}_ledger`, promised),
     transact: transactions(client, deadlineMs),
     deadlineMs,
-    close: () => client.close(),
+    close() {
+      void abandoned.stop();
+      return client.close();
+    },
   };
 }
 
