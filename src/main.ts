@@ -70,8 +70,8 @@ async function firstKey(
   handOn: (key: string) => FirstKey,
 ): Promise<FirstKey | undefined> {
   if (settings.admin_key !== null || (await stores.keys.list()).length > 0) return undefined;
-  const { key, kept } = mintKey("first", scopes, systemClock());
+  const { key, stored } = mintKey("first", scopes, systemClock());
   const place = handOn(key);
-  await stores.keys.add(kept);
+  await stores.keys.add(stored);
   return place;
 }

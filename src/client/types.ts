@@ -159,7 +159,7 @@ export type MemberLine =
 /** An entity to delete, by one of its identities. */
 export type DeletionInput = Static<typeof received.DeletionInput>;
 
-export type DeletionRequest = Static<typeof received.DeletionRequest>;
+export type DeletionRequest = Static<typeof deletions.DeletionRequest>;
 
 /** The deletion request of an item, or the errors of an item that is rejected. */
 export type ReceivedDeletion = Static<typeof received.ReceivedDeletion>;

@@ -75,9 +75,9 @@ function readScopes(text: string | undefined): Scope[] {
 
 /** Prints a new key before storing it: a key that could not be shown never becomes valid. */
 async function create(keys: KeyStore, name: string, wanted: readonly Scope[], bounds: KeyBounds): Promise<number> {
-  const { key, kept } = mintKey(name, wanted, systemClock(), bounds);
+  const { key, stored } = mintKey(name, wanted, systemClock(), bounds);
   await print(`${key}\n`);
-  await keys.add(kept);
+  await keys.add(stored);
   return 0;
 }
 

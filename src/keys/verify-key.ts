@@ -37,9 +37,9 @@ export function keyVerifier(store: KeyStore, adminKey: string | null, clock: Clo
     if (id === undefined) return undefined;
     const digest = digestOf(key);
     const isAdmin = adminDigest !== undefined && timingSafeEqual(digest, adminDigest);
-    const kept = isAdmin ? undefined : await store.find(id);
-    const caller = isAdmin ? admin : callerOf(kept, digest);
-    if (caller !== undefined && kept !== undefined) recordUse(store, kept, now);
+    const stored = isAdmin ? undefined : await store.find(id);
+    const caller = isAdmin ? admin : callerOf(stored, digest);
+    if (caller !== undefined && stored !== undefined) recordUse(store, stored, now);
     if (caller !== undefined) remembered.set(key, { caller, until: now + BELIEVED_MS }, CALLER_BYTES);
     return caller;
   }
@@ -58,11 +58,11 @@ function recordUse(store: KeyStore, { id, bounds, lastUsedOn = Number.NEGATIVE_I
 }
 
 /** Returns the holder if the digest matches the stored key and the key is not revoked. */
-function callerOf(kept: ApiKey | undefined, digest: Buffer): Caller | undefined {
-  if (kept === undefined || kept.revokedAt !== undefined) return undefined;
-  const expected = Buffer.from(kept.digest, "hex");
+function callerOf(stored: ApiKey | undefined, digest: Buffer): Caller | undefined {
+  if (stored === undefined || stored.revokedAt !== undefined) return undefined;
+  const expected = Buffer.from(stored.digest, "hex");
   if (expected.length !== digest.length || !timingSafeEqual(digest, expected)) return undefined;
-  return { keyId: kept.id, name: kept.name, scopes: new Set(kept.scopes), bounds: kept.bounds };
+  return { keyId: stored.id, name: stored.name, scopes: new Set(stored.scopes), bounds: stored.bounds };
 }
 
 /** Creates a key: its text, to be shown once (a secret of 160 random bits), and its stored form. `now` is Unix ms. */
@@ -71,11 +71,11 @@ export function mintKey(
   scopes: readonly Scope[],
   now: number,
   bounds: KeyBounds = {},
-): { key: string; kept: ApiKey } {
+): { key: string; stored: ApiKey } {
   const id = randomBytes(6).toString("hex");
   const key = `em_${id}_${randomBytes(20).toString("hex")}`;
-  const kept = { id, name, scopes: [...scopes], bounds, digest: digestOf(key).toString("hex"), createdAt: now };
-  return { key, kept: { ...kept, revokedAt: undefined, lastUsedOn: undefined } };
+  const stored = { id, name, scopes: [...scopes], bounds, digest: digestOf(key).toString("hex"), createdAt: now };
+  return { key, stored: { ...stored, revokedAt: undefined, lastUsedOn: undefined } };
 }
 
 /** Returns the SHA-256 of a presented key. */

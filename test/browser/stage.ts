@@ -51,9 +51,9 @@ export function stage(start: () => Promise<TestService>): Stage {
       return one;
     },
     async newKey(scopes, of = service as TestService, bounds = {}) {
-      const { key, kept } = mintKey("a test", scopes, NOW, bounds);
-      await of.service.stores.keys.add(kept);
-      return { key, id: kept.id };
+      const { key, stored } = mintKey("a test", scopes, NOW, bounds);
+      await of.service.stores.keys.add(stored);
+      return { key, id: stored.id };
     },
   };
 }

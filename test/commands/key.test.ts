@@ -83,7 +83,7 @@ describe("the key command", () => {
     });
     expect(Date.parse(String(expires_at)) - before).to.be.within(7_200_000, 7_260_000);
     const ended = mintKey("", ["metric:read"], before, { expiresAt: before });
-    await service.service.stores.keys.add(ended.kept);
+    await service.service.stores.keys.add(ended.stored);
     const rows = (await run("list")).out.split("\n").map((line) => line.split("\t").map((cell) => cell.trim()));
     const cells = (of: unknown) => rows.find(([first]) => first === of)?.slice(3, 6);
     const listed =
@@ -93,7 +93,7 @@ describe("the key command", () => {
     expect(shown.split("; ").sort().join("; ")).to.equal(
       listed.replace("; fields", `; expires_at=${expires_at}; fields`),
     );
-    expect(cells(ended.kept.id)).to.deep.equal([
+    expect(cells(ended.stored.id)).to.deep.equal([
       "expired",
       "metric:read",
       `expires_at=${new Date(before).toISOString()}`,

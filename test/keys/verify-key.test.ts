@@ -16,22 +16,22 @@ describe("the verification of a key", () => {
   beforeEach(() => {
     const db = new DatabaseSync(":memory:");
     db.exec(keySchema);
-    const kept = sqliteKeyStore(db);
+    const stored = sqliteKeyStore(db);
     reads = 0;
     cache = new CacheMemory(2 ** 20);
     now = 1_700_000_000_000;
     store = {
-      ...kept,
+      ...stored,
       find(id) {
         reads += 1;
-        return kept.find(id);
+        return stored.find(id);
       },
     };
   });
 
-  async function added(bounds: KeyBounds = {}): Promise<{ key: string; kept: ApiKey }> {
+  async function added(bounds: KeyBounds = {}): Promise<{ key: string; stored: ApiKey }> {
     const minted = mintKey("", ["metric:read"], now, bounds);
-    await store.add(minted.kept);
+    await store.add(minted.stored);
     return minted;
   }
 
@@ -46,7 +46,7 @@ describe("the verification of a key", () => {
   });
 
   it("stores the day of use once a day, and only of a valid key", async () => {
-    const { key, kept } = await added();
+    const { key, stored } = await added();
     const noted: number[] = [];
     const recordUse: KeyStore["recordUse"] = (id, day) => {
       noted.push(day);
@@ -63,29 +63,29 @@ describe("the verification of a key", () => {
       }
     }
     expect(noted).to.deep.equal(days);
-    expect((await store.find(kept.id))?.lastUsedOn).to.equal(days[1]);
+    expect((await store.find(stored.id))?.lastUsedOn).to.equal(days[1]);
   });
 
   it("returns the bounds of a key, also after its end, and stores no use of it then", async () => {
-    const { key, kept } = await added({ rate: 5, expiresAt: now });
+    const { key, stored } = await added({ rate: 5, expiresAt: now });
     const caller = await keyVerifier(store, null, () => now, cache)(key);
     expect(caller?.bounds).to.deep.equal({ rate: 5, expiresAt: now });
-    expect((await store.find(kept.id))?.lastUsedOn).to.equal(undefined);
+    expect((await store.find(stored.id))?.lastUsedOn).to.equal(undefined);
   });
 
   it("accepts a key whose use cannot be stored", async () => {
-    const { key, kept } = await added();
+    const { key, stored } = await added();
     const recordUse = () => Promise.reject(new Error("The disk is full"));
     const verify = keyVerifier({ ...store, recordUse }, null, () => now, cache);
-    expect((await verify(key))?.keyId).to.equal(kept.id);
+    expect((await verify(key))?.keyId).to.equal(stored.id);
   });
 
   it("obeys a revocation within five seconds, also when the clock is set back", async () => {
     for (const step of [5000, -3_600_000]) {
-      const { key, kept } = await added();
+      const { key, stored } = await added();
       const verify = keyVerifier(store, null, () => now, cache);
       await verify(key);
-      await store.revoke(kept.id, now);
+      await store.revoke(stored.id, now);
       now += step;
       expect(await verify(key), String(step)).to.equal(undefined);
     }
@@ -93,9 +93,9 @@ describe("the verification of a key", () => {
 
   it("reads an unknown key from the store each time, so that a new key works at once", async () => {
     const verify = keyVerifier(store, null, () => now, cache);
-    const { key, kept } = mintKey("", ["admin"], now);
+    const { key, stored } = mintKey("", ["admin"], now);
     expect(await verify(key)).to.equal(undefined);
-    await store.add(kept);
+    await store.add(stored);
     expect(await verify(key)).to.not.equal(undefined);
   });
 
@@ -112,10 +112,10 @@ describe("a new key", () => {
   it("consists of letters and digits, has at least 128 random bits, and is unique", () => {
     const keys = Array.from({ length: 1000 }, () => mintKey("", ["admin"], 0));
     expect(new Set(keys.map(({ key }) => key)).size).to.equal(1000);
-    for (const { key, kept } of keys) {
+    for (const { key, stored } of keys) {
       expect(key).to.match(/^em_[a-z0-9]+_[0-9a-f]{32,}$/);
-      expect(keyIdOf(key)).to.equal(kept.id);
-      expect(JSON.stringify(kept)).to.not.include(key.split("_")[2]);
+      expect(keyIdOf(key)).to.equal(stored.id);
+      expect(JSON.stringify(stored)).to.not.include(key.split("_")[2]);
     }
   });
 });

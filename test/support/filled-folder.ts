@@ -66,13 +66,13 @@ export async function filledFolder(): Promise<FilledFolder> {
   const keys = await service.fetch("/.well-known/jwks.json");
   if (!keys.ok) throw new Error(`no key of receipts was made: ${keys.status}`);
   await send("POST", "/api/metric/points", pointsUpTo(Date.now()));
-  const { key, kept } = mintKey("of the folder", ["entity:read", "metric:read"], Date.now(), {
+  const { key, stored } = mintKey("of the folder", ["entity:read", "metric:read"], Date.now(), {
     by: "email",
     origins: ["https://a.example"],
     expiresAt: Date.now() + 3_600_000,
   });
   const { stores } = service.service;
-  await stores.keys.add(kept);
+  await stores.keys.add(stored);
   await stores.facts.replaceText(ALERTS, undefined, JSON.stringify({ evaluated: {}, alerts: [] }));
   await recordSizes(stores);
   await addPoints(stores);

@@ -126,9 +126,9 @@ export async function newKey(
   now = Date.now(),
   bounds: KeyBounds = {},
 ) {
-  const { key, kept } = mintKey("a test", wanted, now, bounds);
-  await service.stores.keys.add(kept);
-  return { key, id: kept.id };
+  const { key, stored } = mintKey("a test", wanted, now, bounds);
+  await service.stores.keys.add(stored);
+  return { key, id: stored.id };
 }
 
 /** The shipped settings on a free port of this machine, with data in `dir`. */

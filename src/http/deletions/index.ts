@@ -9,8 +9,15 @@ import { errorEnvelope, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { onResponseClosed } from "../edge/connections.js";
 import { entityPath, IdentityInput, identityExamples, namedIdentity } from "../entities/named-entity.js";
-import { type DeletionListDependencies, deletionListRoutes, foundDeletion, RequestId } from "./list.js";
-import { DeletionRequest, deletionReceived, type ManyDeletionsDependencies, manyDeletionsRoute } from "./many.js";
+import {
+  type DeletionListDependencies,
+  DeletionRequest,
+  deletionListRoutes,
+  deletionReceived,
+  foundDeletion,
+  RequestId,
+} from "./list.js";
+import { type ManyDeletionsDependencies, manyDeletionsRoute } from "./many.js";
 import { type ReceiptRouteDependencies, receiptRoutes } from "./receipts.js";
 import { tablesRoute } from "./tables.js";
 

@@ -24,6 +24,23 @@ const requestIdShape = { pattern: "^[0-9a-f]{20}-[0-9]{1,12}$" };
 
 export const RequestId = Type.String({ ...requestIdShape, description: "Identifier of the deletion request." });
 
+/** `data` of the responses to DELETE of an entity and to its status. */
+export const DeletionRequest = Type.Object(
+  {
+    request_id: RequestId,
+    completed: Type.Boolean({ description: "Whether the profile is erased everywhere." }),
+  },
+  {
+    title: "DeletionRequest",
+    description:
+      "A deletion request. `completed` covers the live profile and all downstream targets; once true, it stays true.",
+    additionalProperties: false,
+  },
+);
+
+/** Message of a response. Identical for every entity, whether it exists or not, and at every stage of its deletion. */
+export const deletionReceived = "Delete request received";
+
 const properties = {
   request_id: Type.String(requestIdShape),
   accepted_at: Time("Time of acceptance."),

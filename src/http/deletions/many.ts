@@ -14,29 +14,12 @@ import { errorResponse, statusOf } from "../edge/errors.js";
 import { IdentityInput } from "../entities/named-entity.js";
 import { idempotencyKey, repeatNameOf } from "../items/idempotency-key.js";
 import { type ItemLimits, type ItemRules, readItems } from "../items/read-items.js";
-import { RequestId } from "./list.js";
+import { DeletionRequest, deletionReceived } from "./list.js";
 
 export interface ManyDeletionsDependencies extends AcceptManyDependencies {
   readonly tables: Tables;
   readonly limits: ItemLimits;
 }
-
-/** `data` of the responses to DELETE of an entity and to its status. */
-export const DeletionRequest = Type.Object(
-  {
-    request_id: RequestId,
-    completed: Type.Boolean({ description: "Whether the profile is erased everywhere." }),
-  },
-  {
-    title: "DeletionRequest",
-    description:
-      "A deletion request. `completed` covers the live profile and all downstream targets; once true, it stays true.",
-    additionalProperties: false,
-  },
-);
-
-/** Message of a response. Identical for every entity, whether it exists or not, and at every stage of its deletion. */
-export const deletionReceived = "Delete request received";
 
 /** Maximum items of a JSON array. */
 const MAX_ITEMS = 1_000;

@@ -1,5 +1,4 @@
 import type { Deletion } from "../../../deletions/deletion.js";
-import { recordOf } from "../document.js";
 
 /** A row of `deletionRows`. */
 export interface DeletionRow {
@@ -24,7 +23,7 @@ export const deletionRows =
 
 export function deletionOf(row: DeletionRow): Deletion {
   return {
-    ...recordOf<Deletion>(row),
+    ...(JSON.parse(row.document) as Deletion),
     encryptedIdentities: row.identities_key?.some((byte) => byte !== 0)
       ? { key: row.identities_key, bytes: row.identities }
       : undefined,
