@@ -11,27 +11,6 @@ const EARLY = 20;
 describe("a deletion whose worker dies", function () {
   this.timeout(60_000);
 
-  it("is continued by another process within 15 s", async () => {
-    const { stores, close } = await openTemporaryStores();
-    const time = virtualClock();
-    const calls = new HeldCalls();
-    const dying = openProcess(stores, time.clock, calls);
-    const living = openProcess(stores, time.clock);
-    const id = await living.delete("email:a");
-    // The call after the lease.
-    const reached = calls.hold(1);
-    const running = dying.run(id).catch(() => {});
-    await reached;
-    calls.die();
-    await running;
-    await living.runDue();
-    expect((await stores.ledger.find(id))?.completedAt).to.equal(undefined);
-    time.pass(LEASE_ENDED_MS);
-    await living.runDue();
-    expect((await stores.ledger.find(id))?.completedAt).to.be.a("number");
-    await close();
-  });
-
   it("at one call after the other shows no profile, and is completed by the living process", async () => {
     const { stores, close } = await openTemporaryStores();
     const time = virtualClock();

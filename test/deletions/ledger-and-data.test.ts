@@ -170,11 +170,11 @@ describe("a start on restored data", function () {
 
   it("keeps a key revoked that was revoked after the copy of the data, and accepts a newer key", async () => {
     const [early, late] = [mintKey("early", ["metric:read"], 1), mintKey("late", ["metric:read"], 2)];
-    await use(({ service }) => service.stores.keys.add(early.kept));
+    await use(({ service }) => service.stores.keys.add(early.stored));
     const before = await copyStore(dir, "entities");
     await use(async ({ service: { stores } }) => {
-      await stores.keys.revoke(early.kept.id, 3);
-      await stores.keys.add(late.kept);
+      await stores.keys.revoke(early.stored.id, 3);
+      await stores.keys.add(late.stored);
     });
     await before.restore();
     await use(async (service) => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { KeyBounds, Scope } from "../../src/keys/api-key.js";
+import { type KeyBounds, type Scope, scopes } from "../../src/keys/api-key.js";
 import { newKey, serviceOfSuite } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -298,13 +298,20 @@ describe("bounds of keys", () => {
     expect(text).to.include("expired").and.include("expires");
   });
 
-  it("are returned by GET /api/key, without bounds that the key does not have", async () => {
-    const expiresAt = now + HOUR;
+  it("are returned by GET /api/key with the name and the scopes of any key, without bounds that it does not have", async () => {
     const bounds = { fields: ["plan"], by: "_uid", origins: ["https://a.example"], stream: "web", rate: 60 };
-    const key = await keyWith(["entity:read"], { ...bounds, expiresAt });
-    const { data } = JSON.parse((await read("/api/key", key)).text) as { data: Record<string, unknown> };
-    const { id, ...rest } = data;
-    const expected = { name: "a test", scopes: ["entity:read"], ...bounds };
-    expect(rest).to.deep.equal({ ...expected, expires_at: new Date(expiresAt).toISOString() });
+    const expiresAt = now + HOUR;
+    const shown = { ...bounds, expires_at: new Date(expiresAt).toISOString() };
+    for (const [wanted, of, expected] of [
+      [["entity:read"], { ...bounds, expiresAt }, shown],
+      [["metric:read", "admin"], {}, {}],
+    ] as [Scope[], KeyBounds, object][]) {
+      const { key, id } = await newKey(service, wanted, now, of);
+      const { status, headers, text } = await read("/api/key", key);
+      expect([status, headers.get("cache-control")]).to.deep.equal([200, "no-store"]);
+      expect(JSON.parse(text).data).to.deep.equal({ id, name: "a test", scopes: [...wanted].sort(), ...expected });
+    }
+    const configured = { id: "admin", name: "admin", scopes: [...scopes].sort() };
+    expect(JSON.parse((await read("/api/key", service.key)).text).data).to.deep.equal(configured);
   });
 });
