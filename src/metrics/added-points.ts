@@ -27,7 +27,7 @@ export function settledBefore(now: number): number {
 
 /** Collects the added points of one write by series. */
 export class AddedFold {
-  /** By the key of the series, which may be several objects. */
+  /** Points by the key of their series, which may be several objects. */
   readonly #bySeries = new Map<string, { readonly series: Series; readonly points: AddedPoint[] }>();
 
   add(series: Series, ms: number, value: number, ns = 0, source = NO_SOURCE): void {

@@ -27,7 +27,7 @@ export class PointFold {
   /** Series in the order of their first points, with the number of points of each. */
   readonly #series: Series[] = [];
   readonly #counts: number[] = [];
-  /** By the key of the series, which may be several objects. */
+  /** Indexes by the key of the series, which may be several objects. */
   readonly #indexes = new Map<string, number>();
   /** Index of the series of each point, its slot counted from 1970, and its value, in order of arrival. */
   readonly #of: number[] = [];

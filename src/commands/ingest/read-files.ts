@@ -125,7 +125,7 @@ export class SeriesNumbers {
   readonly series: Series[] = [];
   readonly aggregations: Aggregation[] = [];
   readonly #aggregation: Aggregation | undefined;
-  /** By the names of a series. */
+  /** Numbers by the names of a series. */
   readonly #numbers = new Map<string, number>();
 
   /** `aggregation` applies to every series; without it, counts are summed and other values keep the last. */

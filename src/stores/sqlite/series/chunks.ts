@@ -93,21 +93,10 @@ function emptied(row: number): string {
 export function slotsOf({ row, first, slots, sum }: SlotRow): RowSlots {
   if (typeof first !== "number" || !(slots instanceof Uint8Array) || checksumOf(row, first, slots) !== sum)
     throw DamagedRow.of(row);
-  const length = decodeSlots(slots, decoded);
-  if (length === undefined || first + length > CHUNK_SLOTS) throw DamagedRow.of(row);
-  const values = decoded.subarray(0, length);
-  if (hasInfinity(values)) throw DamagedRow.of(row);
-  return { row, first, slots: values };
+  return { row, first, slots: decoded.subarray(0, decodeSlots(slots, decoded)) };
 }
 
 const decoded = new Float64Array(CHUNK_SLOTS);
-
-/** Returns whether a value is infinite. NaN is a slot without a value. */
-export function hasInfinity(values: Float64Array): boolean {
-  for (let i = 0; i < values.length; i += 1)
-    if (Math.abs(values[i] as number) === Number.POSITIVE_INFINITY) return true;
-  return false;
-}
 
 /** Writes values [start, end) into a column, from `at`; NaN leaves a slot unchanged. */
 export function overlay(values: Float64Array, column: Float64Array, at: number, start = 0, end = values.length): void {

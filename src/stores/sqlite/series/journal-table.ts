@@ -1,7 +1,7 @@
 import { StartError } from "../../../errors.js";
 import { CHECKSUM, checksumOf, signed } from "../checksum.js";
 import type { Database } from "../connection.js";
-import { CHUNK_SLOTS, CHUNKS, hasInfinity, SOURCES } from "./chunks.js";
+import { CHUNK_SLOTS, CHUNKS, SOURCES } from "./chunks.js";
 
 /**
  * Slots in the order of their writes, a row per commit, until they are folded into `chunk`; `sum` is the row's
@@ -10,21 +10,14 @@ import { CHUNK_SLOTS, CHUNKS, hasInfinity, SOURCES } from "./chunks.js";
 export const journalSchema =
   "CREATE TABLE IF NOT EXISTS journal (id INTEGER PRIMARY KEY, record BLOB NOT NULL, sum INTEGER NOT NULL)";
 
-/** Maximum rows and bytes removed in one transaction; a single row may have more bytes. */
-const REMOVED_ROWS = 1_000;
-const REMOVED_BYTES = 1024 * 1024;
-
 /** The table `journal` of `metrics.db`. */
 interface JournalTable {
   /** Appends a record inside the caller's transaction. Returns its id, which increases as long as the file is open. */
   append(record: PointRecord): number;
   /** Returns all records with their ids, oldest first. Throws a `StartError` if one is damaged. */
   all(): Iterable<{ readonly id: number; readonly record: PointRecord }>;
-  /**
-   * Removes the oldest records up to this id, in a transaction of its own; false if none is left. Oldest first: if the
-   * process dies in between, the remaining records contain the last value of each of their slots.
-   */
-  removeSome(upTo: number): boolean;
+  /** Removes the records up to this id: 32 MiB take 10 to 17 ms. */
+  remove(upTo: number): void;
 }
 
 export function journalTable(db: Database): JournalTable {
@@ -32,9 +25,6 @@ export function journalTable(db: Database): JournalTable {
   const insert = db.prepare("INSERT INTO journal (id, record, sum) VALUES (?, ?, ?)");
   // One scan: a damaged id may be out of order, and a search for the next one would miss rows.
   const select = db.prepare(`SELECT id, record, ${CHECKSUM} FROM journal ORDER BY id`);
-  const lengths = db.prepare(
-    `SELECT id, length(record) AS bytes FROM journal WHERE id <= ? ORDER BY id LIMIT ${REMOVED_ROWS}`,
-  );
   const remove = db.prepare("DELETE FROM journal WHERE id <= ?");
 
   return {
@@ -48,18 +38,8 @@ export function journalTable(db: Database): JournalTable {
       for (const row of select.iterate() as Iterable<JournalRow>)
         yield { id: row.id, record: PointRecord.fromRow(row) };
     },
-    removeSome(upTo) {
-      const rows = lengths.all(upTo) as { id: number; bytes: number }[];
-      let last: number | undefined;
-      let bytes = 0;
-      for (const row of rows) {
-        bytes += row.bytes;
-        if (last !== undefined && bytes > REMOVED_BYTES) break;
-        last = row.id;
-      }
-      if (last === undefined) return false;
-      remove.run(last);
-      return true;
+    remove(upTo) {
+      remove.run(upTo);
     },
   };
 }
@@ -126,11 +106,9 @@ export class PointRecord {
 
   /** Throws a `StartError` if the row is damaged. */
   static fromRow({ id, record, sum }: JournalRow): PointRecord {
-    if (record instanceof Uint8Array && record.byteLength % 8 === 0 && checksumOf(id, 0, record) === sum) {
-      // A blob need not be aligned to 8 bytes.
-      const doubles = new Float64Array(new Uint8Array(record).buffer);
-      if (isRecord(doubles)) return new PointRecord(doubles);
-    }
+    // A blob need not be aligned to 8 bytes.
+    if (record instanceof Uint8Array && checksumOf(id, 0, record) === sum)
+      return new PointRecord(new Float64Array(new Uint8Array(record).buffer));
     throw new StartError(
       `Row ${id} of the table journal in metrics.db is damaged: put back a backup of the file, or remove the row (DELETE FROM journal WHERE id = ${id}), which loses the points of one write`,
     );
@@ -162,21 +140,6 @@ export class PointRecord {
       at = end;
     }
   }
-}
-
-/** Returns whether these are the numbers of a record: its positions exist and its values are finite or NaN. */
-function isRecord(doubles: Float64Array): boolean {
-  const [count = 0] = doubles;
-  const head = 1 + count * HEAD;
-  if (!Number.isInteger(count) || count < 1 || head > doubles.length) return false;
-  let length = head;
-  for (let at = 1; at < head; at += HEAD) {
-    const place = doubles[at] as number;
-    const slots = doubles[at + 1] as number;
-    if (!Number.isSafeInteger(place) || place < 0 || !Number.isSafeInteger(slots) || slots < SOURCES) return false;
-    length += Math.floor(slots / SOURCES);
-  }
-  return length === doubles.length && !hasInfinity(doubles.subarray(head));
 }
 
 /** Returns a number for a slot of a series (its id), the slot counted from 1970. */

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { weightedBatches } from "../../../async/weighted-batches.js";
 import { type Failpoint, noFailpoint } from "../../../failpoint.js";
 import { type Database, inTransaction } from "../connection.js";
 import type { ChunkLists } from "./chunk-lists.js";
@@ -190,7 +191,7 @@ export class Journal {
     }
     const { slots, last } = this.#folding;
     const damaged: RowSlots[] = [];
-    for (const rows of slots.inBatches(FOLDED_AT_ONCE)) {
+    for (const rows of weightedBatches(slots.all(), FOLDED_AT_ONCE)) {
       this.#lists.changing(() => {
         for (const row of rows) if (!this.#foldRow(row, damaged.length < MAX_DAMAGED)) damaged.push(row);
       });
@@ -199,10 +200,7 @@ export class Journal {
     }
     if (damaged.length > 0) this.append(() => PointRecord.of(damaged.map((row) => this.#newest(row))));
     this.#failpoint("journal-folded");
-    while (this.#table.removeSome(last)) {
-      this.#failpoint("journal-removed-some");
-      await this.#pause();
-    }
+    this.#table.remove(last);
     this.#folding = undefined;
     this.#foldedTo = Math.max(this.#foldedTo, last);
   }

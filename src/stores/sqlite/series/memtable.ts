@@ -32,16 +32,9 @@ export class Memtable {
     return this.#series.get(series) ?? [];
   }
 
-  /** Yields all rows, grouped by series, in batches of about `most`. */
-  *inBatches(most: number): Iterable<readonly RowSlots[]> {
-    let batch: RowSlots[] = [];
-    for (const rows of this.#series.values()) {
-      batch.push(...rows);
-      if (batch.length < most) continue;
-      yield batch;
-      batch = [];
-    }
-    if (batch.length > 0) yield batch;
+  /** Yields all rows, grouped by series. */
+  *all(): Iterable<RowSlots> {
+    for (const rows of this.#series.values()) yield* rows;
   }
 
   readonly #put: TakeSlots = ({ series, source, slot }, values, start, end) => {

@@ -77,22 +77,19 @@ function encoded(kind: number, end: number): Uint8Array {
   return bytes.slice(0, end);
 }
 
-/**
- * Writes the slots of an encoding to `target` from the index 0 on. Returns their number; undefined if the bytes are no
- * encoding, and `target` may have changed then.
- */
-export function decodeSlots(encoded: Uint8Array, target: Float64Array): number | undefined {
-  if (encoded.length < HEAD || encoded.length > HEAD + MAX_SLOTS * 8) return undefined;
+/** Writes the slots of `encodeSlots` to `target` from the index 0 on. Returns their number. */
+export function decodeSlots(encoded: Uint8Array, target: Float64Array): number {
   bytes.set(encoded);
   const length = bytes[1] as number;
   const kind = (bytes[0] as number) & ~HAS_BITMAP;
-  if (length === 0 || length > target.length) return undefined;
-  const isSparse = bytes[0] !== kind;
-  const at = HEAD + (isSparse ? bitmapBytes(length) : 0);
-  if (kind === RAW) return isSparse || encoded.length !== HEAD + 8 * length ? undefined : readRaw(length, target);
-  const count = isSparse ? bitsIn(HEAD, length) : length;
-  if (count === 0 || !readSet(kind, encoded, at, count, target)) return undefined;
-  if (isSparse) spread(length, count, target);
+  if (kind === RAW) return readRaw(length, target);
+  if (bytes[0] === kind) {
+    readSet(kind, HEAD, length, target);
+    return length;
+  }
+  const count = bitsIn(HEAD, length);
+  readSet(kind, HEAD + bitmapBytes(length), count, target);
+  spread(length, count, target);
   return length;
 }
 
@@ -268,27 +265,25 @@ function readPlanes(start: number, end: number, width: number, at: number, targe
   }
 }
 
-/** Reads `count` values into the start of `target`; false if the bytes are no encoding of them. */
-function readSet(kind: number, encoded: Uint8Array, at: number, count: number, target: Float64Array): boolean {
-  if (kind === XOR) return decodeXor(view, at, encoded.length, count, target);
-  if (kind !== PACKED && kind !== PACKED_DELTAS) return false;
-  const power = POWERS[bytes[at] as number];
+/** Reads `count` values into the start of `target`. */
+function readSet(kind: number, at: number, count: number, target: Float64Array): void {
+  if (kind === XOR) {
+    decodeXor(view, at, count, target);
+    return;
+  }
+  const power = POWERS[bytes[at] as number] as number;
   const width = bytes[at + 1] as number;
-  const start = kind === PACKED ? 0 : 1;
-  const head = kind === PACKED ? PACKED_HEAD : DELTAS_HEAD;
-  if (power === undefined || width > MAX_BITS) return false;
-  if (encoded.length !== at + head + planeBytes(count - start, width)) return false;
-  readPlanes(start, count, width, at + head, target);
   let base = view.getFloat64(at + 2, true);
   if (kind === PACKED) {
+    readPlanes(0, count, width, at + PACKED_HEAD, target);
     for (let i = 0; i < count; i += 1) target[i] = base + (target[i] as number);
   } else {
+    readPlanes(1, count, width, at + DELTAS_HEAD, target);
     const leastDelta = view.getFloat64(at + 10, true);
     target[0] = base;
     for (let i = 1; i < count; i += 1) target[i] = base += leastDelta + (target[i] as number);
   }
   if (power !== 1) for (let i = 0; i < count; i += 1) target[i] = (target[i] as number) / power;
-  return true;
 }
 
 function writeRaw(values: Float64Array): void {

@@ -62,12 +62,9 @@ export function encodeXor(doubles: Float64Array, count: number, bytes: DataView,
   return out.end;
 }
 
-/**
- * Reads `count` doubles of `encodeXor` from the bytes [at, end), which three others follow, into the start of `target`.
- * Returns false if the bytes are not exactly such a stream.
- */
-export function decodeXor(bytes: DataView, at: number, end: number, count: number, target: Float64Array): boolean {
-  const input = new BitReader(bytes, at, end);
+/** Reads `count` doubles of `encodeXor` from `at` on into the start of `target`. Four bytes follow the last one. */
+export function decodeXor(bytes: DataView, at: number, count: number, target: Float64Array): void {
+  const input = new BitReader(bytes, at);
   let high = input.read(32);
   let low = input.read(32);
   let [leading, length] = [0, 0];
@@ -78,7 +75,6 @@ export function decodeXor(bytes: DataView, at: number, end: number, count: numbe
         length = input.read(6) + 1;
       }
       const last = leading + length;
-      if (length === 0 || last > 64) return false;
       if (leading < 32) high = (high ^ (input.read(Math.min(32, last) - leading) << (32 - Math.min(32, last)))) >>> 0;
       if (last > 32) low = (low ^ (input.read(last - Math.max(32, leading)) << (64 - last))) >>> 0;
     }
@@ -86,7 +82,6 @@ export function decodeXor(bytes: DataView, at: number, end: number, count: numbe
     halves.setUint32(4, low);
     target[i] = halves.getFloat64(0);
   }
-  return input.isAtEnd();
 }
 
 function trailingZeros(word: number): number {
@@ -133,28 +128,19 @@ class BitWriter {
 /** Reads bits, the highest of each byte first. */
 class BitReader {
   readonly #bytes: DataView;
-  readonly #end: number;
   #bit: number;
 
-  /** The bytes [at, end) are followed by three others. */
-  constructor(bytes: DataView, at: number, end: number) {
+  constructor(bytes: DataView, at: number) {
     this.#bytes = bytes;
     this.#bit = at * 8;
-    this.#end = end * 8;
   }
 
-  /** Returns the next `count` bits, 1 to 32, as an unsigned integer. Returns zeros at and after the end. */
+  /** Returns the next `count` bits, 1 to 32, as an unsigned integer. */
   read(count: number): number {
     if (count > AT_ONCE) return (this.read(count - 16) * 2 ** 16 + this.read(16)) >>> 0;
-    const word = this.#bit < this.#end ? this.#bytes.getUint32(this.#bit >>> 3) : 0;
+    const word = this.#bytes.getUint32(this.#bit >>> 3);
     const shift = 32 - (this.#bit & 7) - count;
     this.#bit += count;
     return bitsBelow(word >>> shift, count);
-  }
-
-  /** Returns whether the last byte was read, no other one, and the bits left in it are zero. */
-  isAtEnd(): boolean {
-    const left = this.#end - this.#bit;
-    return left >= 0 && left < 8 && (left === 0 || this.read(left) === 0);
   }
 }
