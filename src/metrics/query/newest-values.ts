@@ -12,7 +12,7 @@ import { type Trend, type TrendWindow, trendWindow } from "./trend-window.js";
  * Returns the newest and an earlier value of each series as of `now` (Unix ms), in the order of the ids. The newest is
  * the last saved value in the window or in the 4 weeks before its end. The earlier one is, with dates, the first value
  * in the window and, with a range, the value saved that long before the newest. Reads many uncached series at once.
- * Returns the same array for a request while no value has changed. Throws as `timeWindow` does.
+ * Throws as `timeWindow` does.
  */
 export type NewestValues = (series: SeriesOf, asked: RequestedWindow, now: number) => Promise<readonly Trend[]>;
 
@@ -22,9 +22,8 @@ const SEARCHED_MS = 28 * 86_400_000;
 /** Series read at once. */
 const IDS_PER_READ = 1_000;
 
-/** Memory of a cached trend, and of each trend of a cached list, besides keys and versions, bytes. */
+/** Memory of a cached trend besides its key and versions, bytes. */
 const TREND_BYTES = 80;
-const LISTED_BYTES = 150;
 
 export interface NewestValuesDependencies {
   readonly slots: UncachedSlots;
@@ -35,23 +34,14 @@ export interface NewestValuesDependencies {
   retention(): number | undefined;
 }
 
-/** The result of one request. */
-interface ListedTrends {
-  readonly ids: readonly string[];
-  readonly trends: readonly Trend[];
-}
-
 export function newestValues({ slots, generations, memory, retention }: NewestValuesDependencies): NewestValues {
   const cache = new VersionedCache<Trend>(generations, memory, () => TREND_BYTES);
-  const lists = new VersionedCache<ListedTrends>(generations, memory, ({ ids }) => (ids.length + 1) * LISTED_BYTES);
 
   return async ({ dimension, type, ids }, asked, now) => {
     const window = trendWindow({ dimension, type }, asked, now, retention());
     const { to, from, backMs, kept, writableTo } = window;
     const end = Math.min(to, writableTo);
     const key = `${dimension.name}\0${type}\0${to}\0${end}\0${from}\0${backMs}\0${kept}\0`;
-    const known = lists.get(key + ids.length)?.value;
-    if (known?.ids.every((id, i) => id === ids[i])) return known.trends;
     const found = ids.map((id) => cache.get(key + id));
     const missing = [...found.keys()].filter((i) => found[i] === undefined);
     for (const places of weightedBatches(missing, IDS_PER_READ)) {
@@ -62,13 +52,7 @@ export function newestValues({ slots, generations, memory, retention }: NewestVa
         cache.set(key + ids[i], made[n] as Versioned<Trend>);
       }
     }
-    const all = found as Versioned<Trend>[];
-    const trends = all.map(({ value }) => value);
-    if (all.length > 0) {
-      const versions = joinVersions(all.map(({ versions }) => versions));
-      lists.set(key + ids.length, { value: { ids, trends }, versions });
-    }
-    return trends;
+    return (found as Versioned<Trend>[]).map(({ value }) => value);
   };
 }
 
