@@ -26,6 +26,28 @@ describe("a write to one day of a series", () => {
   }
 });
 
+describe("a cached entry", () => {
+  for (const exclusive of [false, true]) {
+    it(`is valid ${exclusive ? "until a write, if this process owns the store" : "for 10 s, if the store may complete a rejected write, or others may write"}`, () => {
+      const { now } = performance;
+      const own = new Generations(24, { exclusive });
+      const series = { dimension: stream, id: "a", type: "size" };
+      const versions = own.versionsIn({ series, from: 0, to: DAY });
+      try {
+        for (const [ms, isCurrent] of [
+          [10_000, true],
+          [10_001, exclusive],
+        ] as const) {
+          performance.now = () => versions.takenAt + ms;
+          expect(own.isCurrent(versions), `after ${ms} ms`).to.equal(isCurrent);
+        }
+      } finally {
+        performance.now = now;
+      }
+    });
+  }
+});
+
 /** The shared counts of a single process. */
 function sharedInMemory(): SharedGenerations {
   const counts = new Map<number, number>();

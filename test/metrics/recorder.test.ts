@@ -48,17 +48,6 @@ describe("the recorder", () => {
     });
   }
 
-  it("samples a size once in each slot", async () => {
-    await tickAll(recorder);
-    await join(stores, "visitors", ["x"]);
-    await tickAt(1, 59 * 60 * SECOND);
-    await tickAll(recorderOver(stores, () => now, "one"));
-    await tickAt(2);
-    await tickAt(3);
-    expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3, 2: 4 });
-    expect(await hours("experience", "mail", "potentialreach")).to.deep.equal({ 0: 3, 1: 4, 2: 4, 3: 4 });
-  });
-
   it("samples the size of a new segment within 5 s", async () => {
     await tickAll(recorder);
     await stores.catalogue.putSegment({ id: "new", name: "new", table: "user" });
@@ -66,12 +55,6 @@ describe("the recorder", () => {
     now += 5 * SECOND;
     await tickAll(recorder);
     expect(await hours("segment", "new")).to.deep.equal({ 0: 1 });
-  });
-
-  it("leaves a gap in a slot without a sample", async () => {
-    await tickAll(recorder);
-    await tickAt(7);
-    expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3, 6: 3 });
   });
 
   it("drops a sample that ends after its slot", async () => {
@@ -163,15 +146,6 @@ describe("the recorder", () => {
     expect(Object.keys(await savedHours(stores, seriesOf("stream", "views"), old, 1_500))).to.have.length(1_200);
   });
 
-  it("increases a count that is a hundred days old", async () => {
-    await receive(stores, "views", START, 7);
-    await tickAt(1);
-    await tickAt(24 * 100);
-    await receive(stores, "views", START, 1);
-    await tickAt(24 * 100, SECOND);
-    expect(await hours("stream", "views")).to.deep.equal({ 0: 8 });
-  });
-
   // In InfluxDB the retention of the bucket does this, by the clock of the server.
   describe("with a retention", () => {
     it("expires older slots", async () => {
@@ -212,13 +186,6 @@ describe("the recorder", () => {
       now = START + 5 * HOUR;
       await tickAll(limping);
       expect(await hours("segment", "visitors")).to.deep.equal({ 0: 3, 2: 4, 4: 5 });
-      expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({ 0: 5 });
-    });
-
-    it("leaves unwritten counts, and sizes of the current slot, to another recorder if it dies", async () => {
-      await tickAt(1);
-      expect(await hours("segment", "visitors")).to.deep.equal({ 0: 4 });
-      expect(await hours("experience", "mail", "potentialreach")).to.deep.equal({ 1: 4 });
       expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({ 0: 5 });
     });
   });

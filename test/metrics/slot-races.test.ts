@@ -53,18 +53,6 @@ describe("a slot of several recorders in other processes", function () {
     });
     expect(orders).to.be.greaterThan(amount(200, 0));
   });
-
-  it("has the full count after the death of a recorder at any of its calls, before or after the effect", async () => {
-    for (const late of [false, true]) {
-      for (let calls = 0; calls < 6; calls += 1) {
-        const all = race({ sleepy: true });
-        await all.receive(3);
-        await all.count({ calls, late }).run();
-        await all.settle();
-        expect(await all.stored(), `${calls} ${late}`).to.equal(3);
-      }
-    }
-  });
 });
 
 /** Every order of calls, or on servers some; resolves with their number. */

@@ -6,19 +6,10 @@ import { recordCounts } from "../../src/metrics/recorder/recorder.js";
 import type { Series, SlotColumn } from "../../src/metrics/series.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf, messageFor, newEntityId } from "../support/commits.js";
-import { HeldCalls, portThrough } from "../support/held-calls.js";
 import { type Actor, type Choice, Interleaving } from "./interleaving.js";
 
 const SLOT = Date.UTC(2024, 5, 1);
 const LEASE_MS = 5_000;
-
-/** A recorder's process: where and how it dies, if it does. */
-interface Life {
-  /** Calls that it makes before the one in which it dies. */
-  readonly calls?: number;
-  /** Whether that call has its effect. */
-  readonly late?: boolean;
-}
 
 export interface RaceOptions {
   /** Whether every lease has ended when the next one is requested, as if each recorder slept before. Else none ends. */
@@ -47,8 +38,8 @@ export class SlotRace {
   }
 
   /** A recorder that takes this size. `promptWrite`: it is never held between its last lease check and its write. */
-  size(value: number, { promptWrite = false, ...life }: Life & { readonly promptWrite?: boolean } = {}): this {
-    return this.#recorder(life, async (ports, guarded) => {
+  size(value: number, { promptWrite = false } = {}): this {
+    return this.#recorder(async (ports, guarded) => {
       const { id, type } = this.#series;
       const sampling = { ids: async () => [id], sample: async () => [{ id, type, value }] };
       const { lease, read } = guarded;
@@ -63,8 +54,8 @@ export class SlotRace {
   }
 
   /** A recorder that saves the count of the stream. `hasLooked`: it has read count and lease before the race. */
-  count({ hasLooked = false, ...life }: Life & { readonly hasLooked?: boolean } = {}): this {
-    return this.#recorder(life, async (ports, guarded) => {
+  count({ hasLooked = false } = {}): this {
+    return this.#recorder(async (ports, guarded) => {
       const { lease, unsaved } = hasLooked ? ports : guarded;
       const { write, saved } = guarded;
       await recordCounts({ clock: afterSlot, counts: { unsaved, saved }, lease, write });
@@ -115,31 +106,23 @@ export class SlotRace {
     return all.filter(({ stream: id }) => id === this.#series.id);
   }
 
-  #recorder(
-    { calls = Number.POSITIVE_INFINITY, late = false }: Life,
-    work: (ports: Ports, guarded: Ports) => Promise<void>,
-  ): this {
+  #recorder(work: (ports: Ports, guarded: Ports) => Promise<void>): this {
     this.#recorders += 1;
     const owner = `recorder ${this.#recorders}`;
-    const held = new HeldCalls();
-    held.die(calls, late);
     const { series, counts, lease } = this.#stores;
-    const ports: Ports = portThrough(
-      {
-        read: (windows) => series.read(windows),
-        lease: () => {
-          if (this.#sleepy) this.#now += 2 * LEASE_MS;
-          return lease(this.#series.id, owner, this.#now, this.#now + LEASE_MS);
-        },
-        write: async (columns) => {
-          await series.write("recorder", columns);
-          for (const { values } of columns) this.written.push(...values);
-        },
-        unsaved: () => this.#unsaved(),
-        saved: (saved) => counts.saved(saved),
+    const ports: Ports = {
+      read: (windows) => series.read(windows),
+      lease: () => {
+        if (this.#sleepy) this.#now += 2 * LEASE_MS;
+        return lease(this.#series.id, owner, this.#now, this.#now + LEASE_MS);
       },
-      held.around,
-    );
+      write: async (columns) => {
+        await series.write("recorder", columns);
+        for (const { values } of columns) this.written.push(...values);
+      },
+      unsaved: () => this.#unsaved(),
+      saved: (saved) => counts.saved(saved),
+    };
     return this.#actor((name) => work(ports, this.#interleaving.guard(name, ports)));
   }
 
