@@ -33,7 +33,7 @@ const SPARE = 20_000;
 
 /** Returns a few queries, one of which covers each window that has a slot. */
 export function slotQueries(windows: readonly SeriesWindow[]): SlotQuery[] {
-  const placed = windows.map((window, place) => ({ ...window, place }));
+  const placed = windows.map(({ series, from, to }, place) => ({ series, from, to, place }));
   return [...groupBy(placed, ({ series }) => series.dimension.name).values()].flatMap((ofDimension) =>
     spansOf(ofDimension).flatMap(boundedQueries),
   );
@@ -41,7 +41,7 @@ export function slotQueries(windows: readonly SeriesWindow[]): SlotQuery[] {
 
 interface Span extends SlotQuery {
   to: number;
-  readonly windows: Map<string, readonly PlacedWindow[]>;
+  readonly windows: Map<string, PlacedWindow[]>;
   /** Requested slots. */
   slots: number;
 }
@@ -68,12 +68,17 @@ function spanOf(equal: readonly PlacedWindow[]): Span {
 /** Extends a span by a later one and returns true, unless too many unneeded slots would be read. */
 function extended(span: Span, later: Span): boolean {
   const to = Math.max(span.to, later.to);
-  const series = new Set([...span.windows.keys(), ...later.windows.keys()]).size;
+  let series = span.windows.size;
+  for (const key of later.windows.keys()) if (!span.windows.has(key)) series += 1;
   const slots = span.slots + later.slots;
   if ((series * (to - span.from)) / span.dimension.slotMs > slots + SPARE) return false;
   span.to = to;
   span.slots = slots;
-  for (const [key, windows] of later.windows) span.windows.set(key, [...(span.windows.get(key) ?? []), ...windows]);
+  for (const [key, windows] of later.windows) {
+    const placed = span.windows.get(key);
+    if (placed === undefined) span.windows.set(key, windows);
+    else placed.push(...windows);
+  }
   return true;
 }
 
