@@ -117,11 +117,11 @@ export async function copySeries(
     for (const valueSource of [...settingSources, "added"] as const) {
       const read = valueSource === "added" ? settledPart(windows, source) : windows;
       const columns = columnsOf(read, await source.series.read(read, valueSource));
-      const kept = columns.map((column) => columnSince(column, since));
+      const recent = columns.map((column) => columnSince(column, since));
       columns.forEach((column, i) => {
-        older += savedIn(column.values) - savedIn((kept[i] as SlotColumn).values);
+        older += savedIn(column.values) - savedIn((recent[i] as SlotColumn).values);
       });
-      for (const batch of batches(kept)) {
+      for (const batch of batches(recent)) {
         if (valueSource === "added") await target.series.add(batch.map(sumPoints));
         else await target.series.write(valueSource, batch);
         onBatch();
@@ -158,7 +158,7 @@ export async function compareSeries(source: SeriesSource, target: SeriesTarget, 
         });
       }
     }
-    for (const some of openParts(windows, source)) await target.eachAdded(some, pointsTo(points.target));
+    for (const part of openParts(windows, source)) await target.eachAdded(part, pointsTo(points.target));
     done += slotsOf(all);
     progress.update(done);
   }

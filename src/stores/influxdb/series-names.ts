@@ -32,8 +32,8 @@ export class SeriesNames {
   }
 
   /** Call it after each write, with the series that have a new point. */
-  written(series: readonly Series[]): void {
-    for (const one of series) this.#lists.get(one.dimension)?.written(one);
+  written(written: readonly Series[]): void {
+    for (const series of written) this.#lists.get(series.dimension)?.written(series);
   }
 
   readonly list: SeriesStore["list"] = async (dimension, { after, limit, descending = false, ...among }) => {

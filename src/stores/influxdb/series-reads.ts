@@ -40,8 +40,8 @@ export function seriesReads({ bucket, query, countIds }: SeriesReadDependencies)
   return { read, eachAdded };
 
   async function eachAdded(windows: readonly SeriesWindow[], take: TakeAdded): Promise<void> {
-    for (const same of groupBy(windows, ({ from, to }) => `${from} ${to}`).values()) {
-      for (const slotQuery of slotQueries(same)) {
+    for (const equal of groupBy(windows, ({ from, to }) => `${from} ${to}`).values()) {
+      for (const slotQuery of slotQueries(equal)) {
         let points: Parameters<TakeAdded>[] = [];
         await queryAdded(slotQuery, () => {
           points = [];
