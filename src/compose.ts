@@ -6,6 +6,7 @@ import { monotonicClock } from "./clock.js";
 import { composeDeletions } from "./compose/deletions.js";
 import { composeProfiles } from "./compose/profiles.js";
 import { composeRecorder } from "./compose/recorder.js";
+import { composeRules } from "./compose/rules.js";
 import { composeSeries } from "./compose/series.js";
 import { readJson, type Settings } from "./config/settings.js";
 import { type Tables, tablesOf } from "./entities/profile/entity-tables.js";
@@ -89,6 +90,7 @@ export async function compose(
   const series = composeSeries(shared);
   const profiles = composeProfiles(shared);
   const deletions = composeDeletions(shared, profiles);
+  const rules = composeRules(shared, profiles.deciding, recorderTickMs);
   const recorder = composeRecorder(shared, series, deletions.webhook, recorderTickMs);
 
   const signInCodes = new SignInCodes(clock);
@@ -141,7 +143,7 @@ export async function compose(
       background.push(enforceRetention({ history, idempotency, catalogue, arrivalClock, retentionMs: retention, log }));
       if (roles.includes("worker")) {
         deletions.start();
-        background.push(...(await recorder.start()));
+        background.push(...(await recorder.start()), rules.start());
       }
       return address;
     },

@@ -84,8 +84,8 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   },
   {
     who: /^entities\//,
-    may: (to) => /^(entities|segments)\//.test(to) || leaves.test(to),
-    words: "entities may import rules of segments",
+    may: (to) => /^((entities|segments)\/|catalogue\/ports$)/.test(to) || leaves.test(to),
+    words: "entities may import rules of segments, and the catalogue that stores them",
   },
   {
     who: /^segments\//,

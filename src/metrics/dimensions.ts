@@ -59,7 +59,7 @@ export interface Dimension {
 export interface Sampling {
   /** Returns the ids that have values now: a cheap read of the catalogue. */
   ids(audiences: AudienceCounts): Promise<string[]>;
-  /** Returns the current values of all series of these ids; deleted ids are left out. */
+  /** Returns the current values of all series of these ids; deleted ids, and uncounted ones, are left out. */
   sample(audiences: AudienceCounts, ids: ReadonlySet<string>): Promise<Sample[]>;
 }
 
@@ -70,13 +70,13 @@ export interface Sampling {
 export interface AudienceCounts {
   /** Ids of the segments of the catalogue. */
   segments(): Promise<string[]>;
-  /** Number of members of each of these segments; ids that are not in the catalogue are left out. */
+  /** Number of members of each of these segments; ones that are computing or not in the catalogue are left out. */
   segmentSizes(ids: ReadonlySet<string>): Promise<{ id: string; members: number }[]>;
   /** The experiences of the catalogue with their groups. */
   experiences(): Promise<{ id: string; group: string | undefined }[]>;
   /**
-   * Number of members of the audience, and of audience and goal, of each of these experiences; unknown ones are left
-   * out.
+   * Number of members of the audience, and of audience and goal, of each of these experiences; unknown ones, and ones
+   * with a segment that is computing, are left out.
    */
   experienceReach(ids: ReadonlySet<string>): Promise<{ id: string; potential: number; actual: number }[]>;
 }
@@ -125,9 +125,12 @@ async function sampleGroups(audiences: AudienceCounts, groups: ReadonlySet<strin
     if (group !== undefined && groups.has(group)) groupOf.set(id, group);
   }
   const totals = new Map<string, { potential: number; actual: number }>();
-  for (const { id, potential, actual } of await audiences.experienceReach(new Set(groupOf.keys()))) {
+  const reach = await audiences.experienceReach(new Set(groupOf.keys()));
+  const counted = new Set(reach.map(({ id }) => id));
+  const incomplete = new Set([...groupOf].flatMap(([id, group]) => (counted.has(id) ? [] : group)));
+  for (const { id, potential, actual } of reach) {
     const group = groupOf.get(id);
-    if (group === undefined) continue;
+    if (group === undefined || incomplete.has(group)) continue;
     const total = totals.get(group) ?? { potential: 0, actual: 0 };
     totals.set(group, { potential: total.potential + potential, actual: total.actual + actual });
   }

@@ -63,6 +63,8 @@ export interface EntityStores {
   readonly ledger: Ledger;
   readonly suppression: Suppression;
   readonly entityKeys: EntityKeys;
+  /** Maximum time between the last read of a commit that compares the generation and its end, ms. */
+  readonly commitMs: number;
   /** Absent if no other process may use the same stores, as is `serverTime`. */
   readonly sharedGenerations?: SharedGenerations;
   /** Returns the time of the server's clock, Unix ms. Rejects as the ports do. */

@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
+import type { SegmentMembers } from "../../src/catalogue/ports.js";
 import { firstSegmentIds } from "../../src/catalogue/segments.js";
-import type { AudienceCounts } from "../../src/metrics/dimensions.js";
+import { type AudienceCounts, dimensionNamed } from "../../src/metrics/dimensions.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { join } from "../metrics/recorder-fixture.js";
 import { commitOf } from "../support/commits.js";
@@ -39,6 +40,43 @@ describe("the catalogue", () => {
       { id: "s2344", members: 1 },
     ]);
     expect(await audiences.segmentSizes(new Set(["s0007"]))).to.deep.equal([{ id: "s0007", members: 2 }]);
+  });
+
+  it("leaves out what depends on a segment that is computing, or changes concurrently", async () => {
+    const { catalogue, memberships } = stores;
+    await register(["pushed"]);
+    const rule = (id: string, names: string[], at = 1) => ({ id, name: id, table: "user", rule: { at }, names });
+    const putRule = async (...args: Parameters<typeof rule>) =>
+      catalogue.putRule(rule(...args), (await catalogue.rules()).generation, 1);
+    const settle = async (id: string) => {
+      const change = (await catalogue.segmentsById([id])).get(id)?.byRule?.change ?? 0;
+      await catalogue.setComputing(id, change, undefined);
+    };
+    await putRule("below", []);
+    await putRule("above", ["below", "pushed"]);
+    await settle("above");
+    const put = (id: string, audience: string, goal: string) =>
+      catalogue.putExperience({ id, name: id, audience, goal, group: "g" });
+    await put("settled", "pushed", "pushed");
+    await put("computing", "pushed", "above");
+    const counted = async (over = audiences) => [
+      (await over.segmentSizes(new Set(["above", "below", "pushed"]))).map(({ id }) => id),
+      (await over.experienceReach(new Set(["computing", "settled"]))).map(({ id }) => id),
+      (await dimensionNamed("experiencegroup")?.sampling?.sample(over, new Set(["g"])))?.map(({ type }) => type),
+    ];
+    expect(await counted()).to.deep.equal([["pushed"], ["settled"], []]);
+    await settle("below");
+    const groups = ["potentialreach", "actualreach"];
+    expect(await counted()).to.deep.equal([["above", "below", "pushed"], ["computing", "settled"], groups]);
+    const changing: SegmentMembers = {
+      ...memberships,
+      async sizes(segments) {
+        await putRule("below", [], Math.random());
+        await settle("below");
+        return memberships.sizes(segments);
+      },
+    };
+    expect((await counted(audienceCounts(catalogue, changing)))[0]).to.deep.equal(["pushed"]);
   });
 
   it("counts the audience of an experience, and its members who reached the goal", async () => {

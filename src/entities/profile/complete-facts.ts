@@ -3,7 +3,7 @@ import type { Rules } from "../../segments/current-rules.js";
 import { noFacts, type StreamFacts, unitedFacts } from "../../segments/stream-facts.js";
 import type { EntityKeys, History, HistoryMessage } from "../ports.js";
 import { unseal } from "./encryption.js";
-import { idsOf } from "./entity.js";
+import { type EntityId, idsOf } from "./entity.js";
 import type { EntityDocument } from "./entity-document.js";
 import { isCounted } from "./message.js";
 import type { DecodedProfile } from "./profile-draft.js";
@@ -22,7 +22,7 @@ type NewestTimes = ReadonlyMap<string, number>;
 /**
  * Returns the profile with the facts that its rules need, and reads its stored messages if some are missing: version
  * 1.0.0 stored none, and a rule may need more event times than before. A commit of the result conflicts with a message
- * that is stored meanwhile.
+ * that is stored concurrently.
  */
 export async function withFacts(
   dependencies: FactDependencies,
@@ -43,8 +43,7 @@ export async function withFacts(
     for (const message of messages) {
       const { stream, time } = message;
       const facts = fromHistory.get(stream);
-      const bytes = facts && unseal(keys, message);
-      if (facts === undefined || (bytes !== undefined && !isCounted(bytes))) continue;
+      if (facts === undefined || !counts(message, keys)) continue;
       const one = { count: 1, first: time, newest: [time] };
       fromHistory.set(stream, unitedFacts(facts, one, newestTimes.get(stream) ?? 1));
     }
@@ -52,6 +51,16 @@ export async function withFacts(
   const facts = new Map(document.facts);
   for (const [stream, found] of fromHistory) facts.set(stream, completed(document.facts.get(stream), found));
   return { entity, decoded: { ...decoded, document: { ...document, facts } } };
+}
+
+/** A message that cannot be decrypted counts. */
+function counts(message: HistoryMessage, keys: ReadonlyMap<EntityId, Uint8Array>): boolean {
+  try {
+    const bytes = unseal(keys, message);
+    return bytes === undefined || isCounted(bytes);
+  } catch {
+    return true;
+  }
 }
 
 function lacksFacts({ facts }: EntityDocument, stream: string, newestTimes: NewestTimes): boolean {

@@ -37,7 +37,8 @@ export class ProfileDraft {
   readonly #addedHashes = new Set<IdentityHash>();
   readonly #mergedIds: Set<EntityId>;
   readonly #mergedFrom: { readonly id: EntityId; readonly revision: number }[] = [];
-  #due: number | undefined;
+  /** See `StoredEntity`. */
+  due: number | undefined;
   #mergedInto: ProfileDraft | undefined;
 
   private constructor(
@@ -57,7 +58,7 @@ export class ProfileDraft {
     this.memberships = memberships;
     this.#hashes = new Set(hashes);
     this.#mergedIds = new Set(mergedIds);
-    this.#due = due;
+    this.due = due;
   }
 
   static stored({ entity, decoded }: DecodedProfile, rules: Rules): ProfileDraft {
@@ -79,7 +80,7 @@ export class ProfileDraft {
 
   /** Returns the result of merging others into this profile, which changes none of them. */
   mergedWith(others: readonly ProfileDraft[]): ProfileDraft {
-    const entity = { ...this, hashes: [...this.#hashes], mergedIds: [...this.#mergedIds], due: this.#due };
+    const entity = { ...this, hashes: [...this.#hashes], mergedIds: [...this.#mergedIds], due: this.due };
     const [attributes, memberships] = [this.attributes.copy(), this.memberships.copy()];
     const merged = new ProfileDraft(entity, this.order, attributes, memberships, this.#rules);
     for (const hash of this.#addedHashes) merged.#addedHashes.add(hash);
@@ -130,7 +131,7 @@ export class ProfileDraft {
     const changesAt = this.#rules.of(this.table).decide(profile, now, (segment, isMember) => {
       if (memberships.decide(segment, isMember, now, generation)) changes += 1;
     });
-    this.#due = dueAt(changesAt, this.#due, now);
+    this.due = dueAt(changesAt, this.due, now);
     return changes;
   }
 
@@ -140,7 +141,7 @@ export class ProfileDraft {
     const [hashes, mergedIds] = [[...this.#hashes], [...this.#mergedIds]];
     const memberships = this.memberships.memberships();
     return {
-      entity: { id, table, revision, born, hashes, mergedIds, memberships, due: this.#due, sealed },
+      entity: { id, table, revision, born, hashes, mergedIds, memberships, due: this.due, sealed },
       changedSegments: this.memberships.changed,
       moves: this.memberships.moves(),
       addedHashes: this.#addedHashes,

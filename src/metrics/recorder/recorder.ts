@@ -10,7 +10,7 @@ import { type Series, type SlotColumn, slotStart } from "../series.js";
 import { PointFold } from "../slot-columns.js";
 import { type SizeDependencies, sizeRecorder } from "./record-sizes.js";
 
-/** Duration of a recorder's lease, ms; also the delay after a recorder has died. */
+/** Duration of a worker's lease, ms; also the delay after a worker has died. */
 const LEASE_MS = 5_000;
 
 const MAINTAIN_EVERY_MS = 3_600_000;
@@ -35,16 +35,20 @@ export interface Recorder {
   tick(): Promise<boolean>;
 }
 
-/** Returns a function that takes or renews the lease of the active recorder for this one. */
-export function recorderLease({
-  clock,
-  lease,
-  owner,
-}: Pick<RecorderDependencies, "clock" | "lease" | "owner">): () => Promise<LeaseResult> {
+/** Returns a function that takes or renews the lease of this name for this owner. */
+export function workerLease(
+  { clock, lease, owner }: Pick<RecorderDependencies, "clock" | "lease" | "owner">,
+  name: string,
+): () => Promise<LeaseResult> {
   return () => {
     const now = clock();
-    return lease("recorder", owner, now, now + LEASE_MS);
+    return lease(name, owner, now, now + LEASE_MS);
   };
+}
+
+/** Takes or renews the lease of the active recorder for this one. */
+export function recorderLease(dependencies: Parameters<typeof workerLease>[0]): () => Promise<LeaseResult> {
+  return workerLease(dependencies, "recorder");
 }
 
 export function createRecorder(dependencies: RecorderDependencies): Recorder {

@@ -70,6 +70,7 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     serverTime: async () => ((await data.command({ hello: 1 })) as { localTime: Date }).localTime.getTime(),
     ledger: mongoLedger(dependencies),
     suppression: mongoSuppression(ledger),
+    commitMs: MAX_TRANSACTION_MS,
     entityKeys: mongoEntityKeys(ledger, wrapping, failpoint),
     pepper,
     probes: [probe("ledger", ledger, deadlineMs), probe("entities", data, deadlineMs)],
@@ -77,6 +78,9 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
     close,
   };
 }
+
+/** The server aborts older transactions, unless its `transactionLifetimeLimitSeconds` is larger than the default. */
+const MAX_TRANSACTION_MS = 60_000;
 
 /** Opens only the API keys, also while a service runs: without the pepper. Creates no database. */
 export async function openMongoKeys(settings: Settings): Promise<OpenKeys> {

@@ -62,6 +62,7 @@ export async function openSqliteEntities({
       facts: factsOf(entitiesDb),
       ledger: sqliteLedger(ledgerDb, entitiesDb, recordAccepted(entities, mark)),
       suppression: sqliteSuppression(ledgerDb),
+      commitMs: 0,
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),
       probes: [probe("ledger", ledgerDb, entities), probe("entities", entitiesDb, entities)],
       pepper,

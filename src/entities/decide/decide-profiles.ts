@@ -1,0 +1,103 @@
+import { yieldWhenDue } from "../../async/yielding.js";
+import type { Clock } from "../../clock.js";
+import type { MemoryBudget } from "../../memory-budget.js";
+import type { CurrentRules } from "../../segments/current-rules.js";
+import type { CountDecisions } from "../collect/apply-batch.js";
+import type { EntityKeys, EntityStore, ProfileChange } from "../ports.js";
+import { type FactDependencies, withFacts } from "../profile/complete-facts.js";
+import { seal, unseal } from "../profile/encryption.js";
+import { type EntityId, type StoredEntity, storedBytes } from "../profile/entity.js";
+import { DECODED_BYTES, encodeDocument } from "../profile/entity-document.js";
+import { type DecodedProfile, decodeProfile, ProfileDraft } from "../profile/profile-draft.js";
+import { retryOnConflict } from "../requests/retry-on-conflict.js";
+
+export interface DecideDependencies extends FactDependencies {
+  readonly entities: Pick<EntityStore, "find" | "load" | "commit">;
+  readonly entityKeys: EntityKeys;
+  readonly rules: CurrentRules;
+  readonly clock: Clock;
+  readonly memory: MemoryBudget;
+  readonly countDecisions: CountDecisions;
+  /** Called for each profile that is skipped because it cannot be decrypted. */
+  skipped(id: EntityId): void;
+}
+
+/**
+ * Decides the segments by rule about stored profiles, and stores the decisions that have changed. A profile that is
+ * changed concurrently was decided by its message, with the newest rules; it is decided again. Safe to repeat.
+ */
+export async function decideProfiles(
+  dependencies: DecideDependencies,
+  ids: readonly EntityId[],
+  cause: "time" | "walk",
+): Promise<void> {
+  if (ids.length === 0) return;
+  let left: readonly EntityId[] = [];
+  const attempt = () => decidePage(dependencies, ids, cause);
+  if (ids.length === 1) left = await retryOnConflict(attempt);
+  else {
+    const rest = await attempt();
+    if (rest === undefined) {
+      // A conflict of one profile repeats the others, so each half is decided alone.
+      const half = Math.ceil(ids.length / 2);
+      await decideProfiles(dependencies, ids.slice(0, half), cause);
+      left = ids.slice(half);
+    } else left = rest;
+  }
+  await decideProfiles(dependencies, left, cause);
+}
+
+/** Decides the first profiles, which fit into memory, and returns the ids of the others; undefined: a conflict. */
+async function decidePage(
+  { entities, entityKeys, history, rules: rulesOf, clock, memory, countDecisions, skipped }: DecideDependencies,
+  ids: readonly EntityId[],
+  cause: "time" | "walk",
+): Promise<readonly EntityId[] | undefined> {
+  return memory.within(async (reservation) => {
+    const { newest: generation } = (await entities.find([], 0, [])).deletions;
+    const rules = await rulesOf(generation);
+    if (rules.generation !== generation) return undefined;
+    const { profiles, left } = await entities.load(ids);
+    const bytes = [...profiles.values()].reduce((sum, profile) => sum + storedBytes(profile), 0);
+    reservation.reserveUnlessSmall(DECODED_BYTES * bytes);
+    const keys = await entityKeys.read([...profiles.keys()]);
+    const now = clock();
+    const changes: ProfileChange[] = [];
+    let decisions = 0;
+    for (const entity of profiles.values()) {
+      await yieldWhenDue();
+      const profile = decodeUnlessDamaged(entity, keys);
+      if (profile === undefined) {
+        skipped(entity.id);
+        continue;
+      }
+      const complete = await withFacts({ history, entityKeys }, profile, rules);
+      const draft = ProfileDraft.stored(complete, rules);
+      const changed = draft.decide(now);
+      if (changed === 0 && complete === profile && draft.due === entity.due) continue;
+      decisions += changed;
+      changes.push(draft.change(complete === profile ? entity.sealed : sealed(draft, keys)));
+    }
+    const nothing = { messages: [], lastingIds: [], uncounted: new Set<string>(), keys: new Map(), segments: [] };
+    const commit = { ...nothing, profiles: changes, owners: new Map(), cutOffs: new Map(), generation, at: now };
+    if (changes.length > 0 && !(await entities.commit(commit))) return undefined;
+    countDecisions(decisions, cause);
+    return left;
+  });
+}
+
+function decodeUnlessDamaged(
+  entity: StoredEntity,
+  keys: ReadonlyMap<EntityId, Uint8Array>,
+): DecodedProfile | undefined {
+  try {
+    const plain = unseal(keys, { entity: entity.id, sealed: entity.sealed });
+    return plain && decodeProfile(entity, plain);
+  } catch {
+    return undefined;
+  }
+}
+
+function sealed({ id, attributes }: ProfileDraft, keys: ReadonlyMap<EntityId, Uint8Array>): Uint8Array {
+  return seal(keys, [{ entity: id, plain: encodeDocument(attributes.document()) }])[0] as Uint8Array;
+}

@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CatalogueStore, RuledSegment, SegmentRules, WalkPlace } from "../../catalogue/ports.js";
+import type { Facts } from "../../facts.js";
+import { firstPlace, hasPassed, moveWalk, walkPlaces } from "../../segments/walk-place.js";
+import type { DueProfile, EntityStore } from "../ports.js";
+import type { EntityId } from "../profile/entity.js";
+import { type DecideDependencies, decideProfiles } from "./decide-profiles.js";
+
+export interface WalkerDependencies extends DecideDependencies {
+  readonly entities: EntityStore;
+  readonly catalogue: Pick<CatalogueStore, "rules" | "setComputing">;
+  readonly facts: Pick<Facts, "text" | "replaceText">;
+  /** Takes or renews the lease of the active walker. */
+  lease(): Promise<"taken" | "renewed" | "refused">;
+  /** See `EntityStores`: a commit that was planned before a rule changed may be stored until then. */
+  readonly commitMs: number;
+}
+
+/** Decides about stored profiles by time, and by rules that have changed. Only one of several is active at a time. */
+export interface RuleWalker {
+  /** Does a part of the due work; returns true if more is left. A later tick repeats a part that failed. */
+  tick(): Promise<boolean>;
+  /** Segments that are computing by their own rule, and profiles that the walk has not passed; of the last tick. */
+  progress(): { readonly computing: number; readonly left: number };
+  /** Milliseconds since the longest due profile was due; of the last tick. */
+  lag(): number;
+}
+
+/** Profiles of one page. */
+const PAGE = 500;
+
+/** The walk rests for this multiple of the time of a page, so that it takes a quarter of a core. */
+const REST = 3;
+
+/** In the data: the time of the clock, Unix ms. */
+const CLOCK = "rule clock";
+const STORE_CLOCK_EVERY_MS = 10_000;
+/** Difference of the clocks of two processes. */
+const CLOCKS_APART_MS = 2_000;
+
+export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
+  const { catalogue, clock, entities, facts, lease, commitMs } = dependencies;
+  let progress = { computing: 0, left: 0 };
+  let lastDue: DueProfile | undefined;
+  let dueSince: number | undefined;
+  const skipped = new Set<EntityId>();
+  const deciding: DecideDependencies = {
+    ...dependencies,
+    skipped(id) {
+      if (!skipped.has(id)) dependencies.skipped(id);
+      skipped.add(id);
+    },
+  };
+
+  async function tick(): Promise<boolean> {
+    if ((await lease()) === "refused") return false;
+    const rules = await catalogue.rules();
+    if (rules.segments.length === 0) {
+      progress = { computing: 0, left: 0 };
+      dueSince = undefined;
+      lastDue = undefined;
+      return false;
+    }
+    const now = clock();
+    if (await computeAllIfSetBack(rules, now)) return true;
+    const isDue = await decideDue(now);
+    const isWalking = await walk(await begun(rules, now));
+    return isDue || isWalking;
+  }
+
+  /** Starts the circle of each rule that has changed, and returns the rules that are computing. */
+  async function begun({ segments }: SegmentRules, now: number): Promise<RuledSegment[]> {
+    const places = await walkPlaces(facts);
+    const computing: RuledSegment[] = [];
+    for (const segment of segments) {
+      const { computing: progress, change } = segment.byRule;
+      if (progress === undefined) continue;
+      const isSettled = now - progress.since >= commitMs || now < progress.since;
+      const start = progress.start ?? (isSettled ? (places[segment.table] ?? firstPlace) : undefined);
+      const next = start === undefined ? progress : { ...progress, start };
+      if (next.start !== progress.start) await catalogue.setComputing(segment.id, change, next);
+      computing.push({ ...segment, byRule: { ...segment.byRule, computing: next } });
+    }
+    return computing;
+  }
+
+  /** Decides a page of each table with a circle, and ends the circles that it completes. */
+  async function walk(computing: readonly RuledSegment[]): Promise<boolean> {
+    progress = { computing: computing.length, left: 0 };
+    const circles = computing.filter(({ byRule }) => byRule.computing?.start !== undefined);
+    for (const table of new Set(circles.map((segment) => segment.table))) {
+      const place = await walkPage(table);
+      if (place === undefined) return true;
+      const ofTable = circles.filter((segment) => segment.table === table);
+      const count = await entities.count(table);
+      for (const { id, byRule } of ofTable) {
+        const start = byRule.computing?.start as WalkPlace;
+        if (hasPassed(place, start)) await catalogue.setComputing(id, byRule.change, undefined);
+        else progress.left = Math.max(progress.left, count - (place.passed - start.passed));
+      }
+    }
+    return circles.length > 0;
+  }
+
+  /** Decides the next page of a table and returns the new place; undefined if another process walks. */
+  async function walkPage(table: string): Promise<WalkPlace | undefined> {
+    const place = (await walkPlaces(facts))[table] ?? firstPlace;
+    const began = performance.now();
+    const ids = await entities.idsAfter(place.after || undefined, PAGE, table);
+    await decideProfiles(deciding, ids, "walk");
+    const passed = place.passed + ids.length;
+    const isLast = ids.length < PAGE;
+    const next = { lap: place.lap + (isLast ? 1 : 0), after: isLast ? "" : (ids.at(-1) ?? ""), passed };
+    if (!(await moveWalk(facts, table, place, next))) return undefined;
+    await sleep(REST * (performance.now() - began));
+    return next;
+  }
+
+  /** Decides a page of the profiles that are due at `now`; returns whether more may be. Skipped ones stay due. */
+  async function decideDue(now: number): Promise<boolean> {
+    const page = await entities.dueAfter(now, lastDue, PAGE);
+    dueSince = page.find(({ id }) => !skipped.has(id))?.due;
+    await decideProfiles(
+      deciding,
+      page.map(({ id }) => id),
+      "time",
+    );
+    const isLast = page.length < PAGE;
+    lastDue = isLast ? undefined : page.at(-1);
+    return !isLast;
+  }
+
+  /**
+   * After the clock was set back a decision may be of a later time, so each profile is decided again. Returns whether
+   * the clock was set back.
+   */
+  async function computeAllIfSetBack({ segments }: SegmentRules, now: number): Promise<boolean> {
+    const text = await facts.text(CLOCK);
+    const last = Number(text ?? Number.NEGATIVE_INFINITY);
+    const isSetBack = now < last - CLOCKS_APART_MS;
+    if (isSetBack) {
+      for (const { id, byRule } of segments) await catalogue.setComputing(id, byRule.change, { since: now });
+    }
+    if (isSetBack || now >= last + STORE_CLOCK_EVERY_MS) await facts.replaceText(CLOCK, text, String(now));
+    return isSetBack;
+  }
+
+  return {
+    tick,
+    progress: () => progress,
+    lag: () => (dueSince === undefined ? 0 : Math.max(0, clock() - dueSince)),
+  };
+}
