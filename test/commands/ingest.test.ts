@@ -36,19 +36,6 @@ describe("ingest", function () {
 
   it("counts a file once that it writes twice", () => daysEqual(fixture, "taxi"));
 
-  it("writes a file with its lines in any order", async () => {
-    const [header, ...lines] = readFileSync(fixture, "utf8").trim().split("\n");
-    const shuffled = lines.map((line, i) => ({ line, at: (i * 7919) % lines.length })).sort((a, b) => a.at - b.at);
-    await daysEqual(file("shuffled.csv", [header, ...shuffled.map(({ line }) => line)].join("\r\n")), "shuffled");
-  });
-
-  it("stores the last value of a slot by time, whatever the order of lines", async () => {
-    const lines = ["time,value", "2024-06-01T00:50:00Z,3", "2024-06-01 00:10:00,1", "2024-06-01T00:20:00+00:00,2"];
-    const path = file("last.csv", lines.join("\n"));
-    expect(await ingest(path, "--dimension", "experience", "--dimension-id", "last")).to.include({ code: 0 });
-    expect(await values("last", "experience")).to.deep.equal([3]);
-  });
-
   it("aggregates a slot as --aggregation requests", async () => {
     const path = file("fold.csv", "ts,value\n1717200000,1\n1717200001000,3\n1717200002,2\n");
     const args = ["--dimension", "stream", "--dimension-id", "highest", "--aggregation", "max"];
@@ -124,13 +111,6 @@ describe("ingest", function () {
     expect(rejectionsIn(rejects)[0]).to.include({ file: bad, line: 2, code: "invalid_time" });
   });
 
-  it("refuses to write rejections to an input file", async () => {
-    const path = file("kept.csv", "ts,value\n2024-06-01,1\n");
-    const result = await ingest(path, "--dimension", "stream", "--dimension-id", "kept", "--rejects", path);
-    expect(result.code).to.equal(2);
-    expect(readFileSync(path, "utf8")).to.contain("2024-06-01,1");
-  });
-
   for (const [header, found] of [
     ["Timestamp;Value", "semicolons between columns"],
     ["amount", "one column"],
@@ -190,16 +170,6 @@ describe("ingest", function () {
       ],
     ],
   );
-
-  it("reports a missing and a wrong key", async () => {
-    const args = ["--url", service.url, fixture, "--dimension", "stream", "--dimension-id", "x"];
-    const none = await runToEnd("ingest", args, { ENTITY_METRICS_KEY: "" });
-    expect(none.code).to.equal(1);
-    expect(none.err).to.contain("ENTITY_METRICS_KEY");
-    const wrongKey = await runToEnd("ingest", args, { ENTITY_METRICS_KEY: `${service.key}0` });
-    expect(wrongKey.code).to.equal(1);
-    expect(wrongKey.err).to.contain("ENTITY_METRICS_KEY: The API key is not valid");
-  });
 });
 
 /** Midnight and sum of each day of a CSV file of `YYYY-MM-DD HH:MM:SS,value`. */

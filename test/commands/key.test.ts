@@ -1,12 +1,9 @@
-import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, openSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { mintKey } from "../../src/keys/verify-key.js";
-import { runs } from "../support/child-service.js";
 import { itRefuses, runToEnd, startCommand } from "../support/run-command.js";
 import { serviceOfSuite } from "../support/service.js";
-import { root } from "../support/source-tree.js";
 import { until } from "../support/until.js";
 
 describe("the key command", () => {
@@ -108,21 +105,6 @@ describe("the key command", () => {
     child.stdout?.destroy();
     expect(await ended, err()).to.equal(1);
     expect(err()).to.match(/^stdout cannot be written \([A-Z]+\)\n$/);
-    expect(await idsListed()).to.deep.equal(before);
-  });
-
-  it("stores no key that a full stdout could not show, and ends with 1 and one line", async function () {
-    if (!existsSync("/dev/full")) return this.skip();
-    const before = await idsListed();
-    const out = openSync("/dev/full", "w");
-    const create = [...runs("commands/key"), "create", "--scopes", "admin"];
-    const env = { ...process.env, DATA_DIR: service.dir };
-    const { status, stderr } = spawnSync(process.execPath, create, { cwd: root, env, stdio: ["ignore", out, "pipe"] });
-    closeSync(out);
-    expect({ status, stderr: String(stderr) }).to.deep.equal({
-      status: 1,
-      stderr: "stdout cannot be written (ENOSPC)\n",
-    });
     expect(await idsListed()).to.deep.equal(before);
   });
 

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { folderOfSuite } from "../support/files.js";
 import { removeThrough } from "../support/requests.js";
 import { itRefuses, runToEnd } from "../support/run-command.js";
-import { newKey, serviceOfSuite } from "../support/service.js";
+import { serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
 describe("the receipt command", () => {
@@ -58,15 +58,6 @@ describe("the receipt command", () => {
       silent.closeAllConnections();
       silent.close();
     }
-  });
-
-  it("reports a missing scope as the other commands do", async () => {
-    const { key } = await newKey(service, ["entity:read"]);
-    const { code, err } = await run(["get", completed], { ENTITY_METRICS_KEY: key });
-    expect({ code, err }).to.deep.equal({
-      code: 1,
-      err: "ENTITY_METRICS_KEY: The key lacks the scope entity:delete\n",
-    });
   });
 
   itRefuses(run, [

@@ -45,8 +45,6 @@ onServers(["influxdb"], "the bucket of the series", () => {
   for (const [retention, seconds] of [
     [null, 0],
     ["30h", 108_000],
-    ["3d", 259_200],
-    ["2w", 1_209_600],
   ] as const) {
     it(`is created with the retention ${retention ?? "of an unlimited time"}`, async () => {
       const engine = await openSeries({ settings: { metrics: { retention } } });
@@ -73,17 +71,6 @@ onServers(["influxdb"], "the bucket of the series", () => {
     expect(await read(engine, 5, 6)).to.deep.equal(Array(6).fill(Number.NaN));
     await write(engine, 5, [Number.NaN, Number.NaN, Number.NaN, Number.NaN, 5, 6]);
     expect(await read(engine, 1, 2)).to.deep.equal([5, 6]);
-  });
-
-  it("gets every point of the writes that are concurrent with a refused one", async () => {
-    const bucket = ownName();
-    await makeBucket(bucket, 7_200);
-    const engine = await openSeries({ bucket });
-    const calls = Array.from({ length: 8 }, (_, i) => write(engine, i === 5 ? 50 : 0, [i]));
-    await isRefused(calls[5] as Promise<void>);
-    await Promise.all(calls.toSpliced(5, 1));
-    expect(await read(engine, 0, 1)).to.not.deep.equal([Number.NaN]);
-    expect(await read(engine, 50, 1)).to.deep.equal([Number.NaN]);
   });
 
   it("may get a shorter retention while the service runs", async () => {

@@ -102,19 +102,6 @@ onServers(["influxdb"], "series in InfluxDB", () => {
     }
   });
 
-  it("are read in one call of a thousand windows, each different", async () => {
-    const ids = Array.from({ length: 1_000 }, (_, i) => `many-${i}`);
-    const start = (i: number) => from + (i % 7) * 1_000 * HOUR;
-    await store.write(
-      "clients",
-      ids.map((id, i) => ({ series: size(id), from: start(i), values: Float64Array.of(i, -i) })),
-    );
-    const columns = await store.read(
-      ids.map((id, i) => ({ series: size(id), from: start(i), to: start(i) + 2 * HOUR })),
-    );
-    expect(columns.map((column) => [...column])).to.deep.equal(ids.map((_, i) => [i, -i]));
-  });
-
   for (const source of settingSources) {
     it(`keep the value of the highest order, and of equal orders the last one, in the source ${source} alone`, async () => {
       const write = (one: SettingSource, value: number, number: number) =>
