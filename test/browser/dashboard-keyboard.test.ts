@@ -178,22 +178,7 @@ describe("in the dashboard,", function () {
     expect(await page.evaluate("document.activeElement.getAttribute('role')")).to.equal("searchbox");
   });
 
-  it("a segment has a page and a chart, whatever characters its id contains", async () => {
-    const id = "a.b/100%2F c+&d#?";
-    const put = await on.service.fetch(`/api/segment/${encodeURIComponent(id)}`, { method: "PUT", json: { name: id } });
-    expect(put.status).to.be.within(200, 201);
-    const { page, errors } = await on.ready(`?view=segment&id=${encodeURIComponent(id)}`, { prepare: unseen });
-    expect(await page.innerText("h1")).to.equal(id);
-    expect(await page.getByRole("status").first().innerText()).to.equal("");
-    const series = `segment.${id}.size`;
-    expect(await page.locator("th[data-series]").getAttribute("data-series")).to.equal(series);
-    await page.goto(`${on.service.url}/dashboard?view=explore&series=${encodeURIComponent(series)}`);
-    await state(page, "ready");
-    expect(await page.locator("th[data-series]").getAttribute("data-series")).to.equal(series);
-    expect(errors).to.deep.equal([]);
-  });
-
-  it("Local time shows times and days of the browser's zone, while machine-readable times stay in UTC", async () => {
+  it("Local time shows times of the browser's zone, while machine-readable times stay in UTC", async () => {
     const { page, errors } = await on.ready("?view=explore&series=stream.web.size&range=24h&interval=1h", {
       timezone: "Australia/Lord_Howe",
     });
@@ -203,14 +188,6 @@ describe("in the dashboard,", function () {
     await page.locator("th", { hasText: "Time (local)" }).waitFor({ state: "attached" });
     expect(await newest.textContent()).to.equal("21 Nov 2026, 08:00 local");
     expect(await newest.getAttribute("datetime")).to.equal("2026-11-20T21:00:00.000Z");
-    await page.goto(`${on.service.url}/dashboard?view=explore&series=stream.web.size&range=1mo&interval=1d`);
-    await page
-      .locator('figure tbody tr:first-child time[datetime="2026-11-20T13:00:00.000Z"]')
-      .waitFor({ state: "attached" });
-    const times = await page.locator("figure tbody time").allTextContents();
-    expect(times.filter((text) => !text.endsWith(", 00:00 local"))).to.deep.equal([]);
-    expect(times.length).to.be.within(31, 33);
-    expect(await page.locator("figure tbody data").count()).to.be.greaterThan(1);
     expect(errors).to.deep.equal([]);
   });
 

@@ -7,7 +7,6 @@ import { expect } from "chai";
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from "jose";
 import { runs } from "../support/child-service.js";
 import { folderOfSuite } from "../support/files.js";
-import { freePort } from "../support/free-port.js";
 import { startReal, temporaryFolder } from "../support/real-service.js";
 import { remoteSystem } from "../support/remote-system.js";
 import { collectThrough, statusOfProfile } from "../support/requests.js";
@@ -182,29 +181,6 @@ describe("erase", function () {
 describe("erase on a service with problems", function () {
   this.timeout(120_000);
   const { file } = folderOfSuite();
-
-  it("requests each deletion once if the service is killed and starts again", async () => {
-    const folder = temporaryFolder();
-    const PORT = String(await freePort());
-    let child = await startReal(folder.dir, { PORT });
-    try {
-      const args = [file("crash.txt", linesOf("crash", 5_000)), "--field", "_uid", "--url", child.url];
-      const running = startCommand("erase", args);
-      await until("some are accepted", () => running.out() !== "", 60_000);
-      await child.kill();
-      child = await startReal(folder.dir, { PORT });
-      expect(await running.ended, running.err()).to.equal(0);
-      const accepted = acceptedIn(running.out());
-      expect(accepted.map(([line]) => line)).to.deep.equal(Array.from({ length: 5_000 }, (_, i) => i + 1));
-      const again = await runToEnd("erase", args);
-      expect([again.code, again.out === running.out()], again.err).to.deep.equal([0, true]);
-      const response = await child.fetch("/api/deletion?state=all&limit=1");
-      expect(((await response.json()) as { meta: { total: number } }).meta.total).to.equal(5_000);
-    } finally {
-      await child.kill();
-      folder.remove();
-    }
-  });
 
   it("writes no identity of the file to stdout, stderr or the log of the service (P7)", async () => {
     const folder = temporaryFolder();

@@ -8,7 +8,7 @@ import type { ValueSource } from "../../src/metrics/ports.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
 import { openDatabase } from "../../src/stores/sqlite/open-database.js";
 import { sqliteSeriesStore } from "../../src/stores/sqlite/series/series-store.js";
-import { dropBucket, dropFromServers } from "../support/drop-from-servers.js";
+import { dropFromServers } from "../support/drop-from-servers.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
 import { gaugeOf, removeThrough } from "../support/requests.js";
 import { runToEnd } from "../support/run-command.js";
@@ -157,17 +157,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     expect(await saved("clients")).to.deep.equal([20]);
   });
 
-  it("accepts a bucket whose name has a bare per cent sign", async () => {
-    const url = `${influxdbUrl(name)}%`;
-    try {
-      const { code, out, err } = await migrate(["--from", dir, "--to", url], { PEPPER: "" });
-      expect(code, err + out).to.equal(0);
-      expect(out).to.match(/^Everything was copied to influxdb:\S+ \(bucket test_[0-9a-f]+%\)\.$/m);
-    } finally {
-      await dropBucket(`${name}%`);
-    }
-  });
-
   it("skips points that are older than the retention of the bucket, and reports how many", async () => {
     const environment = { METRICS_RETENTION: "2w" };
     const { code, out, err } = await migrate(["--from", dir, "--to", influxdbUrl(name)], environment);
@@ -193,16 +182,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
     const other = await migrate(["--from", dir, "--to", mongodbUrl(name)]);
     expect(other.code).to.equal(1);
     expect(other.err).to.contain("is being filled from another folder");
-  });
-
-  it("refuses a bucket that contains points", async () => {
-    const service = await onTarget({ metrics: true });
-    const point = { dimension: "stream", dimension_id: "web", dimension_type: "size", value: 1, ts: Date.now() };
-    expect((await service.fetch("/api/metric/points", { method: "POST", json: [point] })).status).to.equal(200);
-    await open.pop()?.stop({ keep: true });
-    const { code, err } = await migrate(["--from", dir, "--to", influxdbUrl(name)]);
-    expect(code).to.equal(1);
-    expect(err).to.contain("contains points already");
   });
 
   const wrong: [string, () => readonly string[], Record<string, string>, number, RegExp][] = [

@@ -87,7 +87,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "P11: a write that InfluxDB execute
   for (const [what, mode] of Object.entries(modes)) {
     for (const [profiles, processes] of [
       ["SQLite", 1],
-      ["MongoDB", 1],
       ["MongoDB", 2],
     ] as const) {
       it(`does not replace ${what} that was answered after the write was given up: profiles in ${profiles}, ${processes} processes`, async () => {

@@ -163,37 +163,6 @@ describe("lists that are searched and sorted", () => {
     expect((await page(`/api/segment?startdate=${text(first)}&enddate=now-22h`)).data).to.deep.equal(data);
   });
 
-  it("find the values of a window of any length", async () => {
-    const names = Array.from({ length: 30 }, (_, i) => `s${10 + i}`);
-    await putSegments(Object.fromEntries(names.map((name) => [name, name])));
-    await write(pointOf("segment", "s10", 4, START - DAY), pointOf("segment", "s10", 6, START));
-    const rows = async (dates: string) =>
-      (await page(`/api/segment?sort=change&order=desc&limit=2&${dates}`)).data.map((row) => [row.now, row.before]);
-    const missing = [null, null];
-    expect(await rows("startdate=0000-01-01&enddate=9999-12-31")).to.deep.equal([[6, 4], missing]);
-    expect(await rows("startdate=9000-01-01&enddate=9999-12-31")).to.deep.equal([missing, missing]);
-    expect(await rows("startdate=0000-01-01&enddate=0001-01-01")).to.deep.equal([missing, missing]);
-    await write(pointOf("stream", "web", 3, START - DAY));
-    const [web] = (await page("/api/stream?startdate=0000-01-01&enddate=9999-12-31")).data;
-    expect([web?.now, web?.before]).to.deep.equal([3, 0]);
-  });
-
-  it("return the newest writes, also if these change only the newest value", async () => {
-    await putSegments({ a: "a", b: "b" });
-    await write(pointOf("segment", "a", 1, START), pointOf("segment", "b", 2, START));
-    expect(await ids("/api/segment?sort=size")).to.deep.equal(["a", "b"]);
-    await write(pointOf("segment", "a", 3, START));
-    expect(await ids("/api/segment?sort=size")).to.deep.equal(["b", "a"]);
-    await write(pointOf("segment", "b", 2, START - DAY));
-    expect((await page("/api/segment?range=1d")).data.map(({ before }) => before)).to.deep.equal([null, 2]);
-    now += 2 * HOUR;
-    await write(pointOf("segment", "b", 9, START + 2 * HOUR));
-    expect((await page("/api/segment?range=2h")).data.map((row) => [row.now, row.before])).to.deep.equal([
-      [3, null],
-      [9, 2],
-    ]);
-  });
-
   it("return each segment once, while sizes change and segments come and go", async () => {
     for (const [turn, query] of ["sort=name", "sort=name&order=desc", "order=desc", "q=s"].entries()) {
       const idAt = (i: number | string) => `s${turn}-${String(i).padStart(2, "0")}`;

@@ -123,39 +123,4 @@ describe("the recorder of a running service", () => {
     const found = await valuesOf(service, { dimension: "segment", dimension_id, dimension_type, ...window });
     return Object.fromEntries(found.map(([ts, value]) => [(ts - start) / (2 * HOUR), value]));
   }
-
-  it("saves sizes and reach in the current slot, and again in the next", async () => {
-    await send("POST", "/collect/json/visits", [
-      { user_id: "a", segments: ["seen"] },
-      { user_id: "b", segments: ["seen", "bought"] },
-    ]);
-    await send("PUT", "/api/experience/banner", { audience: "seen", goal: "bought", group: "spring" });
-    now += 5_000;
-    await becomes([[0, 2]], "segment", "seen");
-    await becomes([[0, 1]], "segsize", "bought");
-    await becomes([[0, 2]], "experience", "banner", "potentialreach");
-    await becomes([[0, 0.5]], "experiencegroup", "spring", "conversionrate");
-
-    await send("POST", "/collect/json/visits", { user_id: "c", segments: ["seen"] });
-    now = START + HOUR;
-    await becomes(
-      [
-        [0, 2],
-        [1, 3],
-      ],
-      "experience",
-      "banner",
-      "potentialreach",
-    );
-    await becomes([[0, 2]], "segment", "seen");
-    now = START + 2 * HOUR;
-    await becomes(
-      [
-        [0, 2],
-        [2, 3],
-      ],
-      "segment",
-      "seen",
-    );
-  });
 });

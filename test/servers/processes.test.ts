@@ -70,11 +70,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "processes on the same stores", fun
     }
   });
 
-  it("answer from their caches again while no process writes", async () => {
-    await write(apis[0], "quiet", 1);
-    for (const api of apis) await until("it is answered from memory", async () => (await read(api, "quiet")).is_cached);
-  });
-
   it("return a point within 11 s whose writer was killed before it announced the write", async () => {
     const dying = await set.start("api", { FAILPOINT: "points-written" });
     await until("it is answered from memory", async () => (await read(apis[0], "orphan")).is_cached);

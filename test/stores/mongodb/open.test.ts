@@ -125,12 +125,6 @@ onServers(["mongodb"], "databases on MongoDB", () => {
     });
   }
 
-  it("get an index next to one with another order of its fields", async () => {
-    await withClient((client) => client.db(name).collection("things").createIndex({ b: -1, a: 1 }));
-    const { data } = await open();
-    expect(await data.collection("things").indexes()).to.have.length(4);
-  });
-
   it("are compared with the notes of accepted deletions some at a time, in the order of an index", async () => {
     await open();
     const ids = Array.from({ length: 2_500 }, (_, n) => `request-${String(n).padStart(4, "0")}`);
