@@ -50,11 +50,6 @@ export function suppressionContract(name: string, open: () => Promise<OpenLedger
       expect(positions).to.deep.equal([...new Set(positions)].sort());
     });
 
-    it("returns nothing for an empty list", async () => {
-      expect(await at.suppression.cutOffs([])).to.deep.equal(new Map());
-      expect(await at.suppression.erased([])).to.deep.equal(new Set());
-    });
-
     it("contains an identity until the last request over it expires", async () => {
       const { ledger, suppression } = at;
       for (const name of ["a", "b"]) await ledger.accept(someDeletion(name, { hashes: ["one"] }), noScope);

@@ -132,19 +132,6 @@ describe("a start on restored data", function () {
     await use(async (service) => expect(await readable(service, "_uid/a")).to.equal(true));
   });
 
-  it("succeeds once the newest ledger is back, and every profile is readable", async () => {
-    await use((service) => collect(service, { _uid: "a" }));
-    const older = await copyStore(dir, "ledger");
-    await use((service) => collect(service, { _uid: "b" }));
-    const newest = await copyStore(dir, "ledger");
-    await older.restore();
-    expect(await startError()).to.not.equal("");
-    await newest.restore();
-    await use(async (service) => {
-      for (const uid of ["a", "b"]) expect(await readable(service, `_uid/${uid}`)).to.equal(true);
-    });
-  });
-
   it("returns the same ids to a repeated request for many deletions", async () => {
     const deleteBoth = async (service: TestService) => {
       const json = [

@@ -162,19 +162,6 @@ describe("the run of a deletion", () => {
     }
   });
 
-  it("erases at a target again while the target cannot verify it, and completes the request only then", async () => {
-    const crm = place("crm");
-    crm.isClean = false;
-    const at = await open({ more: [crm.target] });
-    const id = await at.deletions.accept("user", ann);
-    for (let attempt = 1; attempt <= 3; attempt += 1) await at.run(id);
-    expect(await kept(at, id)).to.deep.include({ completedAt: undefined, attempts: 3 });
-    expect(crm.erased).to.have.length(3);
-    crm.isClean = true;
-    await at.run(id);
-    expect((await kept(at, id)).completedAt).to.equal(time);
-  });
-
   it("is retried with growing pauses and gets stuck if a target verifies only at first", async () => {
     const [crm, erp] = [place("crm"), place("erp")];
     let looks = 0;
