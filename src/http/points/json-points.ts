@@ -85,7 +85,7 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
     reservePoints(usual, memory);
     return usual;
   }
-  reader.restart();
+  reader.sink = reader.newSink();
   const array = splitArray(bytes, limits.batch_points);
   if (array === undefined) await readBlock(bytes, memory, reader, limits);
   else await readArray(array, memory, reader);

@@ -45,9 +45,10 @@ export class PointReader<S extends PointSink = PointSink> {
   readonly issues = new Issues();
   readonly window: WriteWindow;
   readonly hasSources: boolean;
-  readonly #newSink: () => S;
+  readonly newSink: () => S;
+  /** Receives the points. A new sink forgets the points received so far. */
+  sink: S;
   readonly #most: number;
-  #sink: S;
   #count = 0;
 
   constructor({ heads, lists }: SeriesCaches, { newSink, window, hasSources }: WriteMode<S>, most: number) {
@@ -55,19 +56,9 @@ export class PointReader<S extends PointSink = PointSink> {
     this.lists = lists;
     this.window = window;
     this.hasSources = hasSources;
-    this.#newSink = newSink;
-    this.#sink = newSink();
+    this.newSink = newSink;
+    this.sink = newSink();
     this.#most = most;
-  }
-
-  /** Receives the points. */
-  get sink(): S {
-    return this.#sink;
-  }
-
-  /** Forgets the points received so far. */
-  restart(): void {
-    this.#sink = this.#newSink();
   }
 
   /** Points counted so far. */
