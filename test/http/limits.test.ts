@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
+import { randomId } from "../../src/ids.js";
 import { cpuMs } from "../support/cpu-time.js";
 import { type FetchOptions, serviceOfSuite } from "../support/service.js";
 
@@ -235,11 +236,12 @@ describe("P15: the limit of", () => {
     return [answer.status, errors?.[0]?.code];
   }
 
-  /** Puts as many segments into the catalogue, or none. */
-  async function fill(segments: number): Promise<void> {
+  /** Adds or deletes segments until the catalogue has as many. */
+  async function fill(most: number): Promise<void> {
     const { catalogue } = service.service.stores;
-    for (const { id } of await catalogue.segments(undefined, 10_000)) await catalogue.deleteSegment(id, now);
-    for (let i = 0; i < segments; i += 1) await catalogue.putSegment({ id: `s${i}`, name: "s", table: "user" });
+    const ids = await catalogue.segmentIds(undefined, 10_000);
+    for (const id of ids.slice(most)) await catalogue.deleteSegment(id, now);
+    for (let i = ids.length; i < most; i += 1) await catalogue.putSegment({ id: randomId(), name: "s", table: "user" });
   }
 
   for (const [of, value, request, status, code, ofSegments] of limits) {
