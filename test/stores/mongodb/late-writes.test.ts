@@ -28,8 +28,11 @@ interface LateWrite {
 const segment = (id: string, name: string) => ({ id, name, table: "user" });
 const experience = (id: string, name: string) => ({ id, name, audience: "a", goal: "b" });
 const mark = (id: string, text: string) => ({ id, at: 1, text });
-const storeMessage = ({ entities }: EntityEngine, id: string, arrival: number) =>
-  entities.commit(commitOf([], { messages: [messageFor("entity", { id, arrival })] }));
+const storeMessage = async ({ entities }: EntityEngine, id: string, arrival: number) => {
+  const { deletions } = await entities.find([], 0, []);
+  const messages = [messageFor("entity", { id, arrival })];
+  expect(await entities.commit(commitOf([], { messages, generation: deletions.newest }))).to.equal(true);
+};
 const apiKey = (id: string): ApiKey => ({
   id,
   name: "key",
