@@ -29,6 +29,7 @@ import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { MemoryBudget } from "./memory-budget.js";
 import { openMeters } from "./meters.js";
+import { walkPlaces } from "./segments/walk-place.js";
 import type { ServiceClock } from "./service-clock.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
@@ -94,12 +95,14 @@ export async function compose(
   const recorder = composeRecorder(shared, series, deletions.webhook, recorderTickMs);
 
   const signInCodes = new SignInCodes(clock);
-  const listed = { catalogue: stores.catalogue, newest: series.newest, clock };
+  const { catalogue, marks, facts, entities, memberships } = stores;
+  const listed = { catalogue, newest: series.newest, clock };
+  const progress = { walkPlaces: () => walkPlaces(facts), countProfiles: entities.count };
   const served = [
     ...series.routes,
-    ...segmentRoutes({ ...listed, members: stores.memberships, tables }),
+    ...segmentRoutes({ ...listed, ...progress, marks, members: memberships, tables }),
     ...experienceRoutes(listed),
-    ...markRoutes({ marks: stores.marks, clock }),
+    ...markRoutes({ marks, clock }),
     ...deletions.routes,
     ...profiles.routes,
     ...keyRoutes(),
@@ -111,7 +114,7 @@ export async function compose(
   const probes = followed === undefined ? stores.probes : [...stores.probes, followed.probe];
   const webhooks = [deletionWebhook, alertWebhook];
   routes.push(...operationRoutes({ probes, meters, version, roles, clock, routes: () => routes, webhooks }));
-  const { history, catalogue, keys, toServiceError } = stores;
+  const { history, keys, toServiceError } = stores;
   const verify = keyVerifier(keys, settings.admin_key, clock, cache);
   const service = { routes, settings, memory, verify, keys, clock, log, meters, toServiceError };
   const port = openServer({ ...service, wrongKeysPerMinute, slowTimes });

@@ -65,6 +65,11 @@ export function invalid(code: string, path: string, message: string): ServiceErr
   return new ServiceError("invalid", message, { issues: [{ code, path, message }] });
 }
 
+/** Returns an error for a request that the state does not allow, with one issue. */
+export function conflict(code: string, path: string, message: string): ServiceError {
+  return new ServiceError("conflict", message, { issues: [{ code, path, message }] });
+}
+
 /** Returns the error for something that does not exist, of this kind. */
 export function notFound(kind: string): ServiceError {
   const issues = [{ code: "not_found", path: "", message: `There is no such ${kind}` }];

@@ -14,10 +14,10 @@ export const streamNamePattern = `^(?!(?:${COLLECTIVE_IDS.join("|")})$)[A-Za-z0-
 export const streamNameRule = `A stream name must be 1 to 128 letters, digits, _ . or -, and not ${COLLECTIVE_IDS.join(" or ")}`;
 
 /** Ids that segments cannot have: they have another meaning in the path of a segment, or where a segment is named. */
-export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", ...COLLECTIVE_IDS];
+export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", "preview", ...COLLECTIVE_IDS];
 
 /** The ids that segments cannot have, as text. */
-export const reservedSegmentIds = `sizes, ${COLLECTIVE_IDS.join(" or ")}`;
+export const reservedSegmentIds = `sizes, preview, ${COLLECTIVE_IDS.join(" or ")}`;
 
 /** Names that tables cannot have: they have another meaning in the path of a profile. */
 export const RESERVED_TABLES: readonly string[] = ["deletestatus", "export", "segments"];

@@ -139,6 +139,9 @@ export interface Mark {
   readonly dimensionId?: string;
 }
 
+/** Maximum marks. */
+export const MAX_MARKS = 10_000;
+
 /** Marks to list: from `from` on, before `to` (Unix ms), of this dimension and id if given. */
 export interface MarkFilter extends Pick<Mark, "dimension" | "dimensionId"> {
   readonly from: number;

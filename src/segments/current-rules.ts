@@ -1,5 +1,5 @@
 import type { CatalogueStore, RuledSegment, SegmentRules } from "../catalogue/ports.js";
-import type { Rule } from "./rule.js";
+import { decidedSegment } from "./decided-segment.js";
 import { RuleSet } from "./rule-set.js";
 
 const noRules = new RuleSet([]);
@@ -16,7 +16,7 @@ export class Rules {
     this.segments = new Map(segments.map((segment) => [segment.id, segment]));
     for (const table of new Set(segments.map((segment) => segment.table))) {
       const rules = segments.filter((segment) => segment.table === table);
-      this.#byTable.set(table, new RuleSet(rules.map(({ id, byRule }) => ({ id, table, rule: byRule.rule as Rule }))));
+      this.#byTable.set(table, new RuleSet(rules.map(decidedSegment)));
     }
   }
 

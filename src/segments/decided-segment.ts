@@ -1,3 +1,4 @@
+import type { RuledSegment } from "../catalogue/ports.js";
 import { leavesOf, type Rule } from "./rule.js";
 
 /** Segment by rule, as far as decisions need it. */
@@ -5,6 +6,11 @@ export interface DecidedSegment {
   readonly id: string;
   readonly table: string;
   readonly rule: Rule;
+}
+
+/** Returns the segment as its decisions need it. */
+export function decidedSegment({ id, table, byRule }: RuledSegment): DecidedSegment {
+  return { id, table, rule: byRule.rule as Rule };
 }
 
 /** Returns the ids of the segments that a rule names, with their paths in errors. */

@@ -50,7 +50,7 @@ describe("the catalogue", () => {
       {},
       "reserved_id",
       "id",
-      "The id of a segment cannot be sizes, all_segments or all_streams",
+      "The id of a segment cannot be sizes, preview, all_segments or all_streams",
     ],
     ["segment/ends%20in%20%5C", {}, "invalid_id", "id"],
     [`segment/${"x".repeat(257)}`, {}, "invalid_id", "id"],

@@ -79,8 +79,8 @@ describe("the routes", () => {
   });
 
   const named: [string, string, number, string | null][] = [
-    ["PUT", "/api/segment/sizes", 405, "GET, HEAD, OPTIONS"],
-    ["DELETE", "/api/segment/%73izes", 405, "GET, HEAD, OPTIONS"],
+    ["POST", "/api/segment/sizes", 405, "GET, HEAD, PUT, DELETE, OPTIONS"],
+    ["DELETE", "/api/segment/%73izes", 404, null],
     ["GET", "/api/segment/%73ize%25", 404, null],
     ["DELETE", "/api/entity/deletestatus/a", 405, "GET, HEAD, OPTIONS"],
     ["DELETE", "/api/entity/%64eletestatus/a/b", 404, null],

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Mark as CatalogueMark, MarkStore } from "../../catalogue/ports.js";
+import { type Mark as CatalogueMark, MAX_MARKS, type MarkStore } from "../../catalogue/ports.js";
 import type { Clock } from "../../clock.js";
-import { found, invalid, notFound, ServiceError } from "../../errors.js";
+import { conflict, found, invalid, notFound } from "../../errors.js";
 import { instantForms, instantRule, parseInstant } from "../../formats/instant.js";
 import { dimensionNamed, dimensionNames } from "../../metrics/dimensions.js";
 import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
@@ -9,8 +9,6 @@ import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, fetchPage, listQuery, oneOf, PageMeta, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { Id, idIn, newIdIn, Removed } from "./schemas.js";
-
-const MAX_MARKS = 10_000;
 
 const instant = `${instantForms}, now, or \`now-<n><unit>\``;
 
@@ -121,7 +119,9 @@ export function markRoutes({ marks, clock }: MarkRouteDependencies): readonly Ro
       responses: { 200: markAnswer, 409: errorEnvelope, 422: errorEnvelope },
       async handler({ params: { id }, body: { ts, text, ...named } }) {
         const mark = { id, at: readInstant(ts, "ts", clock()), text, ...readScope(named) };
-        if (!(await marks.putMark(mark, MAX_MARKS))) throw tooManyMarks();
+        if (!(await marks.putMark(mark, MAX_MARKS))) {
+          throw conflict("too_many_marks", "id", `At most ${MAX_MARKS} marks can exist: delete some first`);
+        }
         return { data: toWire(mark) };
       },
     }),
@@ -176,9 +176,4 @@ function readScope({ dimension: name, dimension_id: dimensionId }: RequestedScop
   if (!isDimensionId(dimensionId))
     throw invalid("invalid_dimension_id", "dimension_id", `dimension_id must be ${dimensionIdRule}`);
   return { dimension, dimensionId };
-}
-
-function tooManyMarks(): ServiceError {
-  const message = `At most ${MAX_MARKS} marks can exist: delete some first`;
-  return new ServiceError("conflict", message, { issues: [{ code: "too_many_marks", path: "id", message }] });
 }

@@ -1,4 +1,5 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
+import { Time } from "../core/responses.js";
 import { rowSince, rowValue } from "../lists/trend-page.js";
 
 const nameRule = "1 to 256 characters, without control characters";
@@ -35,10 +36,19 @@ const Name = Type.String({
   issue: { code: "invalid_value", message: `name must be ${nameRule}` },
 });
 
+/** A rule as JSON; the handler checks it. */
+export const Rule = Type.Unsafe<{ readonly [field: string]: unknown }>({
+  type: "object",
+  additionalProperties: Type.Unknown(),
+  description:
+    "A condition: an object with `all` or `any` (a list of conditions), `not` (a condition), `attribute`, `stream`, `profile` or `segment`, each with its tests.",
+});
+
 export const SegmentInput = Type.Object(
   {
     name: Type.Optional(Name),
     table: Type.Optional(Type.String({ description: "Table of its members. Default: `user`." })),
+    rule: Type.Optional(Rule),
   },
   { title: "SegmentInput", description: "A segment of the catalogue.", additionalProperties: false },
 );
@@ -59,7 +69,31 @@ export const ExperienceInput = Type.Object(
 
 const Size = Type.Integer({ minimum: 0, description: "Current number of members." });
 
-export const Segment = Type.Object({ id: Id, name: Name, table: Type.String(), size: Size }, { title: "Segment" });
+const Computing = Type.Object(
+  {
+    done: Type.Integer({ minimum: 0, description: "Profiles that have been decided." }),
+    of: Type.Integer({ minimum: 0, description: "Profiles of the table." }),
+    since: Time("When the rule changed, or one that it depends on."),
+  },
+  { title: "Computing", additionalProperties: false },
+);
+
+export const Segment = Type.Object(
+  {
+    id: Id,
+    name: Name,
+    table: Type.String(),
+    size: Size,
+    by_rule: Type.Boolean({ description: "Whether its rule decides who is in it; otherwise messages name it." }),
+    computing: Type.Unsafe<Static<typeof Computing> | null>({
+      ...Computing,
+      type: ["object", "null"],
+      description: "Progress of deciding every profile after a change of a rule; null when each one is decided.",
+    }),
+    rule: Type.Optional(Rule),
+  },
+  { title: "Segment", additionalProperties: false },
+);
 
 const savedSize = (which: string) => rowValue(`The ${which}; null where none is saved. Only with a window.`);
 
@@ -71,7 +105,7 @@ export const ListedSegment = Type.Object(
     before: savedSize("size saved one range earlier, or at the window's start"),
     since: rowSince,
   },
-  { title: "ListedSegment" },
+  { title: "ListedSegment", additionalProperties: false },
 );
 
 export const SegmentSize = Type.Object({ id: Id, name: Name, size: Size }, { title: "SegmentSize" });

@@ -1,23 +1,32 @@
 import { Type } from "@sinclair/typebox";
 import { sizesOf } from "../../catalogue/audience-counts.js";
-import type { Segment as CatalogueSegment, CatalogueStore, SegmentMembers } from "../../catalogue/ports.js";
+import {
+  type Segment as CatalogueSegment,
+  type CatalogueStore,
+  isByRule,
+  type SegmentMembers,
+} from "../../catalogue/ports.js";
+import { type ProgressDependencies, ruleProgress } from "../../catalogue/rule-progress.js";
 import { deleteSegment } from "../../catalogue/segments.js";
 import type { Clock } from "../../clock.js";
 import { noSuchTable, type Tables } from "../../entities/profile/entity-tables.js";
-import { found, invalid } from "../../errors.js";
+import { conflict, found, invalid } from "../../errors.js";
+import { timeText } from "../../formats/instant.js";
 import { segment as segmentDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
 import { RESERVED_SEGMENT_IDS, reservedSegmentIds } from "../../reserved-names.js";
+import { changeRule, type RuleDependencies } from "../../segments/change-rule.js";
+import { parseRule } from "../../segments/parse-rule.js";
 import { compareBytes } from "../../text.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, fetchPage, PageMeta, pageQuery, success } from "../core/responses.js";
-import { type Route, route } from "../core/route.js";
+import { type ApiContext, type Route, route } from "../core/route.js";
 import { compile } from "../core/validation.js";
 import { idPage, ListMeta, searchQuery } from "../lists/list-page.js";
 import { trendPage, trendSorts, trendSortsText, windowQuery } from "../lists/trend-page.js";
 import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
 
-export interface SegmentRouteDependencies {
+export interface SegmentRouteDependencies extends RuleDependencies, ProgressDependencies {
   readonly catalogue: CatalogueStore;
   readonly members: SegmentMembers;
   readonly tables: Tables;
@@ -36,17 +45,42 @@ const segmentAnswer = success("SegmentAnswer", Segment);
 export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly Route[] {
   const { catalogue, members, tables, newest, clock } = dependencies;
   const withSizes = async (segments: readonly CatalogueSegment[]) => {
-    const ids = segments.map(({ id }) => id);
-    const sizes = await sizesOf(ids, members);
-    return segments.map((segment, index) => ({ ...segment, size: sizes[index] ?? 0 }));
+    const sizes = await sizesOf(
+      segments.map(({ id }) => id),
+      members,
+    );
+    return segments.map(({ id, name }, index) => ({ id, name, size: sizes[index] ?? 0 }));
   };
-  const withSize = async (segment: CatalogueSegment) => (await withSizes([segment]))[0] ?? { ...segment, size: 0 };
+  /** A rule can contain personal data: only a key with `admin` reads it. */
+  const toWire = async (segments: readonly CatalogueSegment[], { state }: ApiContext) => {
+    const [sized, progress] = await Promise.all([
+      withSizes(segments),
+      segments.some(isByRule) ? ruleProgress(dependencies) : undefined,
+    ]);
+    return segments.map(({ id, table, byRule }, index) => {
+      const computing = progress?.get(id);
+      return {
+        ...(sized[index] as (typeof sized)[number]),
+        table,
+        by_rule: byRule !== undefined,
+        computing: computing === undefined ? null : { ...computing, since: timeText(computing.since) },
+        ...(byRule === undefined || !state.scopes.has("admin") ? {} : { rule: { ...byRule.rule } }),
+      };
+    });
+  };
+  const read = async (id: string, ctx: ApiContext) => {
+    const segment = found((await catalogue.segmentsById([id])).get(id), "segment");
+    const [row] = await toWire([segment], ctx);
+    return { data: row as NonNullable<typeof row> };
+  };
   const namedSegments = async (ids: readonly string[]) => {
     const named = await catalogue.segmentsById([...new Set(ids)]);
     return [...named.values()].sort((a, b) => compareBytes(a.id, b.id));
   };
-  const refuseUnknownTable = (table: string) => {
-    if (!tables.has(table)) throw invalid("unknown_table", "table", noSuchTable(tables));
+  const knownTable = (name: string) => {
+    const table = tables.get(name);
+    if (table === undefined) throw invalid("unknown_table", "table", noSuchTable(tables));
+    return table;
   };
 
   return [
@@ -70,8 +104,8 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         ...windowQuery,
       },
       responses: { 200: success("SegmentsAnswer", Type.Array(ListedSegment), { meta: ListMeta }) },
-      async handler({ query: { table, ...request } }) {
-        if (table !== undefined) refuseUnknownTable(table);
+      async handler({ ctx, query: { table, ...request } }) {
+        if (table !== undefined) knownTable(table);
         const at = clock();
         return trendPage(request, {
           page: (after, limit) => catalogue.segments(after, limit, table),
@@ -79,7 +113,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
           find: async (id) => (await catalogue.segmentsById([id])).get(id),
           trends: (segments, requested) =>
             newest({ dimension: segmentDimension, type: "size", ids: segments.map(({ id }) => id) }, requested, at),
-          rows: withSizes,
+          rows: (segments) => toWire(segments, ctx),
         });
       },
     }),
@@ -109,8 +143,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
           ids === undefined
             ? await fetchPage(page, (after, limit) => catalogue.segments(after, limit))
             : idPage(await namedSegments(readIds(ids)), { ...page, order: "asc" });
-        const sized = await withSizes(items);
-        return { data: sized.map(({ id, name, size }) => ({ id, name, size })), meta: { next: meta.next } };
+        return { data: await withSizes(items), meta: { next: meta.next } };
       },
     }),
     route({
@@ -121,13 +154,12 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         id: "readSegment",
         tag: "catalogue",
         summary: "Read a segment",
-        description: "Use it to read a segment and its current size. Error 404: `not_found`.",
+        description:
+          "Use it to read a segment, its current size and, after a change of its rule, the progress. `rule` is present for a key with `admin`. Error 404: `not_found`.",
       },
       params: { id: idIn(exampleNames.audience) },
       responses: { 200: segmentAnswer },
-      async handler({ params: { id } }) {
-        return { data: await withSize(found((await catalogue.segmentsById([id])).get(id), "segment")) };
-      },
+      handler: ({ ctx, params: { id } }) => read(id, ctx),
     }),
     route({
       method: "PUT",
@@ -138,21 +170,27 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         tag: "catalogue",
         summary: "Create or replace a segment",
         description:
-          "Use it to name a segment or set its table; messages create missing segments themselves. Errors 400: `invalid_id`, `reserved_id`, `unknown_table`.",
+          "Use it to name a segment or set its table; messages create missing segments themselves. With `rule`, the service decides who is in it: new messages from this response on, all other profiles after it (`computing`). A repeat with the same rule changes nothing. Errors: 400 `invalid_id`, `reserved_id`, `unknown_table`, and for a rule, with its position, `not_an_object`, `unknown_field`, `invalid_type`, `invalid_value`, `unknown_segment`, `identity_in_rule`, `cyclic_rule`, `rule_too_large`, `too_many_rules`; 409 `by_rule` without `rule` for a segment by rule, `pushed` with `rule` for one that messages name, `other_table`.",
       },
       params: { id: newSegmentId },
       body: {
         schema: SegmentInput,
+        limitsNesting: true,
         examples: () => ({ segment: { name: "Readers (example)", table: "user" } }),
       },
-      responses: { 200: segmentAnswer },
-      async handler({ params: { id }, body: { name = id, table = DEFAULT_TABLE } }) {
+      responses: { 200: segmentAnswer, 409: errorEnvelope },
+      async handler({ ctx, params: { id }, body: { name = id, table: tableName = DEFAULT_TABLE, rule } }) {
         if (RESERVED_SEGMENT_IDS.includes(id)) {
           throw invalid("reserved_id", "id", `The id of a segment cannot be ${reservedSegmentIds}`);
         }
-        refuseUnknownTable(table);
-        await catalogue.putSegment({ id, name, table });
-        return { data: await withSize({ id, name, table }) };
+        const { name: table, identities } = knownTable(tableName);
+        const segment = { id, name, table };
+        if (rule !== undefined) {
+          await changeRule(dependencies, { ...segment, rule: parseRule(rule, identities) }, clock());
+        } else if ((await catalogue.putSegment(segment)) === "by-rule") {
+          throw conflict("by_rule", "rule", "A rule decides who is in this segment: send it, or delete the segment");
+        }
+        return read(id, ctx);
       },
     }),
     route({
@@ -164,7 +202,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         tag: "catalogue",
         summary: "Delete a segment and its memberships",
         description:
-          "Use it to remove a segment that is no longer needed; its series stays. Errors: 404 `not_found`; 409 `conflict` while an experience uses it.",
+          "Use it to remove a segment that is no longer needed; its series stays. Errors: 404 `not_found`; 409 `conflict` while an experience or a rule names it.",
       },
       params: { id: idIn(exampleNames.spare) },
       responses: { 200: success("RemovedAnswer", Removed), 409: errorEnvelope },

@@ -24,10 +24,11 @@ import { bodyCheck } from "./validation.js";
 
 /**
  * Creates the reader of a route's small JSON body: UTF-8, plain or gzip, of at most `bodyBytes` after inflation,
- * nested at most 16 deep. The time in which it waits for the caller does not count for the deadline.
+ * nested at most 16 deep unless the route limits that itself. The time in which it waits for the caller does not count
+ * for the deadline.
  */
 export function jsonReader(
-  { schema, optional = false }: Body,
+  { schema, optional = false, limitsNesting = false }: Body,
   bodyBytes: number,
 ): (ctx: ApiContext) => Promise<unknown> {
   const check = bodyCheck(schema);
@@ -64,7 +65,7 @@ export function jsonReader(
     deadline.resume();
     if (bytes.length > UNCOUNTED_BYTES) await yieldToStarted();
     reserveParsed(bytes, memory);
-    return check(parseJson(bytes.toString()));
+    return check(limitsNesting ? parsePart(bytes.toString()) : parseJson(bytes.toString()));
   };
 }
 

@@ -113,6 +113,8 @@ export interface Body<S extends TSchema = TSchema> {
   readonly schema: S;
   /** Whether the body may be absent; it then counts as an empty object. */
   readonly optional?: boolean;
+  /** Whether the handler limits the nesting of the body. Default: it is nested at most 16 deep. */
+  readonly limitsNesting?: boolean;
   /**
    * Example bodies by name, for the hour that begins at `hour` (Unix ms). Each one succeeds after the first example of
    * `POST /collect/json/{stream}` was sent.
