@@ -144,7 +144,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "a process with only the role api",
       await collectThrough(api, [personOf(1), personOf(2)]);
       const ids = [await removeThrough(api, "email/p1@example.org"), await removeThrough(api, "_uid/id-2")];
       const began = performance.now();
-      while (performance.now() - began < 3000) {
+      while (performance.now() - began < 1000) {
         for (const id of ids) expect(await isCompleteIn(api, id)).to.equal(false);
       }
       await set.start("worker");
