@@ -68,11 +68,11 @@ export function countedSeries(name: string): Series {
 /** Sums the additions of each name and slot. */
 function summed(added: readonly AddedCount[]): AddedCount[] {
   const sums = new Map<string, AddedCount>();
-  for (const one of added) {
-    const key = `${one.slot}/${one.stream}`;
+  for (const addition of added) {
+    const key = `${addition.slot}/${addition.stream}`;
     const { count, arrival = 0 } = sums.get(key) ?? { count: 0 };
-    const newest = one.arrival === undefined ? {} : { arrival: Math.max(one.arrival, arrival) };
-    sums.set(key, { ...one, count: count + one.count, ...newest });
+    const newest = addition.arrival === undefined ? {} : { arrival: Math.max(addition.arrival, arrival) };
+    sums.set(key, { ...addition, count: count + addition.count, ...newest });
   }
   return [...sums.values()];
 }

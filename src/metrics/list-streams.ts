@@ -56,8 +56,8 @@ export function streamList({ series, counts, sums, retention }: StreamListDepend
 
   /** Returns the `day` of each stream as of `now` (Unix ms). */
   function days(ids: readonly string[], now: number): Promise<readonly number[]> {
-    const { to, kept } = trendWindow(messages, {}, now, retention());
-    return sumsOf(ids, Math.max(kept, to - DAY_SLOTS * slotMs), to);
+    const { to, firstKept } = trendWindow(messages, {}, now, retention());
+    return sumsOf(ids, Math.max(firstKept, to - DAY_SLOTS * slotMs), to);
   }
 
   return {
@@ -93,10 +93,10 @@ export function streamList({ series, counts, sums, retention }: StreamListDepend
 
     /** Returns the sums over a window and over the one of the same length before it. Throws as `timeWindow` does. */
     async trends(ids: readonly string[], asked: RequestedWindow, now: number): Promise<Trend[]> {
-      const { from, to, kept, writableTo } = trendWindow(messages, asked, now, retention());
+      const { from, to, firstKept, writableTo } = trendWindow(messages, asked, now, retention());
       const start = from ?? to;
-      const last = await sumsOf(ids, Math.max(kept, start), Math.min(to, writableTo));
-      const before = await sumsOf(ids, Math.max(kept, 2 * start - to), Math.min(start, writableTo));
+      const last = await sumsOf(ids, Math.max(firstKept, start), Math.min(to, writableTo));
+      const before = await sumsOf(ids, Math.max(firstKept, 2 * start - to), Math.min(start, writableTo));
       return ids.map((_, i) => ({ now: last[i], before: before[i] }));
     },
   };

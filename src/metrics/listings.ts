@@ -35,11 +35,11 @@ export async function listSeries(
   const listed: ListedSeries[] = [];
   const all = descending ? inOrder.toReversed() : inOrder;
   const last = after === undefined ? 0 : all.indexOf(after.dimension);
-  for (const one of dimension === undefined ? all : [dimension]) {
-    if (all.indexOf(one) < last) continue;
-    const from = after?.dimension === one ? { after: after.id } : {};
-    const found = await store.list(one, { ...among, ...from, limit: limit - listed.length, descending });
-    listed.push(...found.map((series) => ({ dimension: one, ...series })));
+  for (const listedDimension of dimension === undefined ? all : [dimension]) {
+    if (all.indexOf(listedDimension) < last) continue;
+    const from = after?.dimension === listedDimension ? { after: after.id } : {};
+    const found = await store.list(listedDimension, { ...among, ...from, limit: limit - listed.length, descending });
+    listed.push(...found.map((series) => ({ dimension: listedDimension, ...series })));
     if (listed.length >= limit) break;
   }
   return listed;
@@ -63,6 +63,6 @@ export async function countSeries(
   { dimension, ...among }: Pick<SeriesPage, "dimension" | "prefix" | "contains">,
 ): Promise<number> {
   let count = 0;
-  for (const one of dimension === undefined ? inOrder : [dimension]) count += await store.count(one, among);
+  for (const counted of dimension === undefined ? inOrder : [dimension]) count += await store.count(counted, among);
   return count;
 }

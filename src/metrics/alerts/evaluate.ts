@@ -106,7 +106,7 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
   }
 
   async function evaluateSlot(alerts: readonly Alert[], dimension: Dimension, end: number): Promise<EvaluatedSlot> {
-    const firing = new Set(alerts.filter((one) => isFiring(one) && one.dimension === dimension.name).map(keyOf));
+    const firing = new Set(alerts.filter((alert) => isFiring(alert) && alert.dimension === dimension.name).map(keyOf));
     const stillFiring = new Set<string>();
     const fired: Alert[] = [];
     let left = 0;
@@ -142,17 +142,17 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
   /** Returns the alerts after a slot. */
   function alertsAfter(alerts: readonly Alert[], slot: EvaluatedSlot): Alert[] {
     const { dimension, end, stillFiring, fired } = slot;
-    const kept = alerts.flatMap((alert) => {
+    const open = alerts.flatMap((alert) => {
       const hasEnded = isFiring(alert) && alert.dimension === dimension.name && !stillFiring.has(keyOf(alert));
       const pending = isNotifying ? alert.pending.concat(hasEnded ? "resolved" : []) : [];
       const after: Alert = hasEnded ? { ...alert, pending, resolvedAt: end } : { ...alert, pending };
       return isFiring(after) || pending.length > 0 ? after : [];
     });
-    const added = fired.slice(0, Math.max(0, MAX_ALERTS - kept.length));
+    const added = fired.slice(0, Math.max(0, MAX_ALERTS - open.length));
     const left = slot.left + fired.length - added.length;
     if (left > 0)
       log.error({ left }, `more than ${MAX_ALERTS} alerts are open; further ones fire when others have ended`);
-    return [...kept, ...added];
+    return [...open, ...added];
   }
 
   /** Reads the longest window of each series. */
@@ -169,7 +169,9 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
       })),
     );
     const read = (await dependencies.slots(windows.flat())).values();
-    return windows.map((own) => own.map(() => (read.next().value as Versioned<Float64Array>).value));
+    return windows.map((windowsOfSeries) =>
+      windowsOfSeries.map(() => (read.next().value as Versioned<Float64Array>).value),
+    );
   }
 }
 

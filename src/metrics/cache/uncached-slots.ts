@@ -1,6 +1,6 @@
 import type { MemoryBudget } from "../../memory-budget.js";
 import { type SeriesStore, type SeriesWindow, slotsIn } from "../ports.js";
-import type { Generations } from "./generations.js";
+import type { Generations, VersionVector } from "./generations.js";
 import { incomplete, withDeadline } from "./slot-cache.js";
 import type { Versioned } from "./versioned-cache.js";
 
@@ -32,6 +32,6 @@ export function uncachedSlots({ store, generations, memory, deadlineMs }: Uncach
       return withDeadline(deadlineMs, () => store.read(windows));
     });
     if (!lengths.every((length, i) => columns[i]?.length === length)) throw incomplete();
-    return versions.map((own, i) => ({ value: columns[i] as Float64Array, versions: own }));
+    return windows.map((_, i) => ({ value: columns[i] as Float64Array, versions: versions[i] as VersionVector }));
   };
 }

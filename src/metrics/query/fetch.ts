@@ -69,11 +69,11 @@ export function fetchBatch({
   count,
 }: FetchDependencies): FetchBatch {
   return async (items, now, reading) => {
-    const kept = retention();
+    const retentionMs = retention();
     const readable: (SeriesPlan | RefusedSeries)[] = [];
     let values = 0;
     for (const item of items) {
-      const planned = plan(item, now, kept, limits);
+      const planned = plan(item, now, retentionMs, limits);
       readable.push(planned);
       if (isPlan(planned) && !isForEvery(planned)) values += valuesOf(planned);
       // The others need not be planned.
@@ -90,11 +90,11 @@ export function fetchBatch({
     const expandable = planned.filter(isForEvery).length;
     checkExpanded(expandable * ids.length);
     const expanded = (await Promise.all(planned.map(weighed))).flatMap<SeriesPlan | RefusedSeries>((item) =>
-      isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now, kept)) : item,
+      isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now, retentionMs)) : item,
     );
     const plans = expanded.filter(isPlan);
     checkAnswer(plans, limits);
-    const fetched = await read(plans, now, kept, reading);
+    const fetched = await read(plans, now, retentionMs, reading);
     count(fetched.length, fetched.filter(({ isCached }) => isCached).length);
     const inOrder = fetched.values();
     // An invalid item, and the list of segments, may differ the next time.
@@ -116,12 +116,12 @@ export function fetchBatch({
 function plan(
   item: RequestedItem,
   now: number,
-  kept: number | undefined,
+  retentionMs: number | undefined,
   limits: AnswerLimits,
 ): SeriesPlan | RefusedSeries {
   if (item.issue !== undefined) return refuse(item, item.issue);
   try {
-    return seriesPlan(seriesRequest(item.asked, now), now, kept, limits.buckets);
+    return seriesPlan(seriesRequest(item.asked, now), now, retentionMs, limits.buckets);
   } catch (error) {
     const issue = error instanceof ServiceError ? error.issues[0] : undefined;
     if (issue === undefined) throw error;

@@ -39,14 +39,14 @@ export function newestValues({ slots, generations, memory, retention }: NewestVa
 
   return async ({ dimension, type, ids }, asked, now) => {
     const window = trendWindow({ dimension, type }, asked, now, retention());
-    const { to, from, backMs, kept, writableTo } = window;
+    const { to, from, backMs, firstKept, writableTo } = window;
     const end = Math.min(to, writableTo);
-    const key = `${dimension.name}\0${type}\0${to}\0${end}\0${from}\0${backMs}\0${kept}\0`;
+    const key = `${dimension.name}\0${type}\0${to}\0${end}\0${from}\0${backMs}\0${firstKept}\0`;
     const found = ids.map((id) => cache.get(key + id));
     const missing = [...found.keys()].filter((i) => found[i] === undefined);
     for (const places of weightedBatches(missing, IDS_PER_READ)) {
-      const some = places.map((i) => ids[i] as string);
-      const made = await trendsOf(slots, { dimension, type, ids: some }, window);
+      const missingIds = places.map((i) => ids[i] as string);
+      const made = await trendsOf(slots, { dimension, type, ids: missingIds }, window);
       for (const [n, i] of places.entries()) {
         found[i] = made[n];
         cache.set(key + ids[i], made[n] as Versioned<Trend>);
@@ -58,19 +58,19 @@ export function newestValues({ slots, generations, memory, retention }: NewestVa
 
 async function trendsOf(slots: UncachedSlots, series: SeriesOf, window: TrendWindow): Promise<Versioned<Trend>[]> {
   const { dimension, ids } = series;
-  const { to, from = to, kept, writableTo } = window;
-  const since = Math.max(kept, Math.min(from, slotStart(dimension, to - SEARCHED_MS)));
+  const { to, from = to, firstKept, writableTo } = window;
+  const since = Math.max(firstKept, Math.min(from, slotStart(dimension, to - SEARCHED_MS)));
   const searched = { from: since, to: Math.min(to, writableTo) };
   const newest = (await searchSlots(slots, series, Array(ids.length).fill(searched), "last")) as FoundValue[];
   const earlier = newest.map(({ slot }) => earlierWindow(series, window, slot));
   const before = await searchSlots(slots, series, earlier, "first");
   return newest.map(({ value, versions }, i) => {
-    const { value: first, slot, versions: own } = before[i] ?? { value: Number.NaN, slot: Number.NaN };
+    const { value: first, slot, versions: earlierVersions } = before[i] ?? { value: Number.NaN, slot: Number.NaN };
     const trend = { now: numberOf(value), before: numberOf(first) };
     const isLater = window.from !== undefined && slot > window.from;
     return {
       value: isLater ? { ...trend, since: slot } : trend,
-      versions: own === undefined ? versions : joinVersions([versions, own]),
+      versions: earlierVersions === undefined ? versions : joinVersions([versions, earlierVersions]),
     };
   });
 }
@@ -81,18 +81,18 @@ async function trendsOf(slots: UncachedSlots, series: SeriesOf, window: TrendWin
  */
 function earlierWindow(
   { dimension }: SeriesOf,
-  { from, to, backMs, kept }: TrendWindow,
+  { from, to, backMs, firstKept }: TrendWindow,
   newest: number,
 ): SearchedWindow | undefined {
   const { slotMs } = dimension;
   if (from !== undefined) {
-    const start = Math.max(kept, from);
+    const start = Math.max(firstKept, from);
     return start <= newest
       ? { from: start, to: start === from ? Math.max(newest, start + slotMs) : newest }
       : undefined;
   }
   const slot = backMs === undefined ? Number.NaN : slotStart(dimension, newest - backMs);
-  return slot >= kept && slot < to ? { from: slot, to: slot + slotMs } : undefined;
+  return slot >= firstKept && slot < to ? { from: slot, to: slot + slotMs } : undefined;
 }
 
 function numberOf(value: number): number | undefined {

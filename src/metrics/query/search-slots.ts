@@ -79,9 +79,11 @@ const isSaved = (value: number) => !Number.isNaN(value);
 
 /** Returns the values of each window, of stored series or their ratio, NaN where none is saved. */
 async function readSlots(read: UncachedSlots, windows: readonly SeriesWindow[]): Promise<Versioned<Float64Array>[]> {
-  const stored = windows.map(({ series, from, to }) => storedSeries(series).map((one) => ({ series: one, from, to })));
+  const stored = windows.map(({ series: requested, from, to }) =>
+    storedSeries(requested).map((series) => ({ series, from, to })),
+  );
   const slots = (await read(stored.flat())).values();
-  return stored.map((own) => valuesOf(own.map(() => slots.next().value as Versioned<Float64Array>)));
+  return stored.map((parts) => valuesOf(parts.map(() => slots.next().value as Versioned<Float64Array>)));
 }
 
 /** Returns the values of a stored series, or the ratio of numerator and denominator. */

@@ -32,11 +32,11 @@ export function slotSums({ slots, memory }: SlotSumsDependencies): SlotSums {
       return aggregate(column.values, column.from, dimension.slotMs, whole, "sum")[0] as number;
     };
     const sums: number[] = [];
-    for (const some of weightedBatches(ids, SLOTS_PER_READ, () => length)) {
+    for (const batch of weightedBatches(ids, SLOTS_PER_READ, () => length)) {
       if (sums.length > 0) await yieldWhenDue();
       await memory.within(async (reading) => {
-        reading.reserve(some.length * length * SLOT_BYTES);
-        const read = await slots.read(some.map((id) => ({ series: { dimension, id, type }, from, to })));
+        reading.reserve(batch.length * length * SLOT_BYTES);
+        const read = await slots.read(batch.map((id) => ({ series: { dimension, id, type }, from, to })));
         sums.push(...read.map(sumOf));
       });
     }

@@ -24,7 +24,7 @@ export interface TrendWindow {
   /** The time from the slot of `before` to the slot of the newest value, if it replaces `from`. */
   readonly backMs?: number | undefined;
   /** Start of the first slot, and end of the last slot, that can have a value. */
-  readonly kept: number;
+  readonly firstKept: number;
   readonly writableTo: number;
 }
 
@@ -43,7 +43,7 @@ export function trendWindow(
   const { slotMs } = dimension;
   const nextSlot = (ms: number) => Math.ceil(ms / slotMs) * slotMs;
   const writable = writeWindow(now, retention);
-  const bounds = { kept: nextSlot(writable.from), writableTo: slotStart(dimension, writable.to) + slotMs };
+  const bounds = { firstKept: nextSlot(writable.from), writableTo: slotStart(dimension, writable.to) + slotMs };
   const open = slotStart(dimension, now);
   const isCount = isCounted(series);
   const end = isCount ? open : open + slotMs;

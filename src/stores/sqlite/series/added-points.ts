@@ -85,17 +85,17 @@ export class AddedPointTable {
     const placed = (await this.#sums.place(added)).sort(inOrderOfRows);
     // The later one counts if a point is there twice.
     const latest = placed.filter(
-      (one, i) => i + 1 === placed.length || inOrderOfRows(one, placed[i + 1] as PlacedPoint) !== 0,
+      (point, i) => i + 1 === placed.length || inOrderOfRows(point, placed[i + 1] as PlacedPoint) !== 0,
     );
     const changed: PlacedPoint[] = [];
-    for (const some of weightedBatches(latest, KEYS_AT_ONCE)) {
-      const stored = this.#rows.valuesOf(some);
-      for (const [i, one] of some.entries()) {
+    for (const batch of weightedBatches(latest, KEYS_AT_ONCE)) {
+      const stored = this.#rows.valuesOf(batch);
+      for (const [i, placedPoint] of batch.entries()) {
         const old = stored[i];
-        if (old === one.point.value) continue;
-        if (old !== undefined) one.sum.add(-old);
-        one.sum.add(one.point.value);
-        changed.push(one);
+        if (old === placedPoint.point.value) continue;
+        if (old !== undefined) placedPoint.sum.add(-old);
+        placedPoint.sum.add(placedPoint.point.value);
+        changed.push(placedPoint);
       }
       await yieldWhenDue();
     }

@@ -144,13 +144,13 @@ export function storedForm(
 
 /** Returns the rows of `runs` from `first` to `last`. */
 function clipped(runs: Runs, first: number, last: number): Runs {
-  const kept: number[] = [];
+  const rest: number[] = [];
   for (let i = 0; i < runs.length; i += 2) {
     const [begin, end] = [runs[i] as number, Math.min(last, runs[i + 1] as number)];
     const from = begin + Math.max(0, Math.ceil((first - begin) / SOURCES)) * SOURCES;
-    if (from <= end) kept.push(from, end);
+    if (from <= end) rest.push(from, end);
   }
-  return kept;
+  return rest;
 }
 
 /** Returns the runs with another row, which extends or joins those next to it. */

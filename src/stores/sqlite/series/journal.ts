@@ -100,13 +100,13 @@ export class Journal {
    * `work` and SQLite; then nothing is stored.
    */
   append(work: () => PointRecord | undefined): void {
-    const kept = inTransaction(this.#db, () => {
+    const appended = inTransaction(this.#db, () => {
       const record = work();
       return record && { record, id: this.#table.append(record) };
     });
     this.#failpoint("journal-appended");
-    if (kept === undefined) return;
-    add(this.#open, kept.id, kept.record);
+    if (appended === undefined) return;
+    add(this.#open, appended.id, appended.record);
     this.#foldLater();
   }
 

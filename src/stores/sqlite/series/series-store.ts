@@ -162,8 +162,8 @@ export function sqliteSeriesStore(
     const rows = idsOf.all(dimension.name, type) as { id: string }[];
     const windows = rows.map(({ id }) => ({ series: { dimension, id, type }, from, to }));
     // Adding a column costs as much as reading it.
-    for (const some of weightedBatches(windows, READ_AT_ONCE, (window) => WINDOW_COST + 2 * slotsIn(window))) {
-      for (const column of readWindows(some)) addSlots(column, sums);
+    for (const batch of weightedBatches(windows, READ_AT_ONCE, (window) => WINDOW_COST + 2 * slotsIn(window))) {
+      for (const column of readWindows(batch)) addSlots(column, sums);
       await yieldWhenDue();
     }
     return sums;
@@ -199,9 +199,9 @@ export function sqliteSeriesStore(
     async read(windows, source) {
       const stored = windows.filter(({ series }) => !isSum(series));
       const columns: Float64Array[] = [];
-      for (const some of weightedBatches(stored, READ_AT_ONCE, (window) => WINDOW_COST + slotsIn(window))) {
+      for (const batch of weightedBatches(stored, READ_AT_ONCE, (window) => WINDOW_COST + slotsIn(window))) {
         if (columns.length > 0) await yieldWhenDue();
-        columns.push(...readWindows(some, source));
+        columns.push(...readWindows(batch, source));
       }
       for (const [i, window] of windows.entries())
         if (isSum(window.series)) columns.splice(i, 0, await readSum(window));

@@ -83,10 +83,10 @@ export class SlotSums {
     const placed: PlacedPoint[] = [];
     // Not only in the cache, which may remove any of them at any time: a slot has one sum in a write.
     const sums = new Map<string, { readonly sum: SlotSum; readonly place: number }>();
-    for (const some of weightedBatches(slotPoints(added), SUMS_AT_ONCE)) {
-      const keys = some.map(({ series, slot }) => `${seriesKey(series)}\0${slot}`);
+    for (const batch of weightedBatches(slotPoints(added), SUMS_AT_ONCE)) {
+      const keys = batch.map(({ series, slot }) => `${seriesKey(series)}\0${slot}`);
       const unknown = new Map<string, SlotPoints>();
-      for (const [i, slot] of some.entries()) {
+      for (const [i, slot] of batch.entries()) {
         const key = keys[i] as string;
         const cached = sums.has(key) ? undefined : this.#sums.get(key);
         if (cached !== undefined) sums.set(key, { sum: cached, place: sums.size });
@@ -94,7 +94,7 @@ export class SlotSums {
       }
       const loaded = this.#load([...unknown.values()]).values();
       for (const key of unknown.keys()) sums.set(key, { sum: loaded.next().value as SlotSum, place: sums.size });
-      for (const [i, { points }] of some.entries()) {
+      for (const [i, { points }] of batch.entries()) {
         const { sum, place } = sums.get(keys[i] as string) as { sum: SlotSum; place: number };
         for (const point of points) placed.push({ sum, place, point });
       }

@@ -90,9 +90,9 @@ export function windowReader(db: Database, ids: SeriesIds, lists: ChunkLists, jo
       const first = rowOf(id, chunks.first);
       const last = rowOf(id, chunks.last + 1) - 1;
       const rows = last - first + 1;
-      const same = byRows.get(rows) ?? [];
-      byRows.set(rows, same);
-      same.push({ window, column, id, first, last });
+      const ofLength = byRows.get(rows) ?? [];
+      byRows.set(rows, ofLength);
+      ofLength.push({ window, column, id, first, last });
     }
     for (const [rows, targets] of byRows)
       for (const [at, layers] of layersOf(targets, rows).entries()) fill(targets[at] as Target, layers, source);
