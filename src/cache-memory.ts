@@ -100,10 +100,10 @@ export class SharedCache<V, K extends Key = string> {
   }
 
   /** Returns the value of a key if it is valid. */
-  get(key: K, isValid: (value: V) => boolean = () => true): V | undefined {
+  get(key: K, isValid?: (value: V) => boolean): V | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined || !isValid(entry.value)) return undefined;
-    entry.uses = Math.min(MAX_USES, entry.uses + 1);
+    if (entry === undefined || isValid?.(entry.value) === false) return undefined;
+    if (entry.uses < MAX_USES) entry.uses += 1;
     return entry.value;
   }
 
