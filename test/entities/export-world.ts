@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { identityHashing } from "../../src/entities/profile/identity-hash.js";
-import { explainSegments } from "../../src/entities/read/explain-membership.js";
 import { type Exported, exportEntity } from "../../src/entities/read/export-entity.js";
 import { userTable } from "../support/entity-stage.js";
 import { endless, opening } from "../support/opening.js";
@@ -21,8 +20,6 @@ export interface Seen {
   whole: number;
   /** Exports that ended without it. */
   ended: number;
-  /** Segments that were explained. */
-  kept: number;
 }
 
 /** The expected content of a profile. */
@@ -30,7 +27,6 @@ interface Expected {
   readonly persons: Set<number>;
   /** Numbers of its messages that are acknowledged. */
   readonly messages: Set<number>;
-  readonly segments: Set<string>;
 }
 
 interface Export {
@@ -87,15 +83,6 @@ export class ExportWorld {
   async goOn(index: number): Promise<void> {
     const one = this.exports[index % Math.max(1, this.exports.length)];
     if (one !== undefined) (await this.nextPage(one))();
-  }
-
-  async askWhy(person: number): Promise<void> {
-    this.tick();
-    const reasons = await explainSegments(this.reading, userTable, this.identity(person), endless());
-    const expected = this.profiles.get(person);
-    expect(reasons?.map(({ id }) => id)).to.deep.equal(expected && [...expected.segments].sort());
-    for (const { stream } of reasons ?? []) expect(stream).to.equal("web");
-    this.seen.kept += reasons?.length ?? 0;
   }
 
   /** Reads every export to its end. */
@@ -155,12 +142,11 @@ export class ExportWorld {
     const first = this.nextMessage;
     this.nextMessage += count;
     const numbers = Array.from({ length: count }, (_, index) => first + index);
-    const segment = `${this.prefix}-${String(first).padStart(8, "0")}`;
     const identities = Object.fromEntries(persons.map((one) => [fieldOf(one), this.valueOf(one)]));
-    const json = numbers.map((n) => ({ ...identities, n, segments: { add: [segment] } }));
+    const json = numbers.map((n) => ({ ...identities, n }));
     const response = await this.service.fetch("/collect/json/web", { method: "POST", json });
     expect(((await response.json()) as { data: object }).data).to.include({ rejected_count: 0 });
-    return () => this.noteKept(persons, numbers, segment);
+    return () => this.noteStored(persons, numbers);
   }
 
   private async erase(person: number): Promise<void> {
@@ -175,19 +161,18 @@ export class ExportWorld {
     for (const one of this.exports) if (one.of === gone) one.isOver = true;
   }
 
-  private noteKept(persons: readonly number[], numbers: readonly number[], segment: string): void {
+  private noteStored(persons: readonly number[], numbers: readonly number[]): void {
     const before = new Set(persons.flatMap((person) => this.profiles.get(person) ?? []));
-    const profile: Expected = [...before][0] ?? { persons: new Set(), messages: new Set(), segments: new Set() };
+    const profile: Expected = [...before][0] ?? { persons: new Set(), messages: new Set() };
     for (const other of before) {
       for (const one of this.exports)
         if (one.of === other && before.size > 1) Object.assign(one, { of: profile, isOver: true });
       if (other === profile) continue;
-      for (const kind of ["persons", "messages", "segments"] as const)
+      for (const kind of ["persons", "messages"] as const)
         for (const each of other[kind]) (profile[kind] as Set<unknown>).add(each);
     }
     for (const person of persons) profile.persons.add(person);
     for (const n of numbers) profile.messages.add(n);
-    profile.segments.add(segment);
     for (const person of profile.persons) this.profiles.set(person, profile);
   }
 

@@ -1,90 +1,128 @@
 import { expect } from "chai";
-import { type Deletions, deletionsOver, runNow } from "../deletions/erasure-stage.js";
+import { deletionsOver, runNow } from "../deletions/erasure-stage.js";
 import { type EntityStage, entityStage, LONG_AGO, PROFILE_PORTS } from "../support/entity-stage.js";
 import { HeldCalls, portsThrough } from "../support/held-calls.js";
 import { amount } from "../support/servers.js";
 
-const FUTURE = 300_000;
-const batch = (time: number) => [
-  { _uid: "known", at: time, said: 1, segments: ["r"] },
-  { _uid: "new", at: time + 1, said: 2, segments: ["u"] },
-  { _uid: "newer", at: time + 2, said: 3, segments: ["v"] },
-  { _uid: ["known", "other"], at: time + 3, said: 4 },
-  { _uid: ["new", "newer"], at: time + 4, said: 5, segments: { add: ["s"] } },
-];
-const uids = ["known", "other", "new", "newer"];
 /** Over servers each case is held at some of the calls, and another at others. */
 const EVERY = amount(1, 16);
 
-describe("a writer that is held up while a profile is erased", function () {
-  this.timeout(120_000);
-  let cases = 0;
-  let stage: EntityStage;
-  let calls: HeldCalls;
-  let deletions: Deletions;
+interface HeldWriter {
+  /** Messages that are stored before. */
+  readonly before: readonly object[];
+  /** Messages of the writer. */
+  readonly batch: readonly object[];
+  readonly erased: { readonly field: string; readonly value: string };
+  /** Whether the deletion completes while the writer is held; otherwise it is only accepted. */
+  readonly completes: boolean;
+  /** The first call at which the writer is held. */
+  readonly first: number;
+}
 
-  async function open(): Promise<void> {
-    calls = new HeldCalls();
-    stage = await entityStage((stores) => portsThrough(stores, PROFILE_PORTS, calls.around));
-    deletions = deletionsOver(stage.stores, { clock: Date.now, arrivalClock: stage.arrivalClock });
-    await stage.collect([{ _uid: "known", at: LONG_AGO, before: 1, segments: ["s"] }]);
-    await stage.collect([{ _uid: "other", at: LONG_AGO, before: 2, segments: ["t"] }]);
-  }
-
-  async function close(): Promise<void> {
-    await deletions.stop();
-    await stage.close();
-  }
-
-  /** Everything that is kept of the entities that a deletion names. */
-  async function leftOf(requestId: string): Promise<boolean[]> {
+/**
+ * Holds the writer at each of its calls while a deletion is accepted, and lets it continue. The deletion completes and
+ * leaves nothing of its entities; `check` looks at the others.
+ */
+async function heldAtEachCall(
+  { before, batch, erased, completes, first }: HeldWriter,
+  check: (stage: EntityStage, at: string) => Promise<void>,
+): Promise<void> {
+  let held = 0;
+  for (let at = first % EVERY; ; at += EVERY) {
+    const calls = new HeldCalls();
+    const stage = await entityStage((stores) => portsThrough(stores, PROFILE_PORTS, calls.around));
+    const deletions = deletionsOver(stage.stores, { clock: Date.now, arrivalClock: stage.arrivalClock });
     const { ledger, entities, memberships, history } = stage.stores;
-    const ids = (await ledger.find(requestId))?.entities ?? [];
-    return Promise.all([entities.holds(ids), memberships.holds(ids), history.holds(ids)]);
-  }
-
-  for (const erased of ["known", "other", "new", "newer"]) {
-    for (const { what, time, complete } of [
-      { what: "nothing of what it writes comes back", time: () => LONG_AGO + 1, complete: false },
-      { what: "nothing of it is left when the erasure completes in between", time: () => LONG_AGO + 1, complete: true },
-      { what: "what is newer brings nothing old back", time: () => Date.now() + FUTURE, complete: false },
-      {
-        what: "what is newer brings nothing old back after completion",
-        time: () => Date.now() + FUTURE,
-        complete: true,
-      },
-    ]) {
-      const first = (cases++ * 3) % EVERY;
-      it(`${erased}: ${what}, wherever it is held`, async () => {
-        const isNew = time() > Date.now();
-        let length = first + 1;
-        for (let at = first; at < length; at += EVERY) {
-          await open();
-          const earlier = calls.count;
-          const reached = calls.hold(at).then(() => true);
-          const collected = stage.collect(batch(time())).then(() => false);
-          if (!(await Promise.race([reached, collected]))) break;
-          const requestId = await deletions.accept("user", { field: "_uid", value: erased });
-          if (complete) await deletions.run(requestId);
-          calls.release();
-          await collected;
-          length = calls.count - earlier;
-          await runNow(stage.stores.ledger, deletions, requestId);
-          const profiles = await Promise.all(uids.map((value) => stage.read("_uid", value)));
-          const erasedProfile = profiles[uids.indexOf(erased)];
-          const known = erased === "known" || erased === "other";
-          if (!isNew) expect(erasedProfile, `call ${at}`).to.equal(undefined);
-          if (known) {
-            const own = profiles[erased === "known" ? 0 : 1];
-            expect(own?.before, `call ${at}`).to.not.equal(erased === "known" ? 1 : 2);
-          }
-          expect(await leftOf(requestId), `call ${at}`).to.deep.equal([false, false, false]);
-          expect((await stage.stores.ledger.find(requestId))?.completedAt, `call ${at}`).to.be.a("number");
-          await close();
-        }
-        expect(length).to.be.at.least(4);
-        if (deletions !== undefined) await close().catch(() => {});
-      });
+    try {
+      for (const message of before) await stage.collect([message]);
+      const reached = calls.hold(at).then(() => true);
+      const collected = stage.collect(batch).then(() => false);
+      if (!(await Promise.race([reached, collected]))) break;
+      held += 1;
+      const requestId = await deletions.accept("user", erased);
+      if (completes) await deletions.run(requestId);
+      calls.release();
+      await collected;
+      await runNow(ledger, deletions, requestId);
+      const { entities: ids = [], completedAt } = (await ledger.find(requestId)) ?? {};
+      expect(completedAt, `call ${at}`).to.be.a("number");
+      for (const port of [entities, memberships, history]) expect(await port.holds(ids), `call ${at}`).to.equal(false);
+      await check(stage, `call ${at}`);
+    } finally {
+      await deletions.stop();
+      await stage.close();
     }
   }
+  expect(held * EVERY).to.be.above(3);
+}
+
+describe("a writer that is held up while a profile is erased", function () {
+  this.timeout(120_000);
+  let first = 0;
+  const before = [
+    { _uid: "known", at: LONG_AGO, before: 1, segments: ["s"] },
+    { _uid: "other", at: LONG_AGO, before: 2, segments: ["t"] },
+  ];
+  const batchAt = (time: number) => [
+    { _uid: "known", at: time, said: 1, segments: ["r"] },
+    { _uid: "new", at: time + 1, said: 2, segments: ["u"] },
+    { _uid: "newer", at: time + 2, said: 3, segments: ["v"] },
+    { _uid: ["known", "other"], at: time + 3, said: 4 },
+    { _uid: ["new", "newer"], at: time + 4, said: 5, segments: { add: ["s"] } },
+  ];
+
+  for (const value of ["known", "other", "new", "newer"]) {
+    for (const isNew of [false, true]) {
+      for (const completes of [false, true]) {
+        first += 3;
+        const held = { before, erased: { field: "_uid", value }, completes, first };
+        const what = `${isNew ? "a newer event brings nothing old" : "no older event comes"} back`;
+        it(`${what} to ${value}, whose deletion ${completes ? "completes" : "is accepted"} in between`, () =>
+          heldAtEachCall(
+            { ...held, batch: batchAt(isNew ? Date.now() + 300_000 : LONG_AGO + 1) },
+            async (stage, at) => {
+              const profile = await stage.read("_uid", value);
+              if (!isNew) expect(profile, at).to.equal(undefined);
+              const [old] = before.filter(({ _uid }) => _uid === value);
+              if (old !== undefined) expect(profile?.before, at).to.not.equal(old.before);
+            },
+          ));
+      }
+    }
+  }
+});
+
+describe("P36: a writer of a message with identities of another user, held up while a deletion completes,", function () {
+  this.timeout(120_000);
+  const ann = { user_id: "ann", _uid: "tablet", email: "family@x.org", plan: "gold", segments: ["r"] };
+  const before = [ann, { user_id: "ben", city: "Rome", segments: ["r"] }];
+  /** Names the device and the e-mail of the first user, which are left out. */
+  const batch = [
+    { user_id: "ben", _uid: "tablet", new: 1, segments: { add: ["s"] } },
+    { user_id: "ben", _uid: "phone", email: "family@x.org", newer: 1 },
+  ];
+  const held = { before, batch, completes: true, first: 0 };
+
+  it("loses nothing of its user and brings nothing back, when the deletion is of the other", () =>
+    heldAtEachCall({ ...held, erased: { field: "_uid", value: "tablet" } }, async (stage, at) => {
+      expect(await stage.read("user_id", "ann"), at).to.equal(undefined);
+      const read = await stage.read("user_id", "ben");
+      expect(read, at).to.include({ city: "Rome", new: 1, newer: 1 }).and.not.have.property("plan");
+      expect(await stage.read("_uid", "tablet"), at).to.be.deep.oneOf([undefined, read]);
+      expect(await stage.read("email", "family@x.org"), at).to.be.deep.oneOf([undefined, read]);
+      await stage.collect([{ _uid: "tablet", email: "family@x.org", back: 1 }]);
+      expect(await stage.read("_uid", "tablet"), at)
+        .to.include({ back: 1 })
+        .and.not.have.property("plan");
+    }));
+
+  it("leaves the other user unchanged when the deletion is of its user, who gets nothing old back", () =>
+    heldAtEachCall({ ...held, erased: { field: "user_id", value: "ben" } }, async (stage, at) => {
+      for (const field of ["user_id", "_uid", "email"] as const)
+        expect(await stage.read(field, ann[field]), at).to.deep.equal(ann);
+      const again = await stage.read("user_id", "ben");
+      if (again !== undefined) expect(again, at).to.not.have.property("city");
+      await stage.collect([{ _uid: "tablet", more: 1 }]);
+      expect(await stage.read("user_id", "ann"), at).to.include({ more: 1, plan: "gold" });
+    }));
 });

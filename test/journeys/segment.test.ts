@@ -212,7 +212,6 @@ describe("Segment's API", () => {
   const DAY = 86_400_000;
   const times: [string, object, object, number][] = [
     ["no time", {}, {}, AT],
-    ["an empty time", { timestamp: "", originalTimestamp: null }, {}, AT],
     ["timestamp alone", { timestamp: iso(AT - 5_000) }, {}, AT - 5_000],
     ["originalTimestamp of RudderStack", { originalTimestamp: iso(AT - 5_000) }, { sentAt: iso(AT) }, AT - 5_000],
     ["a clock that is an hour behind", { timestamp: iso(AT - 7_000) }, { sentAt: iso(AT - 3_600_000) }, AT - 7_000],
@@ -237,7 +236,6 @@ describe("Segment's API", () => {
     ["UTC as its offset, and blanks around it", { timestamp: " 2026-06-01 11:59:55 UTC " }, {}, AT - 5_000],
     ["an offset of two digits", { timestamp: "2026-06-01T06:59:55.5-05" }, {}, AT - 4_500],
     ["no seconds", { timestamp: "2026-06-01T11:59Z" }, {}, AT - 60_000],
-    ["no seconds, and a short offset", { timestamp: "2026-06-01 13:59+02" }, {}, AT - 60_000],
     ["a leap second, a comma and a short offset", { timestamp: "2026-06-01 13:58:60,5+02" }, {}, AT - 59_500],
     ["a comma as decimal sign", { timestamp: "2026-06-01T11:59:55,25Z" }, {}, AT - 4_750],
     ["a sentAt that is no time", { timestamp: iso(AT - 5_000) }, { sentAt: "soon" }, AT - 5_000],
@@ -248,8 +246,6 @@ describe("Segment's API", () => {
       AT,
     ],
     ["a timestamp that is no time", { timestamp: "now-2d" }, {}, AT],
-    ["half a minute", { timestamp: "2026-06-01T11:58,5Z" }, {}, AT],
-    ["a timestamp of another kind", { timestamp: { at: AT } }, {}, AT],
     [
       "a timestamp that is no time, and originalTimestamp",
       { timestamp: "Invalid date", originalTimestamp: iso(AT - DAY) },
@@ -293,9 +289,7 @@ describe("Segment's API", () => {
   /** Calls of `U` with a part that cannot be used: the codes, then what is stored of the call. */
   const unusable: [string, string, string[], { identities?: object; attributes?: object; body?: object }][] = [
     ["an e-mail address that means nobody", '"traits":{"email":"undefined","n":1}', ["placeholder_identity"], {}],
-    ["a list of addresses", '"traits":{"email":["U@example.com"],"n":1}', ["invalid_identity"], {}],
     ["an anonymousId that means nobody", '"anonymousId":"undefined","traits":{"n":1}', ["placeholder_identity"], {}],
-    ["an anonymousId that is an object", '"anonymousId":{"id":1},"traits":{"n":1}', ["invalid_identity"], {}],
     [
       "a userId of 1,025 bytes",
       `"userId":"${"x".repeat(1025)}","anonymousId":"U","traits":{"n":1}`,
@@ -309,7 +303,6 @@ describe("Segment's API", () => {
       { identities: { _uid: ["U"] }, body: { anonymousId: "U", traits: { n: 1 } } },
     ],
     ["traits that are a list", '"traits":[],"context":{"traits":{"n":1}}', ["invalid_traits"], {}],
-    ["traits that are a text", '"traits":"n","context":{"traits":{"n":1}}', ["invalid_traits"], {}],
     ["a trait without a name", '"traits":{"":2,"n":1}', ["invalid_name"], {}],
     ["a trait with a name of 257 characters", `"traits":{"${LONG}":2,"n":1}`, ["invalid_name"], {}],
     [
