@@ -1,5 +1,7 @@
-import { checkMessages, collectMessages } from "../entities/collect/collect-messages.js";
+import { checkBatch } from "../entities/collect/apply-batch.js";
+import { collectMessages } from "../entities/collect/collect-messages.js";
 import { identityHashing } from "../entities/profile/identity-hash.js";
+import type { BatchMessage } from "../entities/profile/message.js";
 import { checkIdentities } from "../entities/read/check-identities.js";
 import { requestHashing } from "../entities/requests/repeatable-run.js";
 import { collectRoutes } from "../http/collect/index.js";
@@ -64,7 +66,7 @@ export function composeProfiles({
     hashIdentity,
     hashRequest,
     collect: collectMessages(collectDependencies),
-    check: checkMessages(collectDependencies),
+    check: (batch: readonly BatchMessage[]) => checkBatch(collectDependencies, batch),
     countRejected: meters.counter("messages_rejected_total", "Messages that were rejected, by code.", "code"),
   };
 

@@ -90,7 +90,10 @@ export function applyBatch(dependencies: BatchDependencies, batch: readonly Batc
   return inHalves(batch, work);
 }
 
-/** Returns the messages that `applyBatch` would not store as sent now. Stores and changes nothing. */
+/**
+ * Returns the messages that `applyBatch` would not store as sent now. Stores and changes nothing, so it ignores the
+ * effect of earlier batches of the same request.
+ */
 export function checkBatch(dependencies: BatchDependencies, batch: readonly BatchMessage[]): Promise<Outcomes> {
   const work = (part: readonly BatchMessage[], maxBytes: number) =>
     dependencies.memory.within(async (memory) => {

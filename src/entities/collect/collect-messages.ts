@@ -2,7 +2,7 @@ import { groupedCalls } from "../../async/grouped-calls.js";
 import { KeyedMutex } from "../../async/keyed-mutex.js";
 import { ServiceError, type ToServiceError } from "../../errors.js";
 import type { BatchMessage, Message } from "../profile/message.js";
-import { applyBatch, type BatchDependencies, checkBatch, MAX_UPDATES } from "./apply-batch.js";
+import { applyBatch, type BatchDependencies, MAX_UPDATES } from "./apply-batch.js";
 import type { Outcomes } from "./plan-batch.js";
 
 export interface CollectDependencies extends BatchDependencies {
@@ -41,7 +41,7 @@ export function weightOf(bytes: number, message: Message | undefined): number {
 export function collectMessages(dependencies: CollectDependencies): CollectMessages {
   const mutex = new KeyedMutex();
   // Batches with a common identity would conflict and be planned again.
-  return grouped(dependencies, MAX_BATCH_WEIGHT, (batch) =>
+  const work = (batch: readonly BatchMessage[]) =>
     mutex.run(
       batch.flatMap(({ hashes }) => hashes),
       () =>
@@ -49,30 +49,13 @@ export function collectMessages(dependencies: CollectDependencies): CollectMessa
           dependencies,
           batch.filter(({ late }) => !late.aborted),
         ),
-    ),
-  );
-}
-
-/**
- * Creates a dry run: it resolves with the messages that would not be stored as sent now, and stores nothing. It ignores
- * the effect of earlier batches of the same request.
- */
-export function checkMessages(dependencies: CollectDependencies): CollectMessages {
-  return grouped(dependencies, 0, (batch) => checkBatch(dependencies, batch));
-}
-
-/** Groups the batches of all requests up to the weight `shared`, and runs a few groups at once. */
-function grouped(
-  { toServiceError }: CollectDependencies,
-  shared: number,
-  work: (batch: readonly BatchMessage[]) => Promise<Outcomes>,
-): CollectMessages {
+    );
   const submit = groupedCalls(work, {
-    most: shared,
+    most: MAX_BATCH_WEIGHT,
     weightOf: ({ weight }) => weight,
     atOnce: CONCURRENT_COMMITS,
     // An altered profile fails only the requests about it.
-    isOfOneCall: (error) => !(error instanceof ServiceError) && toServiceError(error) === undefined,
+    isOfOneCall: (error) => !(error instanceof ServiceError) && dependencies.toServiceError(error) === undefined,
   });
   return async (batch) => {
     if (batch.length === 0) return new Map();
