@@ -19,17 +19,6 @@ describe("work on profiles that other writers change concurrently", () => {
     expect(attempts).to.equal(30);
   });
 
-  it("is not repeated if it fails", async () => {
-    let attempts = 0;
-    const failed = new Error("the store is gone");
-    const error = await retryOnConflict(async () => {
-      attempts += 1;
-      throw failed;
-    }).catch((reason: unknown) => reason);
-    expect(error).to.equal(failed);
-    expect(attempts).to.equal(1);
-  });
-
   it("begins no attempt once the deadline of its caller has passed", async () => {
     const late = new AbortController();
     let attempts = 0;

@@ -162,25 +162,11 @@ describe("people who share a device or an address", () => {
       1,
     ],
     [
-      "an anonymous device with an e-mail joins the user who logs in with another e-mail",
-      "user",
-      ["_uid:phone email:a@x.org", "_uid:phone user_id:ann email:b@x.org"],
-      ["user_id:ann _uid:phone email:a@x.org email:b@x.org"],
-      0,
-    ],
-    [
       "several values of a protected field in one message join two users",
       "user",
       ["user_id:ann _uid:phone", "user_id:ben email:b@x.org", "user_id:ann user_id:ben"],
       ["user_id:ann user_id:ben _uid:phone email:b@x.org"],
       0,
-    ],
-    [
-      "two identities of one other user are both left out",
-      "user",
-      ["email:a@x.org _uid:phone user_id:ann", "email:a@x.org _uid:phone user_id:ben"],
-      ["email:a@x.org _uid:phone user_id:ann", "user_id:ben"],
-      2,
     ],
     [
       "an account keeps its domain from a second one",
