@@ -1,6 +1,6 @@
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import type { Clock } from "../../src/clock.js";
-import { type Dimension, dimensions, HOUR } from "../../src/metrics/dimensions.js";
+import { type Dimension, dimensions, HOUR, isCounted } from "../../src/metrics/dimensions.js";
 import type { Recorder } from "../../src/metrics/recorder/recorder.js";
 import { type Series, type SlotColumn, seriesKey, slotStart } from "../../src/metrics/series.js";
 import { HeldCalls, portThrough } from "../support/held-calls.js";
@@ -88,7 +88,7 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
 
   const note = (columns: readonly SlotColumn[]) => {
     for (const { series, from, values } of columns) {
-      if (series.dimension.sampling === undefined) continue;
+      if (isCounted(series)) continue;
       for (const [at, value] of values.entries()) {
         if (Number.isNaN(value)) continue;
         const key = `${seriesKey(series)} ${from + at * series.dimension.slotMs}`;
