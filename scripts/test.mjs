@@ -22,7 +22,7 @@ const ON_SERVERS = [
 const SLOW = [
   "test/deletions/random-histories",
   ...["points-killed", "failpoints"].map((name) => `test/faults/${name}`),
-  ...["primary-changes", "processes", "passwords", "growth"].map((name) => `test/servers/${name}`),
+  ...["primary-changes", "shared-history", "processes", "passwords", "growth"].map((name) => `test/servers/${name}`),
   "test/bench-script",
   "test/browser/",
   ...["deadline", "influxdb-answers"].map((name) => `test/faults/${name}`),

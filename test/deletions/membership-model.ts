@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { SentMessage, Span } from "./erasure-model.js";
+import type { SentMessage, Span } from "../support/erasure-worlds.js";
 
 interface SegmentDeletion {
   readonly during: Span;

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import type { Stores } from "../../src/stores/stores.js";
+import { ErasureModel } from "../support/erasure-model.js";
+import type { Operation, Request, SentMessage, Shown } from "../support/erasure-worlds.js";
 import { HeldCalls } from "../support/held-calls.js";
-import { ErasureModel, type Operation, type Request, type SentMessage, type Shown } from "./erasure-model.js";
 import { openProcess, type Process, type Seen, virtualClock } from "./erasure-world.js";
 import { MembershipModel } from "./membership-model.js";
 
@@ -158,7 +159,7 @@ class Life {
     if (work === undefined) return;
     await work.run();
     this.#note(work);
-    if (work.request !== undefined) this.#model.take(this.#operationOf(work, work.at, true));
+    if (work.request !== undefined) this.#model.take([this.#operationOf(work, work.at, true)]);
   }
 
   /** Holds the work at one of its calls while other work is done; then it continues, or dies there. */
@@ -168,7 +169,7 @@ class Life {
     const until = work.at + PAUSE_MS * (one.meanwhile.length + 1);
     const deletion = this.#note(work, until);
     const held = work.request && this.#operationOf(work, until, false);
-    if (held !== undefined) this.#model.take(held);
+    if (held !== undefined) this.#model.take([held]);
     const reached = this.#calls.hold(one.calls);
     const running = work.run().then(
       () => true,
@@ -191,7 +192,7 @@ class Life {
     await this.#look({ segments: false });
     const { repeat } = work;
     // Without a repeat it has taken effect by now or never will.
-    if (repeat === undefined) return this.#model.settle(held);
+    if (repeat === undefined) return this.#model.settle(({ id }) => id === held.id);
     for (const other of one.beforeRepeat) {
       this.#time.pass(PAUSE_MS);
       await this.#atOnce(other);
@@ -201,7 +202,7 @@ class Life {
     const again = { ...work, at: this.#time.now(), through: this.#process };
     await repeat(again.at);
     this.#note(again);
-    this.#model.take({ ...this.#operationOf(again, again.at, true), repeats: held });
+    this.#model.take([{ ...this.#operationOf(again, again.at, true), repeats: held }]);
   }
 
   #workOf(one: Short, through: AheadProcess): Work | undefined {
@@ -230,7 +231,7 @@ class Life {
     return {
       at,
       through,
-      request: { kind: "collect", message },
+      request: { kind: "collect", messages: [message] },
       run: () => collect(through, at),
       repeat: (later) => collect(this.#process, later),
     };
@@ -239,7 +240,7 @@ class Life {
   /** Notes when the work changes memberships; returns its deletion of a segment. */
   #note({ at, through, request, deletes }: Work, to = at) {
     const during = { from: at, to };
-    if (request?.kind === "collect") this.#memberships.stated(request.message, during);
+    if (request?.kind === "collect") for (const message of request.messages) this.#memberships.stated(message, during);
     return deletes === undefined ? undefined : this.#memberships.deleted(deletes, during, through.aheadMs);
   }
 
@@ -251,7 +252,7 @@ class Life {
 
   #messageOf({ who, ahead }: Said, at: number): SentMessage {
     const time = ahead === 0 ? undefined : Math.floor(at + ahead);
-    const message = { number: this.#messages.length, who, time };
+    const message = { number: this.#messages.length, who, time, slot: "" };
     this.#messages.push(message);
     return message;
   }
@@ -267,18 +268,19 @@ class Life {
   ): Operation {
     if (request === undefined) throw new Error("The work is no request");
     this.#operations += 1;
-    return { id: this.#operations, request, during: { from: at, to }, answered, aheadMs: through.aheadMs };
+    const { aheadMs } = through;
+    return { id: this.#operations, request, during: { from: at, to }, answered, through: 0, aheadMs };
   }
 
   /** Reads every identity. Segments follow a profile: while a message is being applied they may lag behind. */
   async #look({ segments } = { segments: true }): Promise<void> {
+    const reads: Operation[] = [];
     for (const [who, person] of this.#people.entries()) {
       const shown = this.#shown(await this.#process.read(person), segments);
       const at = this.#time.now();
-      this.#model.take(
-        this.#operationOf({ at, through: this.#process, request: { kind: "read", who, shown } }, at, true),
-      );
+      reads.push(this.#operationOf({ at, through: this.#process, request: { kind: "read", who, shown } }, at, true));
     }
+    this.#model.take(reads);
   }
 
   #shown(seen: Seen, segments: boolean): Shown {

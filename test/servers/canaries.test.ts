@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Writable } from "node:stream";
 import { expect } from "chai";
-import { MongoClient, type Timestamp } from "mongodb";
+import { MongoClient } from "mongodb";
 import { pino } from "pino";
 import { collectThrough, isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
 import { findOnServers } from "../support/server-bytes.js";
@@ -20,14 +20,8 @@ onServers(["mongodb", "influxdb", "bullmq"], "a service on servers", function ()
   this.timeout(300_000);
   const lines: string[] = [];
   let service: TestService;
-  let client: MongoClient;
-  /** The newest entry of the oplog before the first write. */
-  let since: Timestamp;
-  const oplog = () => client.db("local").collection("oplog.rs");
 
   before(async () => {
-    client = new MongoClient(mongodbUrl(""));
-    since = (await oplog().find().sort({ $natural: -1 }).limit(1).next())?.ts;
     const sink = new Writable({
       write(chunk, _encoding, done) {
         lines.push(String(chunk));
@@ -36,10 +30,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "a service on servers", function ()
     });
     service = await startService({}, { onServers: true, log: pino({ level: "debug" }, sink) });
   });
-  after(async () => {
-    await service.stop();
-    await client.close();
-  });
+  after(() => service.stop());
 
   it("stores no readable byte of a person or of an entity's key in documents, Redis or the log (P3, P7)", async () => {
     for (let round = 0; round < 3; round += 1) {
@@ -53,7 +44,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "a service on servers", function ()
     const raw = [...(await service.service.stores.entityKeys.read([...stored.keys()])).values()];
     expect(raw.length).to.be.at.least(ERASED + LIVE);
     await expectNothing(raw);
-    await expectNothingInOplog(raw);
 
     const ids: string[] = [];
     for (let index = 0; index < ERASED; index += 1) {
@@ -70,7 +60,6 @@ onServers(["mongodb", "influxdb", "bullmq"], "a service on servers", function ()
     const destroyed = erased.flatMap((id) => stored.get(id) ?? []);
     expect(destroyed.length).to.be.at.least(ERASED);
     await expectNothing([...raw, ...destroyed]);
-    await expectNothingInOplog(raw);
 
     for (let index = 0; index < ERASED + LIVE; index += 1) {
       expect(await statusOfProfile(service, `user_id/${canary}-${index}`)).to.equal(index < ERASED ? 404 : 200);
@@ -84,23 +73,16 @@ onServers(["mongodb", "influxdb", "bullmq"], "a service on servers", function ()
     expect(lines.join("").includes(canary)).to.equal(false);
   }
 
-  async function expectNothingInOplog(keys: readonly Uint8Array[]): Promise<void> {
-    const entries = oplog().find({ ts: { $gt: since } }, { raw: true }) as unknown as AsyncIterable<Buffer>;
-    let entriesSearched = 0;
-    for await (const entry of entries) {
-      entriesSearched += 1;
-      for (const needle of [...written, ...keys]) expect(entry.includes(Buffer.from(needle))).to.equal(false);
-    }
-    expect(entriesSearched).to.be.above(ERASED);
-  }
-
   /** Keys that are not destroyed, as they are stored, by entity. */
   async function storedKeys(): Promise<Map<string, Uint8Array>> {
-    const found = client
-      .db(`${nameOf(service.dir)}_ledger`)
-      .collection<StoredKey>("entity_keys")
-      .find();
-    return new Map((await found.toArray()).map(({ _id, key }) => [_id, key.value()]));
+    const name = nameOf(service.dir);
+    const client = new MongoClient(mongodbUrl(name));
+    try {
+      const found = client.db(`${name}_ledger`).collection<StoredKey>("entity_keys").find();
+      return new Map((await found.toArray()).map(({ _id, key }) => [_id, key.value()]));
+    } finally {
+      await client.close();
+    }
   }
 });
 

@@ -12,8 +12,6 @@ export interface Answer {
   /** Whether it is a 503 with the time after which the request can be repeated. */
   readonly mayRepeat: boolean;
   readonly requestId: string | null;
-  /** The process that was asked. */
-  readonly by: RealService;
   /** A line for a report. */
   readonly text: string;
 }
@@ -49,12 +47,11 @@ export async function ask(
       served: response.status === 200,
       mayRepeat: response.status === 503 && Number(retryAfter) >= 1,
       requestId: response.headers.get("x-request-id"),
-      by: service,
       text: said(`${response.status}, Retry-After ${retryAfter}, ${bytes}`),
     };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause})` : "";
-    const nothing = { status: 0, body: { data: null }, served: false, mayRepeat: false, requestId: null, by: service };
+    const nothing = { status: 0, body: { data: null }, served: false, mayRepeat: false, requestId: null };
     return { ...nothing, text: said(`${error}${cause}`) };
   }
 }

@@ -18,8 +18,6 @@ export interface Known {
   readonly points: Map<number, Map<number, { readonly value: number; readonly acknowledged: boolean }>>;
   /** Number of requests served, by kind and process: `collect 0`. */
   readonly served: Map<string, number>;
-  /** Processes that were killed: a request to them may break. */
-  readonly killed: Set<RealService>;
   /** Responses that are neither right nor 503 with Retry-After in time. */
   readonly wrong: Wrong[];
 }
@@ -54,7 +52,6 @@ export function startLoad(apis: readonly [RealService, RealService], at: number)
     versions: new Map(),
     points: new Map(),
     served: new Map(),
-    killed: new Set(),
     wrong: [],
   };
   let stopped = false;
@@ -192,8 +189,7 @@ async function collect(
 }
 
 function note(known: Known, answer: Answer, right: boolean): void {
-  const isBroken = answer.status === 0 && known.killed.has(answer.by);
-  if (!right && !answer.mayRepeat && !isBroken) known.wrong.push({ what: answer.text, requestId: answer.requestId });
+  if (!right && !answer.mayRepeat) known.wrong.push({ what: answer.text, requestId: answer.requestId });
 }
 
 function count(known: Known, stream: string, as: "acknowledged" | "unsure", messages: number): void {
