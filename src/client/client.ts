@@ -176,11 +176,18 @@ export function createClient(options: ClientOptions) {
     },
 
     /**
-     * Returns the reason for each segment of an entity; rejects with `ApiError` 404 when there is none. Scope
-     * `entity:read`.
+     * Returns the reason for each segment of an entity, or for the segment `id`, also for one by rule that it is not
+     * in; rejects with `ApiError` 404 when there is none. Scope `entity:read`.
      */
-    explainSegments: (table: string, field: string, value: string, options?: CallOptions) =>
-      read<ExplainedMembership[]>({ method: "GET", path: `/api/entity${at(table, field, value)}/segments` }, options),
+    explainSegments: (
+      table: string,
+      field: string,
+      value: string,
+      { id, ...options }: CallOptions & { readonly id?: string } = {},
+    ) => {
+      const path = `/api/entity${at(table, field, value)}/segments${text({ id })}`;
+      return read<ExplainedMembership[]>({ method: "GET", path }, options);
+    },
 
     /**
      * Sends any number of messages in requests of up to 500; each is applied once, even if repeated. Yields the tally

@@ -89,6 +89,7 @@ export function composeProfiles({
         ...profiles,
         ...opening,
         hashIdentity,
+        clock,
         segments: stores.catalogue,
         tables,
       }),

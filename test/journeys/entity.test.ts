@@ -89,11 +89,12 @@ describe("the data of an entity", () => {
       (await (await service.fetch("/api/entity/user/email/ann@example.org/segments")).json()) as { data: object[] };
     const by = (stream: string | null, minute: number) => ({ stream, event_time: at(minute), received_at: at(minute) });
     expect((await why()).data).to.deep.equal([
-      { id: "beta", name: "beta", since: at(2), by: by("app", 2) },
-      { id: "news", name: "news", since: at(1), by: by("web", 1) },
+      { id: "beta", name: "beta", member: true, since: at(2), by: by("app", 2) },
+      { id: "news", name: "news", member: true, since: at(1), by: by("web", 1) },
     ]);
     await service.service.stores.history.expire(START + 1.5 * MINUTE);
-    expect((await why()).data[1]).to.deep.equal({ id: "news", name: "news", since: at(1), by: by(null, 1) });
+    const [, expired] = (await why()).data;
+    expect(expired).to.deep.equal({ id: "news", name: "news", member: true, since: at(1), by: by(null, 1) });
     expect((await service.fetch("/api/entity/user/email/cy@example.org/segments")).status).to.equal(404);
   });
 

@@ -77,11 +77,16 @@ function Memberships({ memberships, page }: MembershipsProps): VNode {
       ),
     },
     { head: "Since", cell: ({ since }) => timeOf(since, page.zone) },
-    { head: "Stream", cell: ({ by }) => by.stream },
-    { head: "Event time", cell: ({ by }) => timeOf(by.event_time, page.zone) },
-    { head: "Received", cell: ({ by }) => timeOf(by.received_at, page.zone) },
+    { head: "Stream", cell: (row) => messageOf(row)?.stream },
+    { head: "Event time", cell: (row) => timeOf(messageOf(row)?.event_time, page.zone) },
+    { head: "Received", cell: (row) => timeOf(messageOf(row)?.received_at, page.zone) },
   ];
   return <Table caption="Segments" columns={columns} rows={memberships} rowKey={({ id }) => id} />;
+}
+
+/** Returns the message behind a membership; undefined for a segment by rule. */
+function messageOf({ by }: ExplainedMembership) {
+  return by !== null && "stream" in by ? by : undefined;
 }
 
 function textOf(value: unknown): string {
@@ -91,4 +96,5 @@ function textOf(value: unknown): string {
     : JSON.stringify(value);
 }
 
-const timeOf = (text: string, zone: Zone) => <time dateTime={text}>{fullTime(Date.parse(text), zone)}</time>;
+const timeOf = (text: string | undefined, zone: Zone) =>
+  text && <time dateTime={text}>{fullTime(Date.parse(text), zone)}</time>;

@@ -1,5 +1,6 @@
 import type { Rules } from "../../segments/current-rules.js";
 import type { RuleProfile } from "../../segments/rule-profile.js";
+import type { Explanation } from "../../segments/rule-set.js";
 import type { ProfileChange } from "../ports.js";
 import { AttributesDraft } from "./attributes.js";
 import { dueAt } from "./due.js";
@@ -116,23 +117,18 @@ export class ProfileDraft {
 
   /** Decides the segments by rule of its table at `now`, Unix ms. Returns the number of decisions that have changed. */
   decide(now: number): number {
-    const { attributes, memberships, born: createdAt } = this;
     const { generation } = this.#rules;
     let changes = 0;
-    const profile: RuleProfile = {
-      createdAt,
-      get seenAt() {
-        return attributes.seenAt;
-      },
-      attribute: (name) => attributes.value(name),
-      stream: (name) => attributes.factsOf(name),
-      isMember: (segment) => memberships.isMember(segment),
-    };
-    const changesAt = this.#rules.of(this.table).decide(profile, now, (segment, isMember) => {
-      if (memberships.decide(segment, isMember, now, generation)) changes += 1;
+    const changesAt = this.#rules.of(this.table).decide(this.#ruleProfile(), now, (segment, isMember) => {
+      if (this.memberships.decide(segment, isMember, now, generation)) changes += 1;
     });
     this.due = dueAt(changesAt, this.due, now);
     return changes;
+  }
+
+  /** Evaluates every node of a segment's rule at `now`, Unix ms. Undefined for a segment without a rule. */
+  explain(segment: string, now: number): Explanation | undefined {
+    return this.#rules.of(this.table).explain(segment, this.#ruleProfile(), now);
   }
 
   /** Returns the change to commit, with the encrypted document. */
@@ -146,6 +142,19 @@ export class ProfileDraft {
       moves: this.memberships.moves(),
       addedHashes: this.#addedHashes,
       mergedFrom: this.#mergedFrom,
+    };
+  }
+
+  #ruleProfile(): RuleProfile {
+    const { attributes, memberships, born: createdAt } = this;
+    return {
+      createdAt,
+      get seenAt() {
+        return attributes.seenAt;
+      },
+      attribute: (name) => attributes.value(name),
+      stream: (name) => attributes.factsOf(name),
+      isMember: (segment) => memberships.isMember(segment),
     };
   }
 

@@ -1,12 +1,16 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { checkedIdentity } from "../../entities/profile/checked-identity.js";
 import type { Tables } from "../../entities/profile/entity-tables.js";
-import { type ExplainDependencies, explainSegments } from "../../entities/read/explain-membership.js";
+import {
+  type ExplainDependencies,
+  type ExplainedMembership,
+  explainSegments,
+} from "../../entities/read/explain-membership.js";
 import { type ExportDependencies, type Exported, exportEntity } from "../../entities/read/export-entity.js";
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { streamJsonLines } from "../core/response-body.js";
-import { done, success, Time } from "../core/responses.js";
+import { done, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { entityPath, IdentityInput, identityExamples, namedIdentity } from "./named-entity.js";
 
@@ -15,24 +19,40 @@ export type AccountRouteDependencies = ExplainDependencies &
     readonly tables: Tables;
   };
 
-const Reason = Type.Object(
-  {
-    stream: Type.Unsafe<string | null>({
+const Reason = Type.Unsafe<
+  | { stream: string | null; event_time: string; received_at: string }
+  | { rule: { readonly [field: string]: unknown }; until: string | null }
+  | null
+>({
+  type: ["object", "null"],
+  properties: {
+    stream: {
       type: ["string", "null"],
       description: "Stream of the message; null when the message is no longer stored.",
-    }),
+    },
     event_time: Time("Event time of the message."),
     received_at: Time("Arrival of the message."),
+    rule: {
+      type: "object",
+      additionalProperties: {},
+      description: "The rule, with `holds` in it and in each condition of it.",
+    },
+    until: TimeOrNull("When the decision can change by time alone; never late. Null if it cannot."),
   },
-  {
-    title: "SegmentReason",
-    description: "The newest message that states the membership.",
-    additionalProperties: false,
-  },
-);
+  title: "SegmentReason",
+  description:
+    "The newest message that states the membership. For a segment by rule `rule` and `until`; null for a key with the bound `fields`.",
+  additionalProperties: false,
+});
 
 export const ExplainedSegment = Type.Object(
-  { id: Type.String(), name: Type.String(), since: Time("Start of the membership."), by: Reason },
+  {
+    id: Type.String(),
+    name: Type.String(),
+    member: Type.Boolean({ description: "Whether the entity is a member." }),
+    since: Type.Optional(Time("Start of the membership; absent without one.")),
+    by: Reason,
+  },
   { title: "ExplainedSegment", additionalProperties: false },
 );
 
@@ -56,21 +76,22 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
         tag: "entities",
         summary: "Explain an entity's segments",
         description:
-          "Use it to find the message behind each membership. Errors: 400 `not_an_identity`; 403 `forbidden` if the key is bound to another identity field, or to fields without `segments`; 404 `unknown_table`, `not_found`.",
+          "Use it to find the message, or the conditions of the rule, behind each membership. With `id`, also why an entity is not in a segment by rule. Errors: 400 `not_an_identity`; 403 `forbidden` if the key is bound to another identity field, or to fields without `segments`; 404 `unknown_table`, `not_found`.",
       },
       params: entityPath,
+      query: {
+        id: Type.Optional(
+          Type.String({ description: "Only this segment; one by rule also if the entity is not a member of it." }),
+        ),
+      },
+      unknownQuery: "ignore",
       responses: { 200: success("ExplainedSegmentsAnswer", Type.Array(ExplainedSegment)) },
-      async handler({ ctx, params }) {
+      async handler({ ctx, params, query: { id: only } }) {
         const { table, identity } = namedIdentity(params, tables);
-        const segments = found(await explainSegments(dependencies, table, identity, ctx.state.memory), "entity");
-        return {
-          data: segments.map(({ id, name, since, arrival, stream = null }) => ({
-            id,
-            name,
-            since: timeText(since),
-            by: { stream, event_time: timeText(since), received_at: timeText(arrival) },
-          })),
-        };
+        const { bounds, memory } = ctx.state;
+        const options = { only, withRules: bounds.fields === undefined };
+        const segments = found(await explainSegments(dependencies, table, identity, options, memory), "entity");
+        return { data: segments.map(toWire) };
       },
     }),
     route({
@@ -94,6 +115,17 @@ export function accountRoutes(dependencies: AccountRouteDependencies): readonly 
       },
     }),
   ];
+}
+
+function toWire({ id, name, member, since, by }: ExplainedMembership): Static<typeof ExplainedSegment> {
+  const row = { id, name, member, ...(since === undefined ? {} : { since: timeText(since) }) };
+  if (by === null) return { ...row, by };
+  if ("rule" in by) {
+    const { rule, until } = by;
+    return { ...row, by: { rule: { ...rule }, until: until === Number.POSITIVE_INFINITY ? null : timeText(until) } };
+  }
+  const { time, arrival, stream = null } = by;
+  return { ...row, by: { stream, event_time: timeText(time), received_at: timeText(arrival) } };
 }
 
 function lineOf(line: Exported): object {
