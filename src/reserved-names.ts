@@ -7,11 +7,14 @@ export const EVERY_STREAM = "all_streams";
 /** Ids that neither segments nor streams can have. */
 export const COLLECTIVE_IDS: readonly string[] = [EVERY_SEGMENT, EVERY_STREAM];
 
+/** Maximum characters of the name of a stream. */
+export const STREAM_NAME_LENGTH = 128;
+
 /** Pattern of the name of a stream. */
-export const streamNamePattern = `^(?!(?:${COLLECTIVE_IDS.join("|")})$)[A-Za-z0-9_.-]{1,128}$`;
+export const streamNamePattern = `^(?!(?:${COLLECTIVE_IDS.join("|")})$)[A-Za-z0-9_.-]{1,${STREAM_NAME_LENGTH}}$`;
 
 /** The pattern as text. */
-export const streamNameRule = `A stream name must be 1 to 128 letters, digits, _ . or -, and not ${COLLECTIVE_IDS.join(" or ")}`;
+export const streamNameRule = `A stream name must be 1 to ${STREAM_NAME_LENGTH} letters, digits, _ . or -, and not ${COLLECTIVE_IDS.join(" or ")}`;
 
 /** Ids that segments cannot have: they have another meaning in the path of a segment, or where a segment is named. */
 export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", "preview", ...COLLECTIVE_IDS];

@@ -8,6 +8,7 @@ import { UsageError } from "./run-command.js";
 /** Values of the options as given. */
 export interface BoundOptions {
   readonly stream?: string;
+  readonly eventStreams?: true;
   readonly fields?: string;
   readonly by?: string;
   readonly origins?: string;
@@ -15,13 +16,20 @@ export interface BoundOptions {
   readonly expires?: string;
 }
 
-const descriptions: Readonly<Record<keyof BoundOptions, readonly [value: string, description: string]>> = {
-  stream: ["stream", "bound of a new key: the only stream that it writes to, as messages or points"],
-  fields: ["fields", "bound: attributes that reads return, separated by commas; segments and meta count as names"],
-  by: ["field", "bound: the only identity field that reads and messages use, in every table"],
-  origins: ["origins", "bound: origins whose pages may use it, separated by commas, such as https://www.example.com"],
-  rate: ["requests", "bound: maximum requests per minute"],
-  expires: ["duration", "bound: time until it is refused, such as 90d"],
+const descriptions: Readonly<Record<keyof BoundOptions, readonly [flags: string, description: string]>> = {
+  stream: ["--stream <stream>", "bound of a new key: the only stream that it writes to, as messages or points"],
+  eventStreams: ["--event-streams", "count the events of Segment's API for streams of their own, <stream>.<event>"],
+  fields: [
+    "--fields <fields>",
+    "bound: attributes that reads return, separated by commas; segments and meta count as names",
+  ],
+  by: ["--by <field>", "bound: the only identity field that reads and messages use, in every table"],
+  origins: [
+    "--origins <origins>",
+    "bound: origins whose pages may use it, separated by commas, such as https://www.example.com",
+  ],
+  rate: ["--rate <requests>", "bound: maximum requests per minute"],
+  expires: ["--expires <duration>", "bound: time until it is refused, such as 90d"],
 };
 
 const names = Object.keys(descriptions) as (keyof BoundOptions)[];
@@ -29,8 +37,8 @@ const names = Object.keys(descriptions) as (keyof BoundOptions)[];
 /** Adds an option for each bound. */
 export function addBoundOptions(command: Command): void {
   for (const name of names) {
-    const [value, description] = descriptions[name];
-    command.addOption(new Option(`--${name} <${value}>`, description).argParser(once(name)));
+    const [flags, description] = descriptions[name];
+    command.addOption(new Option(flags, description).argParser(once(name)));
   }
 }
 
@@ -42,9 +50,10 @@ function once(name: string): (value: string, earlier: string | undefined) => str
   };
 }
 
-/** Returns the first option of a bound that is given. */
-export function givenBound(options: BoundOptions): keyof BoundOptions | undefined {
-  return names.find((name) => options[name] !== undefined);
+/** Returns the first option of a bound that is given, such as `--rate`. */
+export function givenBound(options: BoundOptions): string | undefined {
+  const given = names.find((name) => options[name] !== undefined);
+  return given && descriptions[given][0].split(" ")[0];
 }
 
 /**
@@ -57,7 +66,7 @@ export function readBounds(
   now: number,
   identityFields: readonly string[],
 ): KeyBounds {
-  const { stream, fields, by, origins, rate, expires } = options;
+  const { stream, eventStreams, fields, by, origins, rate, expires } = options;
   const ofData = (["stream", "fields", "by"] as const).find((name) => options[name] !== undefined);
   const unboundable = scopes.filter((scope) => unboundableScopes.includes(scope));
   if (ofData !== undefined && unboundable.length > 0) {
@@ -65,6 +74,7 @@ export function readBounds(
   }
   return {
     ...(stream === undefined ? {} : { stream: readStream(stream) }),
+    ...(eventStreams === undefined ? {} : { eventStreams }),
     ...(fields === undefined ? {} : { fields: readFields(fields) }),
     ...(by === undefined ? {} : { by: readField(by, identityFields) }),
     ...(origins === undefined ? {} : { origins: readOrigins(origins) }),

@@ -36,7 +36,7 @@ await runCommand(command, async () => {
   const { scopes: named, name, ...options } = command.opts<{ scopes?: string; name: string } & BoundOptions>();
   const wanted = action === "create" ? readScopes(named) : [];
   const bound = givenBound(options);
-  if (action !== "create" && bound !== undefined) throw new UsageError(`Only create takes --${bound}`);
+  if (action !== "create" && bound !== undefined) throw new UsageError(`Only create takes ${bound}`);
   if (action === "revoke" && id === undefined)
     throw new UsageError("revoke needs the id of a key; key list shows the ids");
   if (action !== "revoke" && id !== undefined) throw new UsageError(`${action} takes no id`);

@@ -10,10 +10,12 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number];
 
-/** Limits of a key besides its scopes; an absent one limits nothing. */
+/** Limits of a key besides its scopes, and how its calls count; an absent limit limits nothing. */
 export interface KeyBounds {
   /** The only stream that the key writes to. */
   readonly stream?: string;
+  /** Set if the events of its calls count for streams of their own. */
+  readonly eventStreams?: true;
   /** Attributes that reads return; `segments` and `meta` count as names. */
   readonly fields?: readonly string[];
   /** The only identity field that reads and messages use. */
@@ -38,7 +40,12 @@ export interface ApiKey {
   readonly revokedAt: number | undefined;
   /** Start of the last UTC day on which the key was used, Unix ms; undefined before its first use. */
   readonly lastUsedOn: number | undefined;
+  /** Names of events that have streams of their own; absent before the first one. */
+  readonly eventNames?: readonly string[];
 }
+
+/** Maximum names of events that have streams of their own, for one key. */
+export const MAX_EVENT_NAMES = 500;
 
 /** Only letters and digits; a secret of 22 of them can hold 128 random bits. A key has at most 256 characters. */
 const SHAPE = /^em_([A-Za-z0-9]{1,64})_[A-Za-z0-9]{22,187}$/;
@@ -63,6 +70,11 @@ export interface KeyStore {
    * repeat.
    */
   recordUse(id: string, day: number): Promise<void>;
+  /**
+   * Stores further names of events, without duplicates, in their order, until the key has 500. Resolves with all
+   * stored names; with none for an unknown key. Safe to repeat.
+   */
+  addEventNames(id: string, names: readonly string[]): Promise<readonly string[]>;
   /** Returns whether a key that is valid at `now` (Unix ms) is bound to this origin. */
   hasOrigin(origin: string, now: number): Promise<boolean>;
 }

@@ -21,10 +21,11 @@ export function isExpired({ expiresAt = Number.POSITIVE_INFINITY }: KeyBounds, n
 }
 
 /** Returns the bounds as responses and lists show them. */
-export function shownBounds({ expiresAt, ...bounds }: KeyBounds) {
+export function shownBounds({ expiresAt, eventStreams, ...bounds }: KeyBounds) {
   const { fields, origins, ...single } = bounds;
   return {
     ...single,
+    ...(eventStreams === undefined ? {} : { event_streams: eventStreams }),
     ...(fields === undefined ? {} : { fields: [...fields] }),
     ...(origins === undefined ? {} : { origins: [...origins] }),
     ...(expiresAt === undefined ? {} : { expires_at: timeText(expiresAt) }),

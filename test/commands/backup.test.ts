@@ -18,7 +18,7 @@ import { commandBlocks } from "../support/readme.js";
 import { startReal, temporaryFolder } from "../support/real-service.js";
 import { pointOf, valuesOf, writePoints } from "../support/requests.js";
 import { runToEnd, startCommand } from "../support/run-command.js";
-import { startService, type TestService } from "../support/service.js";
+import { newKey, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
 const HOUR_MS = 3_600_000;
@@ -50,6 +50,8 @@ describe("npm run backup", function () {
   it("copies all writes acknowledged before it began, during other writes, to a folder that can be served", async () => {
     for (let index = 0; index < 20; index += 1) expect((await collect(index)).status).to.equal(200);
     await writePoints(service, [pointOf("segment", "s", 7, Date.now())]);
+    const { id } = await newKey(service, ["entity:write"], Date.now(), { eventStreams: true });
+    await service.service.stores.keys.addEventNames(id, ["signed_up"]);
 
     let ended = false;
     const backup = backUp(copies).finally(() => {
@@ -70,6 +72,7 @@ describe("npm run backup", function () {
     }
     const values = await valuesOf(restored, { dimension: "segment", dimension_id: "s", range: "4h" });
     expect(values.map(([, value]) => value)).to.deep.equal([7]);
+    expect((await restored.service.stores.keys.find(id))?.eventNames).to.deep.equal(["signed_up"]);
     await restored.stop();
   });
 

@@ -12,6 +12,7 @@ describe("the bounds of a new key", () => {
   const good: [BoundOptions, object][] = [
     [{}, {}],
     [{ stream: "web-1.A_b" }, { stream: "web-1.A_b" }],
+    [{ eventStreams: true }, { eventStreams: true }],
     [{ fields: "plan, segments,meta,plan" }, { fields: ["plan", "segments", "meta"] }],
     [{ by: "email" }, { by: "email" }],
     [
@@ -31,7 +32,7 @@ describe("the bounds of a new key", () => {
     it(`are read from ${JSON.stringify(options)}`, () => expect(read(options)).to.deep.equal(bounds));
   }
 
-  const bad: [keyof BoundOptions, string][] = [
+  const bad: [Exclude<keyof BoundOptions, "eventStreams">, string][] = [
     ["stream", "a/b"],
     ["stream", ""],
     ["stream", "all_streams"],

@@ -61,7 +61,17 @@ describe("the key command", () => {
   });
 
   it("creates a key with bounds, and lists them with its state", async () => {
-    const bounds = ["--stream", "web", "--fields", "plan, segments", "--by", "email", "--rate", "60"];
+    const bounds = [
+      "--stream",
+      "web",
+      "--event-streams",
+      "--fields",
+      "plan, segments",
+      "--by",
+      "email",
+      "--rate",
+      "60",
+    ];
     const origins = ["--origins", "https://A.example:443,http://b.example:8080/"];
     const before = Date.now();
     const made = await run("create", "--scopes", "entity:read,entity:write", ...bounds, ...origins, "--expires", "2h");
@@ -73,6 +83,7 @@ describe("the key command", () => {
       name: "",
       scopes: ["entity:read", "entity:write"],
       stream: "web",
+      event_streams: true,
       fields: ["plan", "segments"],
       by: "email",
       origins: ["https://a.example", "http://b.example:8080"],
@@ -84,7 +95,7 @@ describe("the key command", () => {
     const rows = (await run("list")).out.split("\n").map((line) => line.split("\t").map((cell) => cell.trim()));
     const cells = (of: unknown) => rows.find(([first]) => first === of)?.slice(3, 6);
     const listed =
-      "by=email; fields=plan,segments; origins=https://a.example,http://b.example:8080; rate=60; stream=web";
+      "by=email; event_streams=true; fields=plan,segments; origins=https://a.example,http://b.example:8080; rate=60; stream=web";
     const [state, , shown = ""] = cells(id) ?? [];
     expect(state).to.equal("valid");
     expect(shown.split("; ").sort().join("; ")).to.equal(
@@ -119,6 +130,7 @@ describe("the key command", () => {
       ["a name with a line break", () => ["create", "--scopes", "admin", "--name", "a\nb"], 2, /\S/],
       ["a bound that its scope reaches past", () => ["create", "--scopes", "admin", "--stream", "web"], 2, /\S/],
       ["a bound to list by", () => ["list", "--stream", "web"], 2, /\S/],
+      ["streams of events to list by", () => ["list", "--event-streams"], 2, /--event-streams/],
       ["a bound to revoke by", () => ["revoke", "abc", "--rate", "5"], 2, /\S/],
       ["an unknown id", () => ["revoke", "nobody"], 1, /\S/],
     ],

@@ -86,6 +86,8 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
       [servers, embedded].map(async (one) => (await one.fetch("/api/key", { key: filled.key })).json()),
     );
     expect(there, "its bounds").to.deep.equal(here).and.have.nested.property("data.by", "email");
+    const [names] = (await servers.service.stores.keys.list()).map(({ eventNames }) => eventNames);
+    expect(names, "its names of events").to.deep.equal(["signed_up", "page"]);
     const late = { _uid: filled.erased[0], city: "Rome", at: "2020-01-01T00:00:00Z" };
     await servers.fetch("/collect/json/web?timestamp_field=at", { method: "POST", json: late });
     expect((await servers.fetch(`/api/entity/user/${filled.erased[0]}`)).status, "erased for good").to.equal(404);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ApiKey, KeyStore } from "../../src/keys/api-key.js";
+import { type ApiKey, type KeyStore, MAX_EVENT_NAMES } from "../../src/keys/api-key.js";
 
 const DAY = 86_400_000;
 
@@ -34,6 +34,7 @@ export function keyStoreContract(name: string, open: () => Promise<{ store: KeyS
     it("finds a key with all its bounds as it was added", async () => {
       const bounds = {
         stream: "web",
+        eventStreams: true as const,
         fields: ["plan", "naïve name", "segments"],
         by: "email",
         origins: ["https://a.example"],
@@ -82,6 +83,36 @@ export function keyStoreContract(name: string, open: () => Promise<{ store: KeyS
       for (const day of [2 * DAY, 4 * DAY, 3 * DAY, 4 * DAY]) await store.recordUse("one", day);
       expect(await store.find("one")).to.deep.equal({ ...key("one", 1), lastUsedOn: 4 * DAY });
       expect(await store.list()).to.deep.equal([{ ...key("one", 1), lastUsedOn: 4 * DAY }, key("two", 2)]);
+    });
+
+    it("stores names of events after the stored ones, each once, and changes no other property", async () => {
+      await store.add(key("one", 1));
+      await store.add(key("two", 2));
+      expect(await store.addEventNames("one", ["b", "a"])).to.deep.equal(["b", "a"]);
+      expect(await store.addEventNames("one", ["c", "a", "_9.-"])).to.deep.equal(["b", "a", "c", "_9.-"]);
+      const all = await store.list();
+      expect(all).to.deep.equal([{ ...key("one", 1), eventNames: ["b", "a", "c", "_9.-"] }, key("two", 2)]);
+    });
+
+    it("stores the first 500 names of events of a key, also if they are added at once", async () => {
+      await store.add(key("one", 1));
+      const namesOf = (of: string, count: number) => Array.from({ length: count }, (_, i) => `${of}-${i}`);
+      const first = namesOf("first", MAX_EVENT_NAMES - 20);
+      await store.addEventNames("one", first);
+      const results = await Promise.all(
+        ["a", "b", "c"].map((of) => store.addEventNames("one", [...namesOf(of, 8), "shared"])),
+      );
+      for (const names of results) expect(names.slice(0, first.length)).to.deep.equal(first);
+      const names = (await store.find("one"))?.eventNames ?? [];
+      expect(names).to.have.length(MAX_EVENT_NAMES);
+      expect(new Set(names).size).to.equal(MAX_EVENT_NAMES);
+      expect(names).to.include("shared");
+      expect(await store.addEventNames("one", ["late", "shared"])).to.deep.equal(names);
+    });
+
+    it("stores no name of an event of an unknown key", async () => {
+      expect(await store.addEventNames("none", ["a"])).to.deep.equal([]);
+      expect(await store.list()).to.deep.equal([]);
     });
 
     it("stores no use of an unknown key", async () => {

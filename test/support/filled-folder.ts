@@ -68,11 +68,13 @@ export async function filledFolder(): Promise<FilledFolder> {
   await send("POST", "/api/metric/points", pointsUpTo(Date.now()));
   const { key, stored } = mintKey("of the folder", ["entity:read", "metric:read"], Date.now(), {
     by: "email",
+    eventStreams: true,
     origins: ["https://a.example"],
     expiresAt: Date.now() + 3_600_000,
   });
   const { stores } = service.service;
   await stores.keys.add(stored);
+  await stores.keys.addEventNames(stored.id, ["signed_up", "page"]);
   await stores.facts.replaceText(ALERTS, undefined, JSON.stringify({ evaluated: {}, alerts: [] }));
   await recordSizes(stores);
   await addPoints(stores);

@@ -204,6 +204,9 @@ export const Key = Type.Object(
     name: Type.String({ description: "Name given at creation." }),
     scopes: Type.Array(oneOf(scopes), { description: "Scopes of the key, sorted." }),
     stream: Type.Optional(Type.String({ description: "Bound: the only stream that it writes to." })),
+    event_streams: Type.Optional(
+      Type.Boolean({ description: "True if the events of calls of Segment's API count for streams of their own." }),
+    ),
     fields: Type.Optional(
       Type.Array(Type.String(), {
         description: "Bound: attributes that reads return, `segments` and `meta` included.",

@@ -1,5 +1,5 @@
 import type { Db } from "mongodb";
-import type { ApiKey, KeyBounds, KeyStore, Scope } from "../../../keys/api-key.js";
+import { type ApiKey, type KeyBounds, type KeyStore, MAX_EVENT_NAMES, type Scope } from "../../../keys/api-key.js";
 import type { CollectionPlan } from "../collection.js";
 
 const apiKeys: CollectionPlan = { name: "api_keys", indexes: [] };
@@ -15,6 +15,7 @@ export interface KeyDocument {
   readonly createdAt: number;
   readonly revokedAt: number | null;
   readonly lastUsedOn: number | null;
+  readonly eventNames?: readonly string[];
 }
 
 /**
@@ -47,6 +48,15 @@ export function mongoKeyStore(db: Db): KeyStore {
     async recordUse(id, day) {
       const isEarlier = [{ lastUsedOn: null }, { lastUsedOn: { $lt: day } }];
       await keys.updateOne({ _id: id, $or: isEarlier }, { $set: { lastUsedOn: day } });
+    },
+
+    async addEventNames(id, names) {
+      const stored = { $ifNull: ["$eventNames", []] };
+      const further = { $filter: { input: { $literal: names }, cond: { $not: [{ $in: ["$$this", stored] }] } } };
+      const eventNames = { $slice: [{ $concatArrays: [stored, further] }, MAX_EVENT_NAMES] };
+      const options = { returnDocument: "after" } as const;
+      const key = await keys.findOneAndUpdate({ _id: id }, [{ $set: { eventNames } }], options);
+      return key?.eventNames ?? [];
     },
 
     async hasOrigin(origin, now) {

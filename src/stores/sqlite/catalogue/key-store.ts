@@ -1,4 +1,4 @@
-import type { ApiKey, KeyStore } from "../../../keys/api-key.js";
+import { type ApiKey, type KeyStore, MAX_EVENT_NAMES } from "../../../keys/api-key.js";
 import type { Database } from "../connection.js";
 import { recordOf } from "../document.js";
 
@@ -16,6 +16,15 @@ export function sqliteKeyStore(db: Database): KeyStore {
   const revoke = db.prepare("UPDATE api_key SET document = json_insert(document, '$.revokedAt', ?) WHERE id = ?");
   const recordUse = db.prepare(`UPDATE api_key SET document = json_set(document, '$.lastUsedOn', :day)
     WHERE id = :id AND coalesce(document ->> 'lastUsedOn' < :day, true)`);
+  // Further names follow the stored ones.
+  const addEventNames = db.prepare(`
+    UPDATE api_key SET document = json_set(document, '$.eventNames', json((
+      SELECT json_group_array(value) FROM (
+        SELECT value FROM (
+          SELECT key, value FROM json_each(document, '$.eventNames')
+          UNION ALL SELECT key + ${MAX_EVENT_NAMES}, value FROM json_each(:names))
+        GROUP BY value ORDER BY min(key) LIMIT ${MAX_EVENT_NAMES}))))
+    WHERE id = :id RETURNING document`);
   const hasOrigin = db.prepare(`
     SELECT 1 FROM api_key, json_each(document, '$.bounds.origins') AS origin
     WHERE document ->> 'revokedAt' IS NULL AND origin.value = ? AND coalesce(document ->> '$.bounds.expiresAt' > ?, true)
@@ -41,6 +50,11 @@ export function sqliteKeyStore(db: Database): KeyStore {
 
     async recordUse(id, day) {
       recordUse.run({ id, day });
+    },
+
+    async addEventNames(id, names) {
+      const row = addEventNames.get({ id, names: JSON.stringify(names) });
+      return row === undefined ? [] : (apiKeyOf(row).eventNames ?? []);
     },
 
     async hasOrigin(origin, now) {
