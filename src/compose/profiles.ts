@@ -8,6 +8,7 @@ import { collectRoutes } from "../http/collect/index.js";
 import { entityRoutes } from "../http/entities/index.js";
 import { segmentRoutes } from "../http/segment/index.js";
 import { clusteredIds } from "../ids.js";
+import { eventNames } from "../keys/event-names.js";
 import { currentRules } from "../segments/current-rules.js";
 import type { SharedDependencies } from "./shared.js";
 
@@ -18,6 +19,7 @@ export function composeProfiles({
   clock,
   arrivalClock,
   memory,
+  cache,
   tables,
   meters,
   log,
@@ -98,6 +100,7 @@ export function composeProfiles({
         ...collecting,
         entities,
         suppression,
+        eventNames: eventNames(stores.keys, cache),
         countLeftOut: meters.counter(
           "call_parts_left_out_total",
           "Parts of calls of Segment's API that were left out, by code.",

@@ -9,8 +9,9 @@ import { type IdempotencyDependencies, RepeatableRun } from "../requests/repeata
 import { type CollectMessages, MAX_BATCH_WEIGHT, weightOf } from "./collect-messages.js";
 import { aheadIssue, type ParsedMessage } from "./parse-message.js";
 
-/** Messages for one stream and table. */
+/** Messages for one table. */
 export interface CollectRequest extends RequestItems<ParsedMessage> {
+  /** The stream of messages that name none. */
   readonly stream: string;
   readonly table: Table;
   /** Aborts when the request is abandoned. */
@@ -91,7 +92,7 @@ async function collectBatches(
         weight: weightOf(item.bytes, message),
         message,
         table,
-        stream,
+        stream: message.stream ?? stream,
         hashes: message.identities.map((identity) => dependencies.hashIdentity(table.name, identity)),
         late,
       };

@@ -21,6 +21,8 @@ export interface MessageRules {
 export interface ParsedMessage extends Message {
   /** Event time, Unix ms; undefined when the message has none. */
   readonly time: number | undefined;
+  /** The stream that it counts for; undefined: the stream of the request. */
+  readonly stream?: string | undefined;
 }
 
 /** Maximum ms that a sender's clock may be ahead. */

@@ -10,6 +10,7 @@ import { type KnownValuesDependencies, knownValues } from "../../entities/read/k
 import type { RequestItem } from "../../entities/requests/batches.js";
 import { invalid, type ServiceError } from "../../errors.js";
 import { parseExactly } from "../../formats/exact-json.js";
+import type { EventNames } from "../../keys/event-names.js";
 import type { Log } from "../../log.js";
 import type { CollectRouteDependencies } from "../collect/index.js";
 import { tooLarge } from "../core/body.js";
@@ -26,12 +27,14 @@ import {
   messagesOf,
   previousUserId,
 } from "./calls.js";
+import { eventNameOf } from "./event-name.js";
 import { instantOf } from "./event-time.js";
 import { CALL_BYTES, type CallBody } from "./read-calls.js";
 
 export interface CallDependencies extends CollectRouteDependencies, KnownValuesDependencies {
   /** Counts `by` parts of calls that were left out, by the code of the reason. */
   countLeftOut(by: number, code: string): void;
+  readonly eventNames: EventNames;
   readonly log: Pick<Log, "warn">;
 }
 
@@ -63,6 +66,8 @@ export async function collectCalls(
   const { tables, clock, hashRequest, countLeftOut, countRejected, log } = dependencies;
   const { keyId, bounds, memory, deadline, requestId } = ctx.state;
   const [user, account] = [tableNamed(tables, "user"), tables.get("account")];
+  const stream = bounds.stream ?? DEFAULT_STREAM;
+  const nameOf = (call: Call) => (bounds.eventStreams ? eventNameOf(call, stream) : undefined);
   const leaveOut = (code: string) => countLeftOut(1, code);
   // A keyed hash: without the pepper the guess of an id cannot be confirmed.
   const secret = hashRequest(JSON.stringify([keyId, "messageId"]));
@@ -108,7 +113,6 @@ export async function collectCalls(
   }
 
   async function collect(table: Table, items: readonly RequestItem<ParsedMessage>[]): Promise<void> {
-    const stream = bounds.stream ?? DEFAULT_STREAM;
     const read = { items: atOnce(items), memory };
     const request = { stream, table, ...read, late: deadline.signal, repeatName: undefined, dryRun: false };
     const tally = await collectRequest(dependencies, request);
@@ -120,16 +124,20 @@ export async function collectCalls(
     const previousIds = new Set(batch.flatMap(({ call }) => previousUserId(call, rules) ?? []));
     userIds.clear();
     for (const id of await knownValues(dependencies, bounds.by, user, USER_ID, previousIds)) userIds.add(id);
+    const sentNames = new Set(batch.flatMap(({ call }) => nameOf(call) ?? []));
+    const eventNames = await dependencies.eventNames(keyId, sentNames);
     const people: RequestItem<ParsedMessage>[] = [];
     const accounts: RequestItem<ParsedMessage>[] = [];
     for (const { call, bytes } of batch) {
       await yieldWhenDue();
+      const name = nameOf(call);
+      const own = name !== undefined && eventNames.has(name) ? `${stream}.${name}` : undefined;
       try {
         const messages = messagesOf(call, rules);
         refuseLarge(messages, bytes);
         // A later alias of the batch may name it.
         for (const { field, value } of messages.user?.identities ?? []) if (field === USER_ID) userIds.add(value);
-        if (messages.user !== undefined) people.push(itemOf(messages.user, bytes));
+        if (messages.user !== undefined) people.push(itemOf({ ...messages.user, stream: own }, bytes));
         if (messages.account !== undefined) accounts.push(itemOf(messages.account, bytes));
       } catch (error) {
         reject(error);
