@@ -7,7 +7,6 @@ import { metricsFile } from "../../../../src/stores/sqlite/layout.js";
 import { openDatabase } from "../../../../src/stores/sqlite/open-database.js";
 import { CHUNK_SLOTS, SLOT_ROW, type SlotRow, slotsOf } from "../../../../src/stores/sqlite/series/chunks.js";
 import { type SqliteSeriesStore, sqliteSeriesStore } from "../../../../src/stores/sqlite/series/series-store.js";
-import { encodeSlots } from "../../../../src/stores/sqlite/series/slot-codec.js";
 import { dataFolder } from "../../../support/data-folder.js";
 
 const START = Math.ceil(Date.UTC(2024, 0, 1) / (CHUNK_SLOTS * stream.slotMs)) * CHUNK_SLOTS * stream.slotMs;
