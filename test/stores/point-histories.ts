@@ -194,7 +194,7 @@ export class PointHistory {
     this.#death = at;
     const open = added.filter(({ slot }) => slot >= this.#settled);
     const adding = hasDied(this.#store.add(addedPointsOf(open)));
-    for (const point of open) this.#count(point);
+    if (at !== "added-points-prepared") for (const point of open) this.#count(point);
     const isSaid = !short.values.every(Number.isNaN);
     const written = this.#store.write("clients", [columnOf(short)]);
     const died = [await hasDied(written)];

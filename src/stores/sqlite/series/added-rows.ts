@@ -1,5 +1,5 @@
+import type { AddedPoint } from "../../../metrics/series.js";
 import type { Database } from "../connection.js";
-import type { PlacedPoint, SlotSum } from "./slot-sums.js";
 
 /**
  * The points of slots that are not settled, under the number of their series. In the order of time, so that a commit
@@ -15,10 +15,13 @@ export const addedSchema = `CREATE TABLE IF NOT EXISTS added (
     slot INTEGER NOT NULL, series INTEGER NOT NULL, rest REAL NOT NULL, PRIMARY KEY (slot, series)
   ) WITHOUT ROWID`;
 
-/** A changed rest of a sum. */
-export interface StoredRest {
-  readonly sum: SlotSum;
-  readonly rest: number | Uint8Array;
+/** A row of `added_rest`. */
+export type RestRow = readonly [slot: number, series: number, rest: number | Uint8Array];
+
+/** A point with the number of its series. */
+interface SeriesPoint {
+  readonly series: number;
+  readonly point: AddedPoint;
 }
 
 /** Points in one statement: it takes about half of the time of a statement for each. */
@@ -31,9 +34,9 @@ const KEY_CELLS = 4;
 /** The rows of added points in `metrics.db`. */
 export interface AddedRows {
   /** Returns the stored value of each of at most `KEYS_AT_ONCE` points; an empty list if none is stored. */
-  valuesOf(points: readonly PlacedPoint[]): (number | undefined)[];
-  /** Stores or replaces rows of series that have numbers, inside the caller's transaction. */
-  put(points: readonly PlacedPoint[], rests: readonly StoredRest[]): void;
+  valuesOf(points: readonly SeriesPoint[]): (number | undefined)[];
+  /** Stores or replaces rows, inside the caller's transaction. */
+  put(points: readonly SeriesPoint[], rests: readonly RestRow[]): void;
 }
 
 export function addedRows(db: Database): AddedRows {
@@ -47,24 +50,24 @@ export function addedRows(db: Database): AddedRows {
   return {
     valuesOf(points) {
       const cells: (number | null)[] = [];
-      for (const { sum, point } of points) cells.push(point.ms, point.ns, sum.id ?? null, point.source);
+      for (const { series, point } of points) cells.push(point.ms, point.ns, series, point.source);
       while (cells.length < KEYS_AT_ONCE * KEY_CELLS) cells.push(null);
       const found = select.all(...cells) as unknown as Record<"ms" | "ns" | "series" | "source" | "value", number>[];
       if (found.length === 0) return [];
       const values = new Map(
         found.map(({ ms, ns, series, source, value }) => [`${ms},${ns},${series},${source}`, value]),
       );
-      return points.map(({ sum, point }) => values.get(`${point.ms},${point.ns},${sum.id},${point.source}`));
+      return points.map(({ series, point }) => values.get(`${point.ms},${point.ns},${series},${point.source}`));
     },
 
     put(points, rests) {
       const cells: number[] = [];
-      for (const { sum, point } of points) cells.push(point.ms, point.ns, sum.id as number, point.source, point.value);
+      for (const { series, point } of points) cells.push(point.ms, point.ns, series, point.source, point.value);
       const most = KEYS_AT_ONCE * CELLS;
       let at = 0;
       for (; at + most <= cells.length; at += most) replaceMany.run(...cells.slice(at, at + most));
       for (; at < cells.length; at += CELLS) replace.run(...cells.slice(at, at + CELLS));
-      for (const { sum, rest } of rests) replaceRest.run(sum.start, sum.id as number, rest);
+      for (const rest of rests) replaceRest.run(...rest);
     },
   };
 }

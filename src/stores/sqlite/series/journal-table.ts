@@ -143,7 +143,7 @@ export class PointRecord {
 }
 
 /** Returns a number for a slot of a series (its id), the slot counted from 1970. */
-function placeOf(series: number, slot: number): number {
+export function placeOf(series: number, slot: number): number {
   if (series > SERIES_ROOM) throw new RangeError("metrics.db has no room for another series");
   return series * SLOTS_ROOM + slot;
 }

@@ -2,9 +2,9 @@ import { weightedBatches } from "../../../async/weighted-batches.js";
 import { yieldWhenDue } from "../../../async/yielding.js";
 import { type CacheMemory, SharedCache } from "../../../cache-memory.js";
 import { ExactSum } from "../../../exact-sum.js";
-import type { SeriesWindow } from "../../../metrics/ports.js";
-import { type AddedPoint, type AddedPoints, type Series, seriesKey } from "../../../metrics/series.js";
+import type { AddedPoint, AddedPoints, Series } from "../../../metrics/series.js";
 import type { Database } from "../connection.js";
+import { placeOf } from "./journal-table.js";
 import type { SeriesIds } from "./series-ids.js";
 import type { ReadWindows } from "./window-reader.js";
 
@@ -16,38 +16,31 @@ const SUMS_AT_ONCE = 400;
 
 /** The exact sum of the points of one slot. */
 export class SlotSum extends ExactSum {
-  readonly series: Series;
-  /** The slot, counted from 1970. */
+  /** Number of the series. */
+  readonly series: number;
+  /** The slot, counted from 1970, and its start, Unix ms. */
   readonly slot: number;
-  /** Number of the series; undefined if it is new. */
-  id: number | undefined;
+  readonly start: number;
   /** The rest that is stored. */
   storedRest: number | Uint8Array;
 
   constructor(
-    { series, slot }: Pick<SlotSum, "series" | "slot">,
-    id: number | undefined,
-    sum = 0,
-    rest: number | Uint8Array = 0,
+    place: { readonly series: number; readonly slot: number; readonly start: number },
+    sum: number,
+    rest: number | Uint8Array,
   ) {
     super(sum, rest);
-    this.series = series;
-    this.slot = slot;
-    this.id = id;
+    this.series = place.series;
+    this.slot = place.slot;
+    this.start = place.start;
     this.storedRest = rest;
-  }
-
-  /** Start of the slot, Unix ms. */
-  get start(): number {
-    return this.slot * this.series.dimension.slotMs;
   }
 }
 
-/** A point of a write, with the sum of its slot. */
+/** A point of a write, with the number of its series and the sum of its slot. */
 export interface PlacedPoint {
+  readonly series: number;
   readonly sum: SlotSum;
-  /** Number of the sum in the write. */
-  readonly place: number;
   readonly point: AddedPoint;
 }
 
@@ -56,6 +49,12 @@ interface SlotPoints {
   readonly series: Series;
   readonly slot: number;
   readonly points: readonly AddedPoint[];
+}
+
+interface PlacedSlot extends SlotPoints {
+  /** Number of the series. */
+  readonly id: number;
+  readonly place: number;
 }
 
 export interface SlotSumDependencies {
@@ -69,7 +68,8 @@ export class SlotSums {
   readonly #ids: SeriesIds;
   readonly #read: ReadWindows;
   readonly #restOf;
-  readonly #sums: SharedCache<SlotSum>;
+  /** Sums by the place of their slot. */
+  readonly #sums: SharedCache<SlotSum, number>;
 
   constructor(db: Database, { ids, read, cache }: SlotSumDependencies) {
     this.#sums = new SharedCache(cache);
@@ -78,29 +78,36 @@ export class SlotSums {
     this.#restOf = db.prepare("SELECT rest FROM added_rest WHERE slot = ? AND series = ?");
   }
 
-  /** Resolves with the points and the sums of their slots, one for each slot. */
-  async place(added: readonly AddedPoints[]): Promise<PlacedPoint[]> {
+  /**
+   * Resolves with the points and the sums of their slots, one for each slot, and adds the numbers of their series to
+   * `used`. New series are not listed.
+   */
+  async place(added: readonly AddedPoints[], used: Set<number>): Promise<PlacedPoint[]> {
     const placed: PlacedPoint[] = [];
     // Not only in the cache, which may remove any of them at any time: a slot has one sum in a write.
-    const sums = new Map<string, { readonly sum: SlotSum; readonly place: number }>();
-    for (const batch of weightedBatches(slotPoints(added), SUMS_AT_ONCE)) {
-      const keys = batch.map(({ series, slot }) => `${seriesKey(series)}\0${slot}`);
-      const unknown = new Map<string, SlotPoints>();
-      for (const [i, slot] of batch.entries()) {
-        const key = keys[i] as string;
-        const cached = sums.has(key) ? undefined : this.#sums.get(key);
-        if (cached !== undefined) sums.set(key, { sum: cached, place: sums.size });
-        else if (!sums.has(key)) unknown.set(key, slot);
+    const sums = new Map<number, SlotSum>();
+    for (const some of weightedBatches(slotPoints(added), SUMS_AT_ONCE)) {
+      const ids = this.#ids.addUnlisted(some.map(({ series }) => series));
+      const slots = some.map(({ series, slot, points }, i): PlacedSlot => {
+        const id = ids[i] as number;
+        return { series, id, slot, place: placeOf(id, slot), points };
+      });
+      for (const { place } of slots) {
+        const known = sums.get(place) ?? this.#sums.get(place);
+        if (known !== undefined) sums.set(place, known);
       }
-      const loaded = this.#load([...unknown.values()]).values();
-      for (const key of unknown.keys()) sums.set(key, { sum: loaded.next().value as SlotSum, place: sums.size });
-      for (const [i, { points }] of batch.entries()) {
-        const { sum, place } = sums.get(keys[i] as string) as { sum: SlotSum; place: number };
-        for (const point of points) placed.push({ sum, place, point });
+      this.#loadSome(
+        slots.filter(({ place }) => !sums.has(place)),
+        sums,
+      );
+      for (const { id, place, points } of slots) {
+        const sum = sums.get(place) as SlotSum;
+        used.add(id);
+        for (const point of points) placed.push({ series: id, sum, point });
       }
       await yieldWhenDue();
     }
-    for (const [key, { sum }] of sums) this.#sums.set(key, sum, SUM_BYTES);
+    for (const [place, sum] of sums) this.#sums.set(place, sum, SUM_BYTES);
     return placed;
   }
 
@@ -108,18 +115,20 @@ export class SlotSums {
     this.#sums.clear();
   }
 
-  /** Returns the stored sums of slots. */
-  #load(slots: readonly SlotPoints[]): SlotSum[] {
+  /** Adds the stored sums of slots to `sums`. */
+  #loadSome(slots: readonly PlacedSlot[], sums: Map<number, SlotSum>): void {
+    if (slots.length === 0) return;
     const windows = slots.map(({ series, slot }) => {
       const { slotMs } = series.dimension;
       return { series, from: slot * slotMs, to: (slot + 1) * slotMs };
     });
-    return this.#read(windows, "added").map(([sum = Number.NaN], i) => {
-      const { series, from } = windows[i] as SeriesWindow;
-      const id = this.#ids.find(series);
-      const { rest } = (id === undefined ? {} : (this.#restOf.get(from, id) ?? {})) as { rest?: number | Uint8Array };
-      return new SlotSum(slots[i] as SlotPoints, id, Number.isNaN(sum) ? 0 : sum, rest);
-    });
+    const columns = this.#read(windows, "added");
+    for (const [i, { series, id, slot, place }] of slots.entries()) {
+      const [sum = Number.NaN] = columns[i] as Float64Array;
+      const start = slot * series.dimension.slotMs;
+      const { rest = 0 } = (this.#restOf.get(start, id) ?? {}) as { rest?: number | Uint8Array };
+      sums.set(place, new SlotSum({ series: id, slot, start }, Number.isNaN(sum) ? 0 : sum, rest));
+    }
   }
 }
 

@@ -13,7 +13,13 @@ import { PointHistory, type Step, steps } from "../../point-histories.js";
 const HISTORIES = Number(process.env.POINT_HISTORIES ?? 80);
 
 /** Where a process dies, between two transactions each. */
-const DEATHS = ["journal-appended", "journal-folded-some", "journal-folded", "slots-settled"];
+const DEATHS = [
+  "added-points-prepared",
+  "journal-appended",
+  "journal-folded-some",
+  "journal-folded",
+  "slots-settled",
+];
 
 describe("the journal of the embedded series store", () => {
   it(`has every slot of ${HISTORIES} random histories of set and added points, folds, settled slots, expiry and deaths as a table of them has it`, async function () {

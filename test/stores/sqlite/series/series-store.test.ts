@@ -67,32 +67,6 @@ describe("series on the embedded engine", () => {
     }
   });
 
-  it("stores other writes while it prepares a large write of added points, of which no read contains a part", async () => {
-    const { series: store, close } = await temporaryStores();
-    const from = Date.UTC(2024, 0, 1);
-    const seriesOf = (id: string) => ({ dimension: stream, id, type: "size" });
-    const read = async (id: string) =>
-      (await store.read([{ series: seriesOf(id), from, to: from + stream.slotMs }]))[0]?.[0];
-    const points = Array.from({ length: 10_000 }, (_, ns) => ({ ms: from, ns, source: 0, value: 1 }));
-    try {
-      let hasEnded = false;
-      const added = store.add([{ series: seriesOf("added"), points }]).finally(() => {
-        hasEnded = true;
-      });
-      const sums: unknown[] = [];
-      for (let value = 0; !hasEnded; value += 1) {
-        await store.write("clients", [{ series: seriesOf("other"), from, values: Float64Array.of(value) }]);
-        expect(await read("other")).to.equal(value);
-        sums.push(await read("added"));
-      }
-      await added;
-      expect(sums.filter(Number.isNaN)).to.have.length.above(1);
-      expect([...new Set([...sums, await read("added")])]).to.deep.equal([Number.NaN, points.length]);
-    } finally {
-      await close();
-    }
-  });
-
   it("has added points to copy one by one only from the oldest of them on", async () => {
     const dir = dataFolder();
     const series = { dimension: stream, id: "web", type: "size" };
