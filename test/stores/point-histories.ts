@@ -18,6 +18,9 @@ const SLOTS = 4 * CHUNK_SLOTS;
 const START = Math.ceil(Date.UTC(2024, 0, 1) / (CHUNK_SLOTS * stream.slotMs)) * CHUNK_SLOTS * stream.slotMs;
 const SERIES: readonly Series[] = ["a", "b", "c"].map((id) => ({ dimension: stream, id, type: "size" }));
 
+/** Few, so that most writes of added points are stored in pieces. */
+const POINTS_AT_ONCE = 20;
+
 interface Stretch {
   readonly series: number;
   readonly slot: number;
@@ -230,7 +233,7 @@ export class PointHistory {
     const die = (name: string) => {
       if (name === this.#death) throw new Death(name);
     };
-    return [db, sqliteSeriesStore(db, { failpoint: die })];
+    return [db, sqliteSeriesStore(db, { failpoint: die, pointsAtOnce: POINTS_AT_ONCE })];
   }
 
   /**

@@ -7,7 +7,7 @@ import { type Failpoint, noFailpoint } from "../../../failpoint.js";
 import { type AddedPoints, slotStart } from "../../../metrics/series.js";
 import { type Database, inTransaction } from "../connection.js";
 import { raiseTo, storedValue } from "../database-facts.js";
-import { type AddedRows, addedRows, KEYS_AT_ONCE, type RestRow } from "./added-rows.js";
+import { type AddedRows, addedRows, KEYS_AT_ONCE, type PointRows, pointRows, type RestRow } from "./added-rows.js";
 import { sourceNumber } from "./chunks.js";
 import type { PlacedSlots } from "./journal-table.js";
 import type { SeriesIds } from "./series-ids.js";
@@ -25,48 +25,75 @@ export function settledIn(db: Database): number {
 /** Sums rounded before other requests run. */
 const SUMS_AT_ONCE = 400;
 
+/** Points stored in one transaction; other requests run in between. */
+const POINTS_AT_ONCE = 4_000;
+
 /** Points removed in one transaction; other requests run in between. */
 const REMOVED_AT_ONCE = 2_000;
 
 /** A prepared write. */
-export interface AddedChange {
-  readonly points: readonly PlacedPoint[];
-  readonly rests: readonly RestRow[];
+export type AddedChange = {
   /** The new sums of its slots. */
   readonly sums: readonly PlacedSlots[];
   /** Start of its oldest slot, Unix ms. */
   readonly oldest: number;
+} & (
+  | { readonly rows: PointRows; readonly rests: readonly RestRow[] }
+  /** Id of its last piece. */
+  | { readonly lastPiece: number }
+);
+
+export interface AddedPointOptions {
+  readonly failpoint?: Failpoint | undefined;
+  readonly pointsAtOnce?: number | undefined;
 }
 
-interface AddedPointDependencies {
-  readonly failpoint?: Failpoint | undefined;
+interface AddedPointDependencies extends AddedPointOptions {
   readonly ids: SeriesIds;
   readonly read: ReadWindows;
   readonly cache: CacheMemory;
 }
 
 /**
- * The added points of `metrics.db`. One write at a time is prepared, while other requests run: it reads the stored
- * points, computes the sums and gives numbers to new series, which stay unlisted. One transaction then stores the
- * points together with the sums of their slots, and lists the series: about 50 ms for 50,000 points.
+ * The added points of `metrics.db`. One write at a time is prepared, while other requests run; one transaction then
+ * stores its points together with the sums of their slots. The points of a large write, and its new series, are stored
+ * before as pieces and unlisted series, which that transaction makes count.
  */
 export class AddedPointTable {
   readonly #db: Database;
   readonly #ids: SeriesIds;
   readonly #failpoint: Failpoint;
   readonly #rows: AddedRows;
+  readonly #pointsAtOnce: number;
   readonly #sums: SlotSums;
   /** Numbers of the series of the write that is being prepared. */
   readonly #adding = new Set<number>();
   #settled: number;
 
-  constructor(db: Database, { ids, read, cache, failpoint = noFailpoint }: AddedPointDependencies) {
+  constructor(
+    db: Database,
+    { ids, read, cache, failpoint = noFailpoint, pointsAtOnce = POINTS_AT_ONCE }: AddedPointDependencies,
+  ) {
     this.#db = db;
     this.#failpoint = failpoint;
     this.#ids = ids;
     this.#rows = addedRows(db);
+    this.#pointsAtOnce = pointsAtOnce;
     this.#sums = new SlotSums(db, { ids, read, cache });
     this.#settled = settledIn(db);
+  }
+
+  /** Stores the points of counted pieces as rows. Rejects with SQLite's error; then the next call continues. */
+  async storePieces(): Promise<void> {
+    while (this.#rows.putPiece()) {
+      this.#failpoint("added-piece-stored");
+      await setImmediate();
+    }
+  }
+
+  /** Removes the pieces and the series of writes that were prepared but not stored. */
+  async #removeUnstored(): Promise<void> {
+    while (this.#rows.removePiece() || this.#ids.removeUnlisted()) await setImmediate();
   }
 
   /** Returns whether a series (its id) has points in the write that is being prepared. */
@@ -80,8 +107,8 @@ export class AddedPointTable {
    */
   async add(added: readonly AddedPoints[], store: (change: AddedChange) => Promise<void>): Promise<void> {
     try {
-      // Of a write that was prepared but not stored.
-      while (this.#ids.removeUnlisted()) await setImmediate();
+      await this.#removeUnstored();
+      await this.storePieces();
       const change = await this.#prepare(added);
       this.#failpoint("added-points-prepared");
       await store(change);
@@ -91,6 +118,8 @@ export class AddedPointTable {
     } finally {
       this.#adding.clear();
     }
+    // The points are stored. A failure concerns the next call, which continues.
+    await this.storePieces().catch(() => {});
   }
 
   async #prepare(added: readonly AddedPoints[]): Promise<AddedChange> {
@@ -113,7 +142,16 @@ export class AddedPointTable {
       }
       await yieldWhenDue();
     }
-    return { points: changed, ...(await newSums(new Set(changed.map(({ sum }) => sum)))), oldest };
+    const { sums, rests } = await newSums(new Set(changed.map(({ sum }) => sum)));
+    if (changed.length <= this.#pointsAtOnce) return { rows: pointRows(changed), rests, sums, oldest };
+    const pieces = [...weightedBatches(changed, this.#pointsAtOnce)];
+    const share = Math.ceil(rests.length / pieces.length);
+    let lastPiece = 0;
+    for (const [i, some] of pieces.entries()) {
+      lastPiece = this.#rows.addPiece(pointRows(some), rests.slice(i * share, (i + 1) * share));
+      await yieldWhenDue();
+    }
+    return { sums, oldest, lastPiece };
   }
 
   /**
@@ -122,7 +160,8 @@ export class AddedPointTable {
    */
   store(change: AddedChange): readonly PlacedSlots[] {
     this.#refuseSettled(change.oldest);
-    this.#rows.put(change.points, change.rests);
+    if ("rows" in change) this.#rows.put(change.rows, change.rests);
+    else this.#rows.countPieces(change.lastPiece);
     this.#ids.listAll();
     return change.sums;
   }

@@ -1,11 +1,19 @@
+import { crc32 } from "node:zlib";
+import { StartError } from "../../../errors.js";
 import type { AddedPoint } from "../../../metrics/series.js";
-import type { Database } from "../connection.js";
+import { CHECKSUM, checksumOf, signed } from "../checksum.js";
+import { type Database, inTransaction, withoutSync } from "../connection.js";
+import { raiseTo, storedValue } from "../database-facts.js";
 
 /**
  * The points of slots that are not settled, under the number of their series. In the order of time, so that a commit
  * writes few pages, and settling removes neighbours. The sum of a slot is an ordinary value of the source `added`;
  * `added_rest` has the part of the sum that its double lacks, unless that is 0, in the form of `ExactSum`: a double, or
  * bytes if it needs more. `slot` is the slot's start, Unix ms.
+ *
+ * `added_piece` has points of a large write until they are stored in `added`: five doubles each, and rests as JSON,
+ * with a checksum. The sums contain the pieces up to the one whose id is the fact `counted_pieces`; later pieces belong
+ * to a write that is being prepared, or that failed.
  */
 export const addedSchema = `CREATE TABLE IF NOT EXISTS added (
     ms INTEGER NOT NULL, ns INTEGER NOT NULL, series INTEGER NOT NULL, source INTEGER NOT NULL, value REAL NOT NULL,
@@ -13,7 +21,13 @@ export const addedSchema = `CREATE TABLE IF NOT EXISTS added (
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS added_rest (
     slot INTEGER NOT NULL, series INTEGER NOT NULL, rest REAL NOT NULL, PRIMARY KEY (slot, series)
-  ) WITHOUT ROWID`;
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS added_piece (
+    id INTEGER PRIMARY KEY, points BLOB NOT NULL, rests TEXT NOT NULL, sum INTEGER NOT NULL
+  )`;
+
+/** Rows of `added`: five doubles each. */
+export type PointRows = Float64Array;
 
 /** A row of `added_rest`. */
 export type RestRow = readonly [slot: number, series: number, rest: number | Uint8Array];
@@ -27,6 +41,9 @@ interface SeriesPoint {
 /** Points in one statement: it takes about half of the time of a statement for each. */
 export const KEYS_AT_ONCE = 50;
 
+/** Fact of `metrics.db`. */
+const COUNTED = "counted_pieces";
+
 /** Numbers of a row, and of its key. */
 const CELLS = 5;
 const KEY_CELLS = 4;
@@ -36,9 +53,18 @@ export interface AddedRows {
   /** Returns the stored value of each of at most `KEYS_AT_ONCE` points; an empty list if none is stored. */
   valuesOf(points: readonly SeriesPoint[]): (number | undefined)[];
   /** Stores or replaces rows, inside the caller's transaction. */
-  put(points: readonly SeriesPoint[], rests: readonly RestRow[]): void;
+  put(points: PointRows, rests: readonly RestRow[]): void;
+  /** Stores rows as a piece, in a transaction of its own; returns its id, which is larger than those before. */
+  addPiece(points: PointRows, rests: readonly RestRow[]): number;
+  /** Counts the pieces up to an id, inside the caller's transaction. */
+  countPieces(upTo: number): void;
+  /** Removes the oldest piece that is not counted; false if there is none. */
+  removePiece(): boolean;
+  /** Stores the rows of the oldest piece that is counted, and removes it; false if there is none. */
+  putPiece(): boolean;
 }
 
+/** Throws a `StartError` if a piece is damaged. */
 export function addedRows(db: Database): AddedRows {
   const tuples = (tuple: string) => Array(KEYS_AT_ONCE).fill(tuple).join(", ");
   const select = db.prepare(`SELECT ms, ns, series, source, value FROM added
@@ -46,6 +72,27 @@ export function addedRows(db: Database): AddedRows {
   const replace = db.prepare("INSERT OR REPLACE INTO added VALUES (?, ?, ?, ?, ?)");
   const replaceMany = db.prepare(`INSERT OR REPLACE INTO added VALUES ${tuples("(?, ?, ?, ?, ?)")}`);
   const replaceRest = db.prepare("INSERT OR REPLACE INTO added_rest VALUES (?, ?, ?)");
+  const insertPiece = db.prepare("INSERT INTO added_piece VALUES (?, ?, ?, ?)");
+  const pieces = db.prepare(`SELECT id, points, rests, ${CHECKSUM} FROM added_piece ORDER BY id`);
+  const removePiece = db.prepare("DELETE FROM added_piece WHERE id = ?");
+  const lastPiece = db.prepare("SELECT coalesce(max(id), 0) AS last FROM added_piece");
+  const removeLater = db.prepare("DELETE FROM added_piece WHERE id = (SELECT min(id) FROM added_piece WHERE id > ?)");
+  const counted = () => Number(storedValue(db, COUNTED) ?? 0);
+  // An id is not used again: a later piece would be counted at once.
+  const last = () => Math.max(counted(), (lastPiece.get() as { last: number }).last);
+  /** Whether there may be pieces that are not counted. */
+  let mayHaveLater = true;
+  for (const row of pieces.iterate()) pieceOf(row as unknown as PieceRow);
+
+  function put(cells: PointRows, rests: readonly RestRow[]): void {
+    // Spreading an array is fast, a typed array is not.
+    const numbers = Array.from(cells);
+    const some = KEYS_AT_ONCE * CELLS;
+    let at = 0;
+    for (; at + some <= numbers.length; at += some) replaceMany.run(...numbers.slice(at, at + some));
+    for (; at < numbers.length; at += CELLS) replace.run(...numbers.slice(at, at + CELLS));
+    for (const rest of rests) replaceRest.run(...rest);
+  }
 
   return {
     valuesOf(points) {
@@ -60,14 +107,87 @@ export function addedRows(db: Database): AddedRows {
       return points.map(({ series, point }) => values.get(`${point.ms},${point.ns},${series},${point.source}`));
     },
 
-    put(points, rests) {
-      const cells: number[] = [];
-      for (const { series, point } of points) cells.push(point.ms, point.ns, series, point.source, point.value);
-      const most = KEYS_AT_ONCE * CELLS;
-      let at = 0;
-      for (; at + most <= cells.length; at += most) replaceMany.run(...cells.slice(at, at + most));
-      for (; at < cells.length; at += CELLS) replace.run(...cells.slice(at, at + CELLS));
-      for (const rest of rests) replaceRest.run(...rest);
+    put,
+
+    addPiece(points, rests) {
+      const bytes = new Uint8Array(points.buffer);
+      const texts = textOf(rests);
+      const id = last() + 1;
+      mayHaveLater = true;
+      // The commit of the write waits for the disk.
+      withoutSync(db, () => insertPiece.run(id, bytes, texts, signed(sumOf(id, bytes, texts))));
+      return id;
+    },
+
+    countPieces: (upTo) => raiseTo(db)(COUNTED, upTo),
+
+    removePiece() {
+      mayHaveLater &&= Number(removeLater.run(counted()).changes) > 0;
+      return mayHaveLater;
+    },
+
+    putPiece() {
+      const row = pieces.get() as PieceRow | undefined;
+      if (row === undefined || row.id > counted()) return false;
+      const { points, rests } = pieceOf(row);
+      // After a power cut the piece is left and is stored again, which changes nothing.
+      withoutSync(db, () =>
+        inTransaction(db, () => {
+          put(points, rests);
+          removePiece.run(row.id);
+        }),
+      );
+      return true;
     },
   };
+}
+
+/** Returns the rows of points. */
+export function pointRows(points: readonly SeriesPoint[]): PointRows {
+  const rows = new Float64Array(CELLS * points.length);
+  let at = 0;
+  for (const { series, point } of points) {
+    rows[at] = point.ms;
+    rows[at + 1] = point.ns;
+    rows[at + 2] = series;
+    rows[at + 3] = point.source;
+    rows[at + 4] = point.value;
+    at += CELLS;
+  }
+  return rows;
+}
+
+/** A damaged row may contain values of any type. */
+interface PieceRow {
+  readonly id: number;
+  readonly points: unknown;
+  readonly rests: unknown;
+  readonly sum: unknown;
+}
+
+/** Throws a `StartError` if the row is damaged. */
+function pieceOf({ id, points, rests, sum }: PieceRow): { points: Float64Array; rests: readonly RestRow[] } {
+  if (points instanceof Uint8Array && typeof rests === "string" && sumOf(id, points, rests) === sum) {
+    // A blob need not be aligned to 8 bytes.
+    return { points: new Float64Array(new Uint8Array(points).buffer), rests: restsOf(rests) };
+  }
+  throw new StartError(
+    `Row ${id} of the table added_piece in metrics.db is damaged: put back a backup of the file, or remove the row (DELETE FROM added_piece WHERE id = ${id}): points of one write are then counted twice if they are sent again`,
+  );
+}
+
+function sumOf(id: number, points: Uint8Array, rests: string): number {
+  return checksumOf(id, crc32(rests), points);
+}
+
+/** A rest of bytes is text in JSON. */
+function textOf(rests: readonly RestRow[]): string {
+  return JSON.stringify(
+    rests.map(([slot, series, rest]) => [slot, series, typeof rest === "number" ? rest : Buffer.from(rest).toString()]),
+  );
+}
+
+function restsOf(text: string): RestRow[] {
+  const rests = JSON.parse(text) as [number, number, number | string][];
+  return rests.map(([slot, series, rest]) => [slot, series, typeof rest === "number" ? rest : Buffer.from(rest)]);
 }

@@ -50,10 +50,6 @@ interface RecordBatch {
  * It is the memtable of a log-structured merge tree (O'Neil et al., "The log-structured merge-tree", 1996), and the
  * open block of Gorilla (Pelkonen et al., VLDB 2015), for slots at known positions: folding overwrites, so it needs no
  * merge of sorted runs and is repeatable.
- *
- * A plain table of points (slot, series, source, value), without checksums, in its place and in that of the memory took
- * 6 times the CPU in the store for points in order of arrival: 0.73 µs per point to insert and 1.5 µs to fold, against
- * 0.23 µs and 0.12 µs. Reads of 20 unfolded series took 12 ms, against 0.6 ms.
  */
 export class Journal {
   readonly #db: Database;

@@ -8,7 +8,7 @@ import { dimensionNamed } from "../../../metrics/dimensions.js";
 import { type SeriesStore, type SeriesWindow, type SettingSource, slotsIn } from "../../../metrics/ports.js";
 import { type AddedPoints, addSlots, isSum, type SlotColumn } from "../../../metrics/series.js";
 import type { Database } from "../connection.js";
-import { type AddedChange, AddedPointTable } from "./added-points.js";
+import { type AddedChange, type AddedPointOptions, AddedPointTable } from "./added-points.js";
 import { addedSchema } from "./added-rows.js";
 import { ChunkLists } from "./chunk-lists.js";
 import { chunkWriter } from "./chunk-writer.js";
@@ -61,7 +61,7 @@ type Write =
   | { readonly source: SettingSource; readonly columns: readonly SlotColumn[] }
   | { readonly source: "added"; readonly change: AddedChange };
 
-export interface SqliteSeriesOptions extends JournalOptions {
+export interface SqliteSeriesOptions extends JournalOptions, AddedPointOptions {
   readonly cache?: CacheMemory | undefined;
 }
 
@@ -70,12 +70,12 @@ export function sqliteSeriesStore(
   db: Database,
   { cache = new CacheMemory(CACHE_BYTES), ...options }: SqliteSeriesOptions = {},
 ): SqliteSeriesStore {
-  for (const table of ["series", "unlisted", "journal"]) refuseDamagedTable(db, table);
+  for (const table of ["series", "unlisted", "journal", "added_piece"]) refuseDamagedTable(db, table);
   const ids = seriesIds(db, cache);
   const lists = new ChunkLists(db, cache);
   const journal = new Journal(db, lists, options);
   const readWindows = windowReader(db, ids, lists, journal);
-  const points = new AddedPointTable(db, { failpoint: options.failpoint, ids, read: readWindows, cache });
+  const points = new AddedPointTable(db, { ...options, ids, read: readWindows, cache });
   const writeColumn = columnWriter(db, ids, lists);
   const idsOf = db.prepare("SELECT dimension_id AS id FROM series WHERE dimension = ? AND type = ?");
   const removeChunks = db.prepare("DELETE FROM chunk WHERE id >= ? AND id < ?");
@@ -233,7 +233,10 @@ export function sqliteSeriesStore(
       points.forget();
     },
 
-    fold: () => journal.fold(),
+    async fold() {
+      await journal.fold();
+      await points.storePieces();
+    },
 
     close: () => journal.close(),
   };

@@ -15,6 +15,7 @@ const HISTORIES = Number(process.env.POINT_HISTORIES ?? 80);
 /** Where a process dies, between two transactions each. */
 const DEATHS = [
   "added-points-prepared",
+  "added-piece-stored",
   "journal-appended",
   "journal-folded-some",
   "journal-folded",

@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { expect } from "chai";
+import { StartError } from "../../../../src/errors.js";
 import { stream } from "../../../../src/metrics/dimensions.js";
 import type { AddedPoints, Series } from "../../../../src/metrics/series.js";
 import type { Database } from "../../../../src/stores/sqlite/connection.js";
@@ -10,6 +11,7 @@ import { dataFolder } from "../../../support/data-folder.js";
 
 describe("a write of many added points to the embedded engine", () => {
   const START = Date.UTC(2024, 0, 1);
+  const POINTS_AT_ONCE = 10;
   const COUNT = 100;
   let dir: string;
   let db: Database;
@@ -33,7 +35,7 @@ describe("a write of many added points to the embedded engine", () => {
     const failpoint = (name: string) => {
       if (name === failing) throw new Error(`failed: ${name}`);
     };
-    store = sqliteSeriesStore(db, { failpoint });
+    store = sqliteSeriesStore(db, { failpoint, pointsAtOnce: POINTS_AT_ONCE });
   }
 
   async function restart(): Promise<void> {
@@ -68,8 +70,8 @@ describe("a write of many added points to the embedded engine", () => {
     expect(await listed()).to.deep.equal(["new", "old"]);
   };
 
-  it("lets other writes be stored before it is, and no read contains a part of it", async () => {
-    const many = Array.from({ length: 100 }, (_, ms) => points(1).map((one) => ({ ...one, ms: one.ms + ms }))).flat();
+  it("lets other writes be stored before it is and while its points are, and no read contains a part of it", async () => {
+    const many = Array.from({ length: 30 }, (_, ms) => points(1).map((one) => ({ ...one, ms: one.ms + ms }))).flat();
     let hasEnded = false;
     const ended = store.add([{ series: series("old"), points: many }]).finally(() => {
       hasEnded = true;
@@ -83,7 +85,7 @@ describe("a write of many added points to the embedded engine", () => {
     }
     await ended;
     expect([...writes.keys()]).to.deep.equal([Number.NaN, many.length]);
-    expect(writes.get(Number.NaN)).to.be.above(1);
+    expect(writes.get(many.length)).to.be.above(1);
   });
 
   for (const after of ["a restart", "no restart"]) {
@@ -99,6 +101,21 @@ describe("a write of many added points to the embedded engine", () => {
       await store.fold();
       await store.add(write(2));
       await expectStored(2);
+      expect(rowsIn("added_piece")).to.equal(0);
+    });
+
+    it(`is whole if it fails after its commit, and is corrected point by point: ${after}`, async () => {
+      failing = "added-piece-stored";
+      await store.add(write(1));
+      expect(rowsIn("added_piece")).to.be.above(0);
+      failing = undefined;
+      if (after === "a restart") await restart();
+      await expectStored(1);
+      await store.add(write(1));
+      await expectStored(1);
+      await store.add(write(3));
+      await expectStored(3);
+      expect([rowsIn("added"), rowsIn("added_piece"), rowsIn("unlisted")]).to.deep.equal([2 * COUNT, 0, 0]);
     });
   }
 
@@ -107,7 +124,7 @@ describe("a write of many added points to the embedded engine", () => {
     await store.settle(START + stream.slotMs);
     expect(await failureOf(store.add(write(1)))).to.be.a("string");
     expect(await listed()).to.deep.equal(["old"]);
-    expect(rowsIn("series")).to.equal(1);
+    expect([rowsIn("series"), rowsIn("added_piece")]).to.deep.equal([1, 0]);
   });
 
   it("lists a new series that another write has stored before it", async () => {
@@ -118,5 +135,15 @@ describe("a write of many added points to the embedded engine", () => {
     await restart();
     expect(await read("new")).to.deep.equal([5, COUNT / 8]);
     expect(await listed()).to.deep.equal(["new", "old"]);
+  });
+
+  it("refuses the start, in one line, if one of its pieces is damaged before it is stored", async () => {
+    failing = "added-piece-stored";
+    await store.add(write(1));
+    db.exec("UPDATE added_piece SET points = zeroblob(length(points)) WHERE id = (SELECT max(id) FROM added_piece)");
+    expect(() => sqliteSeriesStore(db)).to.throw(
+      StartError,
+      /^Row \d+ of the table added_piece in metrics\.db is damaged: /,
+    );
   });
 });
