@@ -2,6 +2,7 @@ import { linesOf, readLines } from "./lines.js";
 import { ApiError, type CallOptions, type ClientOptions, NotReached, type Send, type Sent, sender } from "./request.js";
 import type {
   Alert,
+  Attribute,
   CollectTally,
   DeletionInput,
   DeletionPreview,
@@ -29,6 +30,8 @@ import type {
   PublicKeys,
   Readiness,
   ReceivedDeletion,
+  RulePreview,
+  RulePreviewInput,
   Segment,
   SegmentInput,
   SegmentSize,
@@ -142,9 +145,15 @@ export function createClient(options: ClientOptions) {
     page: <L extends keyof ListRows>(list: L, query: Query = {}, options?: CallOptions) =>
       answer<PageOf<L>>({ method: "GET", path: `/api/${list}${text(query)}` }, options),
 
-    /** Creates or replaces a segment. Scope `admin`. */
+    /** Creates or replaces a segment; with a rule, one by rule. Scope `admin`. */
     putSegment: (id: string, segment: SegmentInput, options?: CallOptions) =>
       read<Segment>({ method: "PUT", path: `/api/segment${at(id)}`, ...json(segment) }, options),
+    /** Counts the profiles that match a rule. Scope `admin`. */
+    previewRule: (input: RulePreviewInput, options?: CallOptions) =>
+      read<RulePreview>({ method: "POST", path: "/api/segment/preview", ...json(input) }, options),
+    /** Returns the attributes of a table, the most frequent first. Scopes `entity:read` and `metric:read`. */
+    attributes: (table: string, options?: CallOptions) =>
+      read<Attribute[]>({ method: "GET", path: `/api/attribute${text({ table })}` }, options),
     /** Creates or replaces an experience. Scope `admin`. */
     putExperience: (id: string, experience: ExperienceInput, options?: CallOptions) =>
       read<Experience>({ method: "PUT", path: `/api/experience${at(id)}`, ...json(experience) }, options),

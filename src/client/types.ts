@@ -1,6 +1,7 @@
 // Bodies of requests and responses: the types of the schemas of the service. The build writes them out
 // (scripts/client-types.mjs), so that the declarations of the client compile alone.
 import type * as marks from "../http/catalogue/marks.js";
+import type * as rulePreview from "../http/catalogue/preview.js";
 import type * as catalogue from "../http/catalogue/schemas.js";
 import type * as collect from "../http/collect/index.js";
 import type { ResponseSpec } from "../http/core/route.js";
@@ -10,6 +11,7 @@ import type * as received from "../http/deletions/many.js";
 import type * as receipts from "../http/deletions/receipts.js";
 import type * as tables from "../http/deletions/tables.js";
 import type * as account from "../http/entities/account.js";
+import type * as attributes from "../http/entities/attributes.js";
 import type * as entities from "../http/entities/index.js";
 import type * as members from "../http/entities/members.js";
 import type * as lists from "../http/lists/list-page.js";
@@ -92,6 +94,12 @@ export type Stream = Static<typeof listings.Stream>;
 
 export type SegmentInput = Static<typeof catalogue.SegmentInput>;
 
+/** A rule to try; `id` is the segment whose rule it would become. */
+export type RulePreviewInput = Static<typeof rulePreview.PreviewInput>;
+
+/** Number of profiles that match a rule: an estimate with its 95 % interval unless it is `exact`. */
+export type RulePreview = Static<typeof rulePreview.Preview>;
+
 export type SegmentSize = Static<typeof catalogue.SegmentSize>;
 
 export type Segment = Static<typeof catalogue.Segment>;
@@ -121,7 +129,10 @@ export type EntityAnswer = Pick<Body<typeof entities.entityAnswer>, "meta"> & {
   data: { [attribute: string]: unknown } & Body<typeof entities.entityAnswer>["data"];
 };
 
-/** A segment of an entity, and the newest update about it. */
+/** An attribute of the profiles of a table. */
+export type Attribute = Static<typeof attributes.Attribute>;
+
+/** A segment, whether an entity is a member, and the newest update about it or the conditions of its rule. */
 export type ExplainedMembership = Static<typeof account.ExplainedSegment>;
 
 export type CollectTally = Static<typeof collect.CollectTally>;

@@ -3,7 +3,9 @@ import { collectMessages } from "../entities/collect/collect-messages.js";
 import { identityHashing } from "../entities/profile/identity-hash.js";
 import type { BatchMessage } from "../entities/profile/message.js";
 import { checkIdentities } from "../entities/read/check-identities.js";
+import { profileSampler } from "../entities/read/sample-profiles.js";
 import { requestHashing } from "../entities/requests/repeatable-run.js";
+import { previewRoutes } from "../http/catalogue/preview.js";
 import { collectRoutes } from "../http/collect/index.js";
 import { entityRoutes } from "../http/entities/index.js";
 import { segmentRoutes } from "../http/segment/index.js";
@@ -72,6 +74,7 @@ export function composeProfiles({
     countRejected: meters.counter("messages_rejected_total", "Messages that were rejected, by code.", "code"),
   };
 
+  const sample = profileSampler({ ...profiles, ...opening });
   return {
     hashIdentity,
     hashRequest,
@@ -93,8 +96,10 @@ export function composeProfiles({
         hashIdentity,
         clock,
         segments: stores.catalogue,
+        sample,
         tables,
       }),
+      ...previewRoutes({ ...profiles, catalogue: stores.catalogue, sample, tables, clock }),
       ...collectRoutes({ ...collecting, tables, limits }),
       ...segmentRoutes({
         ...collecting,

@@ -72,6 +72,8 @@ const rows: Readonly<Record<string, Row>> = {
   "GET /api/segment/:id": [["metric:read"], {}, open],
   "PUT /api/segment/:id": [["admin"]],
   "DELETE /api/segment/:id": [["admin"]],
+  "POST /api/segment/preview": [["admin"]],
+  "GET /api/attribute": [["entity:read"], { fields: refused, by: unaffected }],
   "GET /api/experience": [["metric:read"], {}],
   "GET /api/experience/:id": [["metric:read"], {}, open],
   "PUT /api/experience/:id": [["admin"]],

@@ -2,7 +2,7 @@ import { invalid } from "../../errors.js";
 import { type IdentityField, noSuchTable, type Table, type Tables } from "./entity-tables.js";
 import { type Identity, identityField, identityOf } from "./identity.js";
 
-/** Table of an identity to delete that names none. */
+/** Table of an identity to delete, or of a segment, that names none. */
 export const DEFAULT_TABLE = "user";
 
 /** An entity as identified by a body or a line of a file. */
@@ -17,9 +17,15 @@ export function checkedIdentity(
   { table: tableName, field, value }: GivenIdentity,
   tables: Tables,
 ): { table: Table; identity: Identity } {
-  const table = tables.get(tableName);
-  if (table === undefined) throw invalid("unknown_table", "table", noSuchTable(tables));
+  const table = checkedTable(tableName, tables);
   return { table, identity: identityOf(table, fieldNamed(table, field, "field"), value) };
+}
+
+/** Returns the table with this name, or the default one. Throws `invalid` when there is none. */
+export function checkedTable(name: string | undefined, tables: Tables): Table {
+  const table = tables.get(name ?? DEFAULT_TABLE);
+  if (table === undefined) throw invalid("unknown_table", "table", noSuchTable(tables));
+  return table;
 }
 
 /** Returns the identity field with this name. Throws with `path` when the table has none. */

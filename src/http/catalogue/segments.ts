@@ -9,7 +9,8 @@ import {
 import { type ProgressDependencies, ruleProgress } from "../../catalogue/rule-progress.js";
 import { deleteSegment } from "../../catalogue/segments.js";
 import type { Clock } from "../../clock.js";
-import { noSuchTable, type Tables } from "../../entities/profile/entity-tables.js";
+import { checkedTable } from "../../entities/profile/checked-identity.js";
+import type { Tables } from "../../entities/profile/entity-tables.js";
 import { conflict, found, invalid } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { segment as segmentDimension } from "../../metrics/dimensions.js";
@@ -33,8 +34,6 @@ export interface SegmentRouteDependencies extends RuleDependencies, ProgressDepe
   readonly newest: NewestValues;
   readonly clock: Clock;
 }
-
-const DEFAULT_TABLE = "user";
 
 const sizesPage = pageQuery({ usual: 10_000, most: 10_000 });
 const newSegmentId = newIdIn(exampleNames.audience);
@@ -77,11 +76,6 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
     const named = await catalogue.segmentsById([...new Set(ids)]);
     return [...named.values()].sort((a, b) => compareBytes(a.id, b.id));
   };
-  const knownTable = (name: string) => {
-    const table = tables.get(name);
-    if (table === undefined) throw invalid("unknown_table", "table", noSuchTable(tables));
-    return table;
-  };
 
   return [
     route({
@@ -105,7 +99,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
       },
       responses: { 200: success("SegmentsAnswer", Type.Array(ListedSegment), { meta: ListMeta }) },
       async handler({ ctx, query: { table, ...request } }) {
-        if (table !== undefined) knownTable(table);
+        if (table !== undefined) checkedTable(table, tables);
         const at = clock();
         return trendPage(request, {
           page: (after, limit) => catalogue.segments(after, limit, table),
@@ -179,11 +173,11 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         examples: () => ({ segment: { name: "Readers (example)", table: "user" } }),
       },
       responses: { 200: segmentAnswer, 409: errorEnvelope },
-      async handler({ ctx, params: { id }, body: { name = id, table: tableName = DEFAULT_TABLE, rule } }) {
+      async handler({ ctx, params: { id }, body: { name = id, table: tableName, rule } }) {
         if (RESERVED_SEGMENT_IDS.includes(id)) {
           throw invalid("reserved_id", "id", `The id of a segment cannot be ${reservedSegmentIds}`);
         }
-        const { name: table, identities } = knownTable(tableName);
+        const { name: table, identities } = checkedTable(tableName, tables);
         const segment = { id, name, table };
         if (rule !== undefined) {
           await changeRule(dependencies, { ...segment, rule: parseRule(rule, identities) }, clock());

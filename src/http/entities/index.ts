@@ -7,10 +7,14 @@ import { exampleNames } from "../core/openapi.js";
 import { success, Time } from "../core/responses.js";
 import { type ApiContext, type Route, route, type Within } from "../core/route.js";
 import { type AccountRouteDependencies, accountRoutes } from "./account.js";
+import { type AttributeRouteDependencies, attributeRoutes } from "./attributes.js";
 import { type MemberRouteDependencies, memberRoutes } from "./members.js";
 import { entityPath, type NamedEntity, namedIdentity } from "./named-entity.js";
 
-export type EntityRouteDependencies = AccountRouteDependencies & ReadDependencies & MemberRouteDependencies;
+export type EntityRouteDependencies = AccountRouteDependencies &
+  ReadDependencies &
+  MemberRouteDependencies &
+  AttributeRouteDependencies;
 
 const entityQuery = {
   fields: Type.Optional(Type.String({ description: "Attributes to return, separated by commas. Default: all." })),
@@ -73,6 +77,7 @@ export function entityRoutes(dependencies: EntityRouteDependencies): readonly Ro
   return [
     ...accountRoutes(dependencies),
     ...memberRoutes(dependencies),
+    ...attributeRoutes(dependencies),
     route({
       ...reading,
       path: "/api/entity/:table/:fieldname/:fieldval",
