@@ -1,6 +1,6 @@
 import type { StreamFacts } from "./stream-facts.js";
 
-/** Profile as rules read it. Times are Unix ms. */
+/** Profile as rules read it. Times are whole Unix ms. */
 export interface RuleProfile {
   /** Arrival of its first message; after a merge the earliest. */
   readonly createdAt: number;

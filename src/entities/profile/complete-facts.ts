@@ -1,6 +1,6 @@
 import { eachPage } from "../../async/pages.js";
 import type { Rules } from "../../segments/current-rules.js";
-import { noFacts, type StreamFacts, unitedFacts } from "../../segments/stream-facts.js";
+import { factsOfMessage, noFacts, type StreamFacts, unitedFacts } from "../../segments/stream-facts.js";
 import type { EntityKeys, History, HistoryMessage } from "../ports.js";
 import { unseal } from "./encryption.js";
 import { type EntityId, idsOf } from "./entity.js";
@@ -44,8 +44,7 @@ export async function withFacts(
       const { stream, time } = message;
       const facts = fromHistory.get(stream);
       if (facts === undefined || !counts(message, keys)) continue;
-      const one = { count: 1, first: time, newest: [time] };
-      fromHistory.set(stream, unitedFacts(facts, one, newestTimes.get(stream) ?? 1));
+      fromHistory.set(stream, unitedFacts(facts, factsOfMessage(time), newestTimes.get(stream) ?? 1));
     }
   }
   const facts = new Map(document.facts);

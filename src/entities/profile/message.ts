@@ -1,4 +1,4 @@
-import { noFacts } from "../../segments/stream-facts.js";
+import { factsOfMessage, noFacts } from "../../segments/stream-facts.js";
 import type { LedgerPosition } from "../ports.js";
 import type { Version } from "./entity.js";
 import type { EntityDocument, Json } from "./entity-document.js";
@@ -35,12 +35,11 @@ export function segmentsNamedIn({ segments }: Message): readonly string[] {
 /** Converts a message to a document with one version and one stream. */
 export function documentOf({ message, version, stream }: BatchMessage): EntityDocument {
   const { attributes, identities } = message;
-  const { time } = version;
   return {
     attributes: new Map(attributes.map(([name, value]) => [name, { version, value: value ?? undefined }])),
     identities,
     streams: [stream],
-    facts: new Map([[stream, message.isUncounted ? noFacts : { count: 1, first: time, newest: [time] }]]),
+    facts: new Map([[stream, message.isUncounted ? noFacts : factsOfMessage(version.time)]]),
     modified: undefined,
   };
 }

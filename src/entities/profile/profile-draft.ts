@@ -146,9 +146,9 @@ export class ProfileDraft {
   }
 
   #ruleProfile(): RuleProfile {
-    const { attributes, memberships, born: createdAt } = this;
+    const { attributes, memberships } = this;
     return {
-      createdAt,
+      createdAt: Math.floor(this.born),
       get seenAt() {
         return attributes.seenAt;
       },
