@@ -118,8 +118,10 @@ export class ProfileDraft {
   /** Decides the segments by rule of its table at `now`, Unix ms. Returns the number of decisions that have changed. */
   decide(now: number): number {
     const { generation } = this.#rules;
+    const rules = this.#rules.of(this.table);
+    if (rules.segments.length === 0 && this.due === undefined) return 0;
     let changes = 0;
-    const changesAt = this.#rules.of(this.table).decide(this.#ruleProfile(), now, (segment, isMember) => {
+    const changesAt = rules.decide(this.#ruleProfile(), now, (segment, isMember) => {
       if (this.memberships.decide(segment, isMember, now, generation)) changes += 1;
     });
     this.due = dueAt(changesAt, this.due, now);
