@@ -97,7 +97,7 @@ describe("the walk that decides rules about stored profiles", () => {
     await walkerOf().tick();
     const other = walkerOf();
     expect(await other.tick()).to.equal(true);
-    expect(await membersOf("all")).to.equal(1_000);
+    expect(await membersOf("all")).to.equal(200);
     await finish(other);
     expect([await membersOf("all"), await computing("all")]).to.deep.equal([1_203, undefined]);
   });
