@@ -112,8 +112,9 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
   },
   {
     who: /^dashboard\//,
-    may: (to) => /^(dashboard|client|formats|entities\/identity-file)\//.test(to),
-    words: "the dashboard speaks to /api, through the client, and divides time and reads files as the service does",
+    may: (to) => /^((dashboard|client|formats|entities\/identity-file)\/|segments\/rule$)/.test(to),
+    words:
+      "the dashboard speaks to /api, through the client, divides time and reads files as the service does, and imports the type of a rule",
   },
   {
     who: /^client\/types$/,

@@ -20,6 +20,8 @@ interface ListDefinition<L extends EntryList> {
   readonly unit: Unit;
   /** Shown instead of a list without entries. */
   readonly Empty: ComponentType<{ readonly title: string }>;
+  /** Drawn between the title and the list. */
+  readonly Actions?: ComponentType<{ readonly page: Page }>;
   /** Returns the columns between name and change. */
   columns(page: Page, trends: Fetched): readonly Column<EntryRow<L>>[];
   /** Returns the series of the trend of an entry. */
@@ -43,7 +45,7 @@ const REFRESH_MS = 60_000;
 
 /** Returns the view of a list: a page of it, then the series of its rows. */
 export function listView<L extends EntryList>(definition: ListDefinition<L>): ViewScript<ListData<L>> {
-  const { list, title, head, unit, Empty, columns, trend, others = () => [], points, refreshMs } = definition;
+  const { list, title, head, unit, Empty, Actions, columns, trend, others = () => [], points, refreshMs } = definition;
   const isEmpty = ({ rows, points }: ListData<L>, page: Page) =>
     rows.meta.total === 0 && !points?.meta.total && page.address.q === undefined;
   return {
@@ -68,6 +70,7 @@ export function listView<L extends EntryList>(definition: ListDefinition<L>): Vi
       return (
         <section class="card">
           <h1>{title}</h1>
+          {Actions !== undefined && <Actions page={page} />}
           <List
             list={list}
             caption={title}

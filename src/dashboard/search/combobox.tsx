@@ -22,14 +22,21 @@ interface ComboboxProps<O extends Option> {
   find(text: string, signal: AbortSignal): Promise<readonly O[]>;
   onChoose(option: O): void;
   readonly hasFocus?: boolean;
+  /** Text of a field whose value is the text itself, or the key of a chosen option. */
+  readonly value?: string;
+  onText?(text: string): void;
 }
 
 const PAUSE_MS = 200;
 
-/** A field with options that contain its text. Arrow down and Enter choose one; Escape closes the list. */
+/**
+ * A field with options that contain its text. Arrow down and Enter choose one; Escape closes the list. A field with a
+ * value keeps it, and Enter alone chooses no option.
+ */
 export function Combobox<O extends Option>(props: ComboboxProps<O>): VNode {
-  const { id, label, placeholder, subject, page, onChoose, hasFocus = false } = props;
-  const [text, setText] = useState("");
+  const { id, label, placeholder, subject, page, onChoose, hasFocus = false, value, onText } = props;
+  const [typed, setTyped] = useState("");
+  const text = value ?? typed;
   const [options, setOptions] = useState<readonly O[]>();
   const [active, setActive] = useState(-1);
   const [problem, setProblem] = useState<string>();
@@ -74,7 +81,7 @@ export function Combobox<O extends Option>(props: ComboboxProps<O>): VNode {
   const choose = (option: O | undefined) => {
     if (option === undefined) return;
     close();
-    setText("");
+    setTyped("");
     onChoose(option);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -83,7 +90,7 @@ export function Combobox<O extends Option>(props: ComboboxProps<O>): VNode {
     const count = options?.length ?? 0;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape" && isOpen) close();
-    else if (event.key === "Enter") choose(options?.[Math.max(0, active)]);
+    else if (event.key === "Enter") choose(options?.[value === undefined ? Math.max(0, active) : active]);
     else if (step === undefined) return;
     else if (!isOpen) find(text);
     else if (count > 0) setActive((active + step + count) % count);
@@ -104,7 +111,8 @@ export function Combobox<O extends Option>(props: ComboboxProps<O>): VNode {
         spellcheck={false}
         value={text}
         onInput={({ currentTarget }) => {
-          setText(currentTarget.value);
+          setTyped(currentTarget.value);
+          onText?.(currentTarget.value);
           find(currentTarget.value);
         }}
         onFocus={() => find(text)}

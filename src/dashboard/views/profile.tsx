@@ -6,6 +6,7 @@ import type { Optional } from "../optional.js";
 import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
 import { Link } from "../page/link.js";
+import { Why } from "../rules/why.js";
 import type { Page } from "../view.js";
 
 interface ProfileProps {
@@ -81,7 +82,19 @@ function Memberships({ memberships, page }: MembershipsProps): VNode {
     { head: "Event time", cell: (row) => timeOf(messageOf(row)?.event_time, page.zone) },
     { head: "Received", cell: (row) => timeOf(messageOf(row)?.received_at, page.zone) },
   ];
-  return <Table caption="Segments" columns={columns} rows={memberships} rowKey={({ id }) => id} />;
+  return (
+    <>
+      <Table caption="Segments" columns={columns} rows={memberships} rowKey={({ id }) => id} />
+      {memberships
+        .filter((row) => messageOf(row) === undefined)
+        .map((row) => (
+          <details key={row.id}>
+            <summary>Why in {row.name}</summary>
+            <Why explained={row} page={page} />
+          </details>
+        ))}
+    </>
+  );
 }
 
 /** Returns the message behind a membership; undefined for a segment by rule. */

@@ -4,6 +4,7 @@ import { count } from "../format.js";
 import { valueIn } from "../list/columns.js";
 import { findEntry } from "../list/entries.js";
 import { seriesOf, sizeOf } from "../list/wanted.js";
+import { Later } from "../page/later.js";
 import { rangeOf } from "../range.js";
 import { ExperienceLinks } from "./experience-links.js";
 import { findExperiences } from "./find-experiences.js";
@@ -11,6 +12,8 @@ import { findMoves, JoinedAndLeft, movesOf } from "./joined-and-left.js";
 import { Members } from "./members.js";
 import { seriesView } from "./series-view.js";
 import { UnitChart } from "./unit-chart.js";
+
+const segmentRule = async () => (await import("../rules/segment-rule.js")).SegmentRule;
 
 /** One segment: its size, its trend, who joined and left, the experiences that use it, its members. */
 export const { load, Show } = seriesView({
@@ -50,6 +53,7 @@ export const { load, Show } = seriesView({
     <>
       <UnitChart title="Trend" unit="members" fetched={fetched} page={page} />
       <JoinedAndLeft fetched={fetched} page={page} />
+      {row?.by_rule && <Later key={id} script={segmentRule} props={{ segment: row, page }} />}
       <ExperienceLinks
         title="Experiences that use it"
         experiences={users}

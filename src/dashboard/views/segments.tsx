@@ -2,6 +2,7 @@ import { valueIn } from "../list/columns.js";
 import { listView } from "../list/list-view.js";
 import { sizeOf } from "../list/wanted.js";
 import { FirstSteps } from "../page/first-steps.js";
+import { NewSegment } from "../rules/new-segment.js";
 import { segmentsWithPoints } from "./segments-with-points.js";
 
 /** Listed segments that only have points. */
@@ -14,6 +15,7 @@ export const { load, Show } = listView({
   head: "Segment",
   unit: "members",
   Empty: FirstSteps,
+  Actions: NewSegment,
   columns: () => [{ head: "Members now", sort: "size", isNumber: true, cell: ({ size }) => valueIn(size, "members") }],
   trend: sizeOf,
   points: (page) => segmentsWithPoints(page, POINTS, page.address.q),

@@ -1,0 +1,98 @@
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Segment } from "../../client/client.js";
+import type { Rule } from "../../segments/rule.js";
+import { age } from "../duration.js";
+import { count } from "../format.js";
+import { Card } from "../page/card.js";
+import { Later } from "../page/later.js";
+import type { Page } from "../view.js";
+import { usePoll } from "../views/use-poll.js";
+import { RuleTree } from "./rule-tree.js";
+import { useSegmentNames } from "./use-segment-names.js";
+
+/** Pause between two reads of the progress, ms. */
+const PROGRESS_MS = 3_000;
+
+const builder = async () => (await import("./builder.js")).Builder;
+const whyCard = async () => (await import("./why-card.js")).WhyCard;
+
+interface SegmentRuleProps {
+  /** A segment by rule. */
+  readonly segment: Segment;
+  readonly page: Page;
+}
+
+/** The rule of a segment, for a key with `admin`, its progress, and why a person is in the segment or is not. */
+export function SegmentRule({ segment, page }: SegmentRuleProps): VNode {
+  const [isEdited, setEdited] = useState<boolean>();
+  if (isEdited) return <Later script={builder} props={{ segment, page, close: () => setEdited(false) }} />;
+  return (
+    <div class="halves">
+      <Card title="Rule">
+        <ShownRule segment={segment} page={page} hasFocus={isEdited === false} onEdit={() => setEdited(true)} />
+        {segment.computing !== null && <Progress segment={segment} page={page} />}
+      </Card>
+      {page.scopes.has("entity:read") && <Later script={whyCard} props={{ segment, page }} />}
+    </div>
+  );
+}
+
+interface ShownRuleProps extends SegmentRuleProps {
+  /** Whether the focus returns to Edit. */
+  readonly hasFocus: boolean;
+  readonly onEdit: () => void;
+}
+
+function ShownRule({ segment, page, hasFocus, onEdit }: ShownRuleProps): VNode {
+  const edit = useRef<HTMLButtonElement>(null);
+  const names = useSegmentNames(segment.rule, page);
+  useEffect(() => {
+    if (hasFocus) edit.current?.focus();
+  }, []);
+  if (segment.rule === undefined)
+    return (
+      <p>
+        A rule decides who is in this segment. To see it, a key needs the scope <code>admin</code>.
+      </p>
+    );
+  return (
+    <>
+      <RuleTree node={segment.rule as unknown as Rule} names={names} />
+      <p>
+        <button ref={edit} type="button" onClick={onEdit}>
+          Edit
+        </button>
+      </p>
+    </>
+  );
+}
+
+/** The progress after a change of the rule, and about how long it still takes. */
+function Progress({ segment, page }: SegmentRuleProps): VNode | null {
+  const [computing, setComputing] = useState(segment.computing);
+  const { id } = segment;
+  useEffect(() => setComputing(segment.computing), [segment]);
+  usePoll({
+    key: id,
+    page,
+    firstMs: PROGRESS_MS,
+    everyMs: PROGRESS_MS,
+    async poll(signal) {
+      const next = (await page.client.segment(id, { signal })).computing;
+      if (next === null) page.reload();
+      else setComputing(next);
+      return next !== null;
+    },
+  });
+  if (computing === null) return null;
+  const { done, of, since } = computing;
+  const remaining = done === 0 ? undefined : ((Date.now() - Date.parse(since)) * (of - done)) / done;
+  return (
+    <p class="controls">
+      Computing: {count(done)} of {count(of)}
+      <progress aria-label="Computing" value={done} max={Math.max(1, of)} />
+      {remaining !== undefined && <span class="note">about {age(remaining)} left</span>}
+    </p>
+  );
+}
