@@ -56,11 +56,13 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
       withSizes(segments),
       segments.some(isByRule) ? ruleProgress(dependencies) : undefined,
     ]);
-    return segments.map(({ id, table, byRule }, index) => {
+    return segments.map(({ id, name, table, byRule }, index) => {
       const computing = progress?.get(id);
       return {
-        ...(sized[index] as (typeof sized)[number]),
+        id,
+        name,
         table,
+        size: sized[index]?.size ?? 0,
         by_rule: byRule !== undefined,
         computing: computing === undefined ? null : { ...computing, since: timeText(computing.since) },
         ...(byRule === undefined || !state.scopes.has("admin") ? {} : { rule: { ...byRule.rule } }),
