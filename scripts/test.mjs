@@ -13,7 +13,7 @@ import { answerHelp } from "./usage.mjs";
 const ON_SERVERS = [
   "test/journeys/",
   ...["ledger-and-data", "merge-beside-deletion", "random-histories"].map((name) => `test/deletions/${name}`),
-  ...["interrupted", "rule-histories", "shared-identities", "writers-and-erasers"].map(
+  ...["interrupted", "rule-histories", "rule-walkers", "shared-identities", "writers-and-erasers"].map(
     (name) => `test/entities/${name}`,
   ),
   ...["recorder-year", "slot-races"].map((name) => `test/metrics/${name}`),

@@ -82,10 +82,14 @@ export interface CatalogueStore {
   /** Returns all segments by rule. They are at least as new as the returned generation. */
   rules(): Promise<SegmentRules>;
   /**
-   * Stores the progress of a segment by rule; undefined: it is complete. No effect unless `change` is the last change
-   * of the rule.
+   * Stores the progress of a segment by rule; undefined: it is complete. Resolves with whether it did: it has no effect
+   * unless the last change of the rule and its progress are the ones of `before`.
    */
-  setComputing(id: string, change: number, computing: Computing | undefined): Promise<void>;
+  setComputing(
+    id: string,
+    before: Pick<SegmentRule, "change" | "computing">,
+    computing: Computing | undefined,
+  ): Promise<boolean>;
   /** Returns the segments of these ids; unknown ones are absent. */
   segmentsById(ids: readonly string[]): Promise<Map<string, Segment>>;
   /** Returns up to `limit` segments, optionally of one table, with ids after `after` (absent: from the first). */

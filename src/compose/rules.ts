@@ -18,7 +18,7 @@ export function composeRules(
     clock,
     memory,
     lease: workerLease({ clock, lease, owner: randomUUID() }, "rules"),
-    skipped(entity) {
+    damaged(entity) {
       countDamaged();
       log.error({ entity }, "a profile is damaged; rules decide nothing about it");
     },

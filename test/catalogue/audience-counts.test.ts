@@ -49,8 +49,8 @@ describe("the catalogue", () => {
     const putRule = async (...args: Parameters<typeof rule>) =>
       catalogue.putRule(rule(...args), (await catalogue.rules()).generation, 1);
     const settle = async (id: string) => {
-      const change = (await catalogue.segmentsById([id])).get(id)?.byRule?.change ?? 0;
-      await catalogue.setComputing(id, change, undefined);
+      const byRule = (await catalogue.segmentsById([id])).get(id)?.byRule ?? { change: 0 };
+      await catalogue.setComputing(id, byRule, undefined);
     };
     await putRule("below", []);
     await putRule("above", ["below", "pushed"]);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { CatalogueStore, Segment } from "../../src/catalogue/ports.js";
+import type { CatalogueStore, Segment, SegmentRule } from "../../src/catalogue/ports.js";
 
 type RuledSegment = Parameters<CatalogueStore["putRule"]>[0];
 
@@ -154,18 +154,23 @@ export function catalogueStoreContract(
       expect(await one("r")).to.deep.include({ table: "user" });
     });
 
-    it("stores how far a rule is computed until it is complete, but not for an earlier rule", async () => {
+    it("stores how far a rule is computed until it is complete, but not for an earlier rule or from earlier progress", async () => {
       await putRule(ruled("r"));
-      const computing = async () => (await one("r"))?.byRule?.computing;
-      const change = (await one("r"))?.byRule?.change ?? 0;
+      const byRule = async () => (await one("r"))?.byRule as SegmentRule;
+      const first = await byRule();
       const progress = { since: 1, start: { lap: 2, after: "e", passed: 3 } };
-      await store.setComputing("r", change, progress);
-      expect(await computing()).to.deep.equal(progress);
+      expect(await store.setComputing("r", first, progress)).to.equal(true);
+      expect((await byRule()).computing).to.deep.equal(progress);
+      expect(await store.setComputing("r", first, undefined)).to.equal(false);
+      const second = await byRule();
       await putRule(ruled("r", { rule: { attribute: "age" } }), 5);
-      await store.setComputing("r", change, undefined);
-      expect(await computing()).to.deep.equal({ since: 5 });
-      await store.setComputing("r", (await one("r"))?.byRule?.change ?? 0, undefined);
-      expect(await computing()).to.equal(undefined);
+      expect(await store.setComputing("r", second, undefined)).to.equal(false);
+      expect((await byRule()).computing).to.deep.equal({ since: 5 });
+      expect(await store.setComputing("r", await byRule(), undefined)).to.equal(true);
+      expect((await byRule()).computing).to.equal(undefined);
+      expect(await store.setComputing("r", await byRule(), progress)).to.equal(true);
+      expect((await byRule()).computing).to.deep.equal(progress);
+      expect(await store.setComputing("absent", await byRule(), undefined)).to.equal(false);
     });
 
     it("does not delete a segment that a rule names, and names the users", async () => {

@@ -1,7 +1,7 @@
 import type { Leaf, Rule } from "../../src/segments/rule.js";
 import { amount } from "../support/servers.js";
 import { openTemporaryStores } from "../support/stores.js";
-import { RuleWorld, type Sent } from "./rule-world.js";
+import { RuleWorld, randomOf, type Sent } from "./rule-world.js";
 
 const HISTORIES = Number(process.env.RULE_HISTORIES ?? amount(12, 2));
 const SEED = Number(process.env.RULE_SEED ?? 1);
@@ -161,22 +161,4 @@ async function liveThrough(world: RuleWorld, seed: number): Promise<void> {
   for (let n = 0; n < STEPS; n += 1) await pick(weights)();
   await world.runDeletions();
   await boundary();
-}
-
-/** Numbers that the seed decides (mulberry32). */
-function randomOf(seed: number) {
-  let state = seed * 0x9e3779b9;
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const chance = (share: number) => next() < share;
-  return {
-    chance,
-    whole: (from: number, to: number) => from + Math.floor(next() * (to - from + 1)),
-    pick: <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)] as T,
-    some: <T>(list: readonly T[]): T[] => list.filter(() => chance(0.4)),
-  };
 }

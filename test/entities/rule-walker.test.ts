@@ -9,6 +9,7 @@ import { currentRules } from "../../src/segments/current-rules.js";
 import type { Rule } from "../../src/segments/rule.js";
 import { commitOf } from "../support/commits.js";
 import { type EntityStage, entityStage } from "../support/entity-stage.js";
+import { HeldCalls, portsThrough } from "../support/held-calls.js";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -16,12 +17,12 @@ const DAY = 24 * HOUR;
 describe("the walk that decides rules about stored profiles", () => {
   let stage: EntityStage;
   let now: number;
-  let skipped: string[];
+  let reported: string[];
 
   beforeEach(async () => {
     stage = await entityStage();
     now = Date.now();
-    skipped = [];
+    reported = [];
   });
   afterEach(() => stage.close());
 
@@ -31,7 +32,7 @@ describe("the walk that decides rules about stored profiles", () => {
     clock: () => now,
     memory: new MemoryBudget(1e9),
     countDecisions() {},
-    skipped: (id: string) => void skipped.push(id),
+    damaged: (id: string) => void reported.push(id),
     lease: async () => "renewed" as const,
     commitMs: 0,
   });
@@ -102,16 +103,55 @@ describe("the walk that decides rules about stored profiles", () => {
     expect([await membersOf("all"), await computing("all")]).to.deep.equal([1_203, undefined]);
   });
 
-  it("waits for commits that were planned before the change", async () => {
+  it("waits for commits that were planned before the change, whatever the clocks of processes are", async () => {
     await stage.collect([{ _uid: "a", plan: "pro" }]);
+    const since = now;
     await put("plan", { attribute: "plan" });
-    const walker = walkerOf({ commitMs: 60_000 });
-    now += 59_999;
-    expect(await walker.tick()).to.equal(false);
-    expect(await computing("plan")).to.deep.equal({ since: now - 59_999 });
-    now += 1;
-    await finish(walker);
+    const walker = walkerOf({ commitMs: HOUR });
+    for (const at of [since, since - 1_000, since + DAY]) {
+      now = at;
+      expect(await walker.tick()).to.equal(false);
+    }
+    expect(await computing("plan")).to.deep.equal({ since });
+    await finish(walkerOf());
     expect(await computing("plan")).to.equal(undefined);
+  });
+
+  it("decides everyone by a change although a walker that was held moves on from a page of before", async () => {
+    await stage.collect(Array.from({ length: 1_203 }, (_, n) => ({ _uid: `u${n}`, age: n })));
+    await put("first", { attribute: "age" });
+    const held = new HeldCalls();
+    const walker = walkerOf(portsThrough({ facts: stage.stores.facts }, ["facts"], held.around));
+    await walker.tick();
+    const reached = held.hold(0, "replaceText");
+    const tick = walker.tick();
+    await reached;
+    await put("second", { attribute: "age" });
+    const { setComputing } = stage.stores.catalogue;
+    const catalogue: typeof stage.stores.catalogue = {
+      ...stage.stores.catalogue,
+      async setComputing(...args) {
+        const isStored = await setComputing(...args);
+        held.release();
+        await tick;
+        return isStored;
+      },
+    };
+    await finish(walkerOf({ catalogue }));
+    expect([await computing("second"), await membersOf("second")]).to.deep.equal([undefined, 1_203]);
+  });
+
+  it("neither ends nor begins the circle after the clock was set back for one that was held before", async () => {
+    await put("trial", { attribute: "trial_ends", after: "now" });
+    const held = new HeldCalls();
+    const reached = held.hold(0, "setComputing");
+    const tick = walkerOf(portsThrough({ catalogue: stage.stores.catalogue }, ["catalogue"], held.around)).tick();
+    await reached;
+    now -= 2 * HOUR;
+    await walkerOf().tick();
+    held.release();
+    await tick;
+    expect(await computing("trial")).to.deep.equal({ since: now });
   });
 
   it("does nothing without the lease", async () => {
@@ -181,7 +221,19 @@ describe("the walk that decides rules about stored profiles", () => {
     const walker = walkerOf();
     await finish(walker);
     expect([await membersOf("all"), await computing("all"), walker.lag()]).to.deep.equal([1, undefined, 0]);
-    expect(skipped).to.deep.equal([id]);
+    expect(reported).to.deep.equal([id]);
+  });
+
+  it("reports no damage of a profile whose deletion ends while it is decided", async () => {
+    await stage.collect([{ _uid: "a" }]);
+    await put("all", { attribute: "_uid" });
+    const { entityKeys } = stage.stores;
+    const read: typeof entityKeys.read = async (ids) => {
+      await entityKeys.destroy(ids);
+      return entityKeys.read(ids);
+    };
+    await finish(walkerOf({ entityKeys: { ...entityKeys, read } }));
+    expect([reported, await membersOf("all")]).to.deep.equal([[], 0]);
   });
 
   it("decides by the newest profile when messages change it concurrently", async () => {
@@ -195,7 +247,7 @@ describe("the walk that decides rules about stored profiles", () => {
       return loaded;
     };
     const ids = await entities.idsAfter(undefined, 100);
-    await decideProfiles({ ...dependencies(), entities: { ...entities, load } }, ids, "walk");
+    await decideProfiles({ ...dependencies(), skipped() {}, entities: { ...entities, load } }, ids, "walk");
     expect([changed, await membersOf("pro")]).to.deep.equal([3, 47]);
   });
 });

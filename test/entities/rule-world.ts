@@ -77,7 +77,7 @@ export class RuleWorld {
     return ruleWalker({
       ...stores,
       ...this.#common(),
-      skipped: (id) => expect.fail(`skipped ${id}`),
+      damaged: (id) => expect.fail(`damaged: ${id}`),
       lease: async () => "renewed",
       commitMs: 0,
       ...more,
@@ -218,4 +218,22 @@ export class RuleWorld {
       if (due !== undefined && due > this.now + DAY) expect(due % DAY).to.equal(0);
     }
   }
+}
+
+/** Numbers that the seed decides (mulberry32). */
+export function randomOf(seed: number) {
+  let state = seed * 0x9e3779b9;
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const chance = (share: number) => next() < share;
+  return {
+    chance,
+    whole: (from: number, to: number) => from + Math.floor(next() * (to - from + 1)),
+    pick: <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)] as T,
+    some: <T>(list: readonly T[]): T[] => list.filter(() => chance(0.4)),
+  };
 }

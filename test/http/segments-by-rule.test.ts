@@ -12,7 +12,7 @@ async function setComputing({ service }: TestService, id: string, computing: Par
   const { catalogue } = service.stores;
   const rule = (await catalogue.segmentsById([id])).get(id)?.byRule;
   const since = rule?.computing?.since ?? 0;
-  await catalogue.setComputing(id, rule?.change ?? -1, computing && { since, ...computing });
+  await catalogue.setComputing(id, rule ?? { change: -1 }, computing && { since, ...computing });
 }
 
 describe("a segment by rule", () => {

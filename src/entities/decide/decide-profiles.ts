@@ -18,8 +18,8 @@ export interface DecideDependencies extends FactDependencies {
   readonly clock: Clock;
   readonly memory: MemoryBudget;
   readonly countDecisions: CountDecisions;
-  /** Called for each profile that is skipped because it cannot be decrypted. */
-  skipped(id: EntityId): void;
+  /** Called for each profile that is skipped because it cannot be decrypted: it is erased, or damaged. */
+  skipped(id: EntityId, isErased: boolean): void;
 }
 
 /**
@@ -68,7 +68,7 @@ async function decidePage(
       await yieldWhenDue();
       const profile = decodeUnlessDamaged(entity, keys);
       if (profile === undefined) {
-        skipped(entity.id);
+        skipped(entity.id, (await entityKeys.destroyed([entity.id])).has(entity.id));
         continue;
       }
       const complete = await withFacts({ history, entityKeys }, profile, rules);

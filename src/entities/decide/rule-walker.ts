@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CatalogueStore, RuledSegment, SegmentRules, WalkPlace } from "../../catalogue/ports.js";
+import type { CatalogueStore, SegmentRules, WalkPlace } from "../../catalogue/ports.js";
 import type { Facts } from "../../facts.js";
 import { firstPlace, hasPassed, moveWalk, walkPlaces } from "../../segments/walk-place.js";
 import type { DueProfile, EntityStore } from "../ports.js";
 import type { EntityId } from "../profile/entity.js";
 import { type DecideDependencies, decideProfiles } from "./decide-profiles.js";
 
-export interface WalkerDependencies extends DecideDependencies {
+export interface WalkerDependencies extends Omit<DecideDependencies, "skipped"> {
+  /** Called for each profile that is damaged; once. */
+  damaged(id: EntityId): void;
   readonly entities: EntityStore;
   readonly catalogue: Pick<CatalogueStore, "rules" | "setComputing">;
   readonly facts: Pick<Facts, "text" | "replaceText">;
@@ -43,12 +45,14 @@ export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
   let progress = { computing: 0, left: 0 };
   let lastDue: DueProfile | undefined;
   let dueSince: number | undefined;
+  /** When this walker first saw each change whose circle has not begun: clocks of other processes may differ. */
+  let seen: ReadonlyMap<number, number> = new Map();
   const skipped = new Set<EntityId>();
   const counted = new Map<string, { readonly lap: number; readonly count: number }>();
   const deciding: DecideDependencies = {
     ...dependencies,
-    skipped(id) {
-      if (!skipped.has(id)) dependencies.skipped(id);
+    skipped(id, isErased) {
+      if (!isErased && !skipped.has(id)) dependencies.damaged(id);
       skipped.add(id);
     },
   };
@@ -65,38 +69,32 @@ export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
     const now = clock();
     if (await computeAllIfSetBack(rules, now)) return true;
     const isDue = await decideDue(now);
-    const isWalking = await walk(await begun(rules, now));
+    const isWalking = await walk(rules);
     return isDue || isWalking;
   }
 
-  /** Starts the circle of each rule that has changed, and returns the rules that are computing. */
-  async function begun({ segments }: SegmentRules, now: number): Promise<RuledSegment[]> {
-    const places = await walkPlaces(facts);
-    const computing: RuledSegment[] = [];
-    for (const segment of segments) {
-      const { computing: progress, change } = segment.byRule;
-      if (progress === undefined) continue;
-      const isSettled = now - progress.since >= commitMs || now < progress.since;
-      const start = progress.start ?? (isSettled ? (places[segment.table] ?? firstPlace) : undefined);
-      const next = start === undefined ? progress : { ...progress, start };
-      if (next.start !== progress.start) await catalogue.setComputing(segment.id, change, next);
-      computing.push({ ...segment, byRule: { ...segment.byRule, computing: next } });
-    }
-    return computing;
-  }
-
-  /** Decides a page of each table with a circle, and ends the circles that it completes. */
-  async function walk(computing: readonly RuledSegment[]): Promise<boolean> {
+  /** Decides a page of each table with a circle. New circles begin with this page; complete ones end. */
+  async function walk({ segments }: SegmentRules): Promise<boolean> {
+    const computing = segments.flatMap((segment) => {
+      const circle = segment.byRule.computing;
+      return circle === undefined ? [] : { ...segment, circle };
+    });
+    const now = performance.now();
+    const isNew = computing.filter(({ circle }) => circle.start === undefined);
+    seen = new Map(isNew.map(({ byRule: { change } }) => [change, seen.get(change) ?? now]));
+    const circles = computing.filter(({ byRule }) => now - (seen.get(byRule.change) ?? -Infinity) >= commitMs);
     progress = { computing: computing.length, left: 0 };
-    const circles = computing.filter(({ byRule }) => byRule.computing?.start !== undefined);
     for (const table of new Set(circles.map((segment) => segment.table))) {
-      const place = await walkPage(table);
-      if (place === undefined) return true;
-      const count = await countIn(table, place.lap);
-      for (const { id, byRule } of circles.filter((segment) => segment.table === table)) {
-        const start = byRule.computing?.start as WalkPlace;
-        if (hasPassed(place, start)) await catalogue.setComputing(id, byRule.change, undefined);
-        else progress.left = Math.max(progress.left, count - (place.passed - start.passed));
+      const page = await walkPage(table);
+      if (page === undefined) return true;
+      const count = await countIn(table, page.to.lap);
+      for (const { id, byRule, circle } of circles.filter((segment) => segment.table === table)) {
+        const { since, start = page.from } = circle;
+        const isComplete = hasPassed(page.to, start);
+        if (!isComplete) progress.left = Math.max(progress.left, count - (page.to.passed - start.passed));
+        if (isComplete || circle.start === undefined) {
+          await catalogue.setComputing(id, byRule, isComplete ? undefined : { since, start });
+        }
       }
     }
     return circles.length > 0;
@@ -111,18 +109,21 @@ export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
     return count;
   }
 
-  /** Decides the next page of a table and returns the new place; undefined if another process walks. */
-  async function walkPage(table: string): Promise<WalkPlace | undefined> {
-    const place = (await walkPlaces(facts))[table] ?? firstPlace;
+  /**
+   * Decides the next page of a table, with rules at least as new as those read before. Undefined if another process has
+   * moved the place since: it may have decided this page by earlier rules.
+   */
+  async function walkPage(table: string): Promise<{ from: WalkPlace; to: WalkPlace } | undefined> {
+    const from = (await walkPlaces(facts))[table] ?? firstPlace;
     const began = performance.now();
-    const ids = await entities.idsAfter(place.after || undefined, PAGE, table);
+    const ids = await entities.idsAfter(from.after || undefined, PAGE, table);
     await decideProfiles(deciding, ids, "walk");
-    const passed = place.passed + ids.length;
+    const passed = from.passed + ids.length;
     const isLast = ids.length < PAGE;
-    const next = { lap: place.lap + (isLast ? 1 : 0), after: isLast ? "" : (ids.at(-1) ?? ""), passed };
-    if (!(await moveWalk(facts, table, place, next))) return undefined;
+    const to = { lap: from.lap + (isLast ? 1 : 0), after: isLast ? "" : (ids.at(-1) ?? ""), passed };
+    if (!(await moveWalk(facts, table, from, to))) return undefined;
     await sleep(REST * (performance.now() - began));
-    return next;
+    return { from, to };
   }
 
   /** Decides a page of the profiles that are due at `now`; returns whether more may be. Skipped ones stay due. */
@@ -148,7 +149,9 @@ export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
     const last = Number(text ?? Number.NEGATIVE_INFINITY);
     const isSetBack = now < last - CLOCKS_APART_MS;
     if (isSetBack) {
-      for (const { id, byRule } of segments) await catalogue.setComputing(id, byRule.change, { since: now });
+      for (const { id, byRule } of segments) {
+        if (!(await catalogue.setComputing(id, byRule, { since: now }))) return true;
+      }
     }
     if (isSetBack || now >= last + STORE_CLOCK_EVERY_MS) await facts.replaceText(CLOCK, text, String(now));
     return isSetBack;

@@ -63,13 +63,18 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
       return { generation, segments: found.map(segmentOf).filter(isByRule) };
     },
 
-    setComputing: (id, change, computing) =>
+    setComputing: (id, before, computing) =>
       transact(async (session) => {
+        const unchanged = {
+          _id: id,
+          "byRule.change": before.change,
+          "byRule.computing": before.computing === undefined ? { $exists: false } : { $eq: before.computing },
+        };
         const update: UpdateFilter<SegmentDocument> =
           computing === undefined
             ? { $unset: { "byRule.computing": "" } }
             : { $set: { "byRule.computing": computing } };
-        await segments.updateOne({ _id: id, "byRule.change": change }, update, { session });
+        return (await segments.updateOne(unchanged, update, { session })).matchedCount > 0;
       }),
 
     async segmentsById(ids) {

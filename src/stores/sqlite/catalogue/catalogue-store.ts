@@ -78,11 +78,14 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
       return { generation: generations.newest(), segments: listRules.all().map(segmentOf).filter(isByRule) };
     },
 
-    async setComputing(id, change, computing) {
+    async setComputing(id, before, computing) {
       const stored = segment(id);
-      if (stored?.byRule?.change !== change) return;
-      const { computing: _, ...byRule } = stored.byRule;
+      if (stored?.byRule === undefined) return false;
+      const { computing: progress, ...byRule } = stored.byRule;
+      const isSame = JSON.stringify(progress) === JSON.stringify(before.computing);
+      if (byRule.change !== before.change || !isSame) return false;
       putSegment.run(id, stored.name, stored.table, JSON.stringify({ ...byRule, computing }));
+      return true;
     },
 
     segmentsById: async (ids) => new Map(ids.flatMap((id) => segment(id) ?? []).map((found) => [found.id, found])),
