@@ -126,7 +126,7 @@ describe("on the dashboard's page of a segment by rule,", function () {
     expect(await reader.locator("main").innerText()).to.not.include("country");
     const { catalogue } = on.service.service.stores;
     const rule = (await catalogue.segmentsById(["active"])).get("active")?.byRule;
-    await catalogue.setComputing("active", rule?.change ?? -1, undefined);
+    await catalogue.setComputing("active", rule ?? { change: -1 }, undefined);
     await reader.clock.runFor(4_000);
     await reader.getByText("Computing").waitFor({ state: "detached" });
   });
