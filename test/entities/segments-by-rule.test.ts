@@ -8,9 +8,18 @@ const DAY = 24 * HOUR;
 
 describe("messages about people in segments by rule", () => {
   let stage: EntityStage;
+  let historyReads = 0;
 
   beforeEach(async () => {
-    stage = await entityStage();
+    stage = await entityStage(({ history }) => ({
+      history: {
+        ...history,
+        page(...args) {
+          historyReads += 1;
+          return history.page(...args);
+        },
+      },
+    }));
   });
   afterEach(() => stage.close());
 
@@ -95,6 +104,27 @@ describe("messages about people in segments by rule", () => {
     await put("buyer", { stream: "shop", count: { at_least: 3, within: "7d" } });
     await stage.collect([{ _uid: "a" }], { stream: "web" });
     expect(await segmentsOf("a")).to.deep.equal(["buyer"]);
+  });
+
+  it("keep the event times that the history has not lost, which is not read again for the others", async () => {
+    const shop = (days: number) =>
+      stage.collect([{ _uid: "a", at: new Date(Date.now() - days * DAY).toISOString() }], { stream: "shop" });
+    await shop(1);
+    await shop(2);
+    const [first] = await stage.stores.history.page([(await stored("a")).id], undefined, 1);
+    await stage.stores.history.expire((first?.arrival ?? 0) + 1 / 2048);
+    await shop(3);
+    await put("thrice", { stream: "shop", count: { at_least: 3, within: "9d" } });
+    await stage.collect([{ _uid: "a" }]);
+    expect(await segmentsOf("a")).to.deep.equal(["thrice"]);
+    await stage.stores.history.expire(Date.now() + DAY);
+    await shop(4);
+    await stage.stores.history.expire(Date.now() + DAY);
+    await put("often", { stream: "shop", count: { at_least: 4, within: "9d" } });
+    await shop(5);
+    historyReads = 0;
+    await shop(6);
+    expect([historyReads, await segmentsOf("a")]).to.deep.equal([0, ["often", "thrice"]]);
   });
 
   it("are due when a rule changes by time, at the start of that day while it is more than a day ahead", async () => {

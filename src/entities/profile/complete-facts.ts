@@ -48,7 +48,8 @@ export async function withFacts(
     }
   }
   const facts = new Map(document.facts);
-  for (const [stream, found] of fromHistory) facts.set(stream, completed(document.facts.get(stream), found));
+  for (const [stream, found] of fromHistory)
+    facts.set(stream, completed(document.facts.get(stream), found, newestTimes.get(stream) ?? 1));
   return { entity, decoded: { ...decoded, document: { ...document, facts } } };
 }
 
@@ -67,13 +68,22 @@ function lacksFacts({ facts }: EntityDocument, stream: string, newestTimes: Newe
   return known === undefined || known.newest.length < Math.min(known.count, newestTimes.get(stream) ?? 1);
 }
 
-/** Known counts stay: the history may have lost messages to its retention since. So do known event times. */
-function completed(known: StreamFacts | undefined, found: StreamFacts): StreamFacts {
+/** Time of a message that the history has lost: before every instant of a rule. */
+const LOST = -1e21;
+
+/**
+ * Known counts stay: the history may have lost messages to its retention since. So do known event times. Lost ones are
+ * filled in, so that the history is not read again for them.
+ */
+function completed(known: StreamFacts | undefined, found: StreamFacts, times: number): StreamFacts {
   if (known === undefined) return found;
-  const older = [...found.newest];
-  for (const time of known.newest) {
-    const at = older.indexOf(time);
-    if (at !== -1) older.splice(at, 1);
+  const newest = [...known.newest];
+  const unmatched = [...known.newest];
+  for (const time of found.newest) {
+    const at = unmatched.indexOf(time);
+    if (at === -1) newest.push(time);
+    else unmatched.splice(at, 1);
   }
-  return { ...known, newest: [...known.newest, ...older].slice(0, Math.max(known.newest.length, found.newest.length)) };
+  while (newest.length < Math.min(known.count, times)) newest.push(LOST);
+  return { ...known, newest: newest.sort((one, other) => other - one).slice(0, times) };
 }
