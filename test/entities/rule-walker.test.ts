@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { SegmentRule } from "../../src/catalogue/ports.js";
 import { decideProfiles } from "../../src/entities/decide/decide-profiles.js";
 import { ruleWalker } from "../../src/entities/decide/rule-walker.js";
 import { seal, unseal } from "../../src/entities/profile/encryption.js";
@@ -101,6 +102,17 @@ describe("the walk that decides rules about stored profiles", () => {
     expect(await membersOf("all")).to.equal(200);
     await finish(other);
     expect([await membersOf("all"), await computing("all")]).to.deep.equal([1_203, undefined]);
+  });
+
+  it("begins a circle again whose places were not copied with it", async () => {
+    await stage.collect(Array.from({ length: 250 }, (_, n) => ({ _uid: `u${n}` })));
+    await put("all", { attribute: "_uid" });
+    const [segment] = (await stage.stores.catalogue.rules()).segments;
+    const copied = { since: now, start: { lap: 5, after: "", passed: 2_500 } };
+    await stage.stores.catalogue.setComputing("all", segment?.byRule as SegmentRule, copied);
+    for (let ticks = 0; ticks < 3; ticks += 1) await walkerOf().tick();
+    expect(await computing("all")).to.equal(undefined);
+    expect(await membersOf("all")).to.equal(250);
   });
 
   it("waits for commits that were planned before the change, whatever the clocks of processes are", async () => {

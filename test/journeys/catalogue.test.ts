@@ -13,13 +13,16 @@ describe("the catalogue", () => {
   const collect = (messages: object[]) => data("POST", "/collect/json/visits", messages);
 
   it("stores a segment with its size, and by default with its id as name and user as table", async () => {
+    const pushed = { by_rule: false, computing: null };
     expect(await data("PUT", "/api/segment/plain", {})).to.deep.equal({
+      ...pushed,
       id: "plain",
       name: "plain",
       table: "user",
       size: 0,
     });
     expect(await data("PUT", "/api/segment/firms", { name: "Firms", table: "company" })).to.deep.equal({
+      ...pushed,
       id: "firms",
       name: "Firms",
       table: "company",

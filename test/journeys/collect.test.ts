@@ -24,6 +24,8 @@ describe("collecting messages", () => {
       id: own("seg"),
       name: own("seg"),
       table: "account",
+      by_rule: false,
+      computing: null,
       size: 1,
     });
   });

@@ -131,7 +131,9 @@ describe("lists that are searched and sorted", () => {
       ["d", 7, null, 0],
       ["e", null, null, 0],
     ]);
-    expect((await page("/api/segment?sort=size")).data[0]).to.have.keys("id", "name", "table", "size");
+    expect((await page("/api/segment?sort=size")).data[0]).to.have.keys(
+      ...["id", "name", "table", "size", "by_rule", "computing"],
+    );
     // c has no value a day earlier: by movement, it is last in either order.
     expect(await ids("/api/segment?sort=movement&range=1d&order=desc")).to.deep.equal(["a", "b", "c", "d", "e"]);
     expect(await ids("/api/segment?sort=movement&range=1d")).to.deep.equal(["b", "a", "c", "d", "e"]);

@@ -89,10 +89,12 @@ export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
       if (page === undefined) return true;
       const count = await countIn(table, page.to.lap);
       for (const { id, byRule, circle } of circles.filter((segment) => segment.table === table)) {
-        const { since, start = page.from } = circle;
+        // The places of a walk are not copied by npm run migrate: a circle of before begins again.
+        const isKnown = circle.start !== undefined && circle.start.lap <= page.from.lap;
+        const [since, start] = [circle.since, isKnown ? circle.start : page.from];
         const isComplete = hasPassed(page.to, start);
         if (!isComplete) progress.left = Math.max(progress.left, count - (page.to.passed - start.passed));
-        if (isComplete || circle.start === undefined) {
+        if (isComplete || !isKnown) {
           await catalogue.setComputing(id, byRule, isComplete ? undefined : { since, start });
         }
       }
