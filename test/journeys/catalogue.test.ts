@@ -37,6 +37,7 @@ describe("the catalogue", () => {
       { user_id: "2", segments: { add: ["plain"] } },
     ]);
     expect(await data("GET", "/api/segment/plain")).to.deep.equal({
+      ...pushed,
       id: "plain",
       name: "plain",
       table: "user",
