@@ -236,6 +236,20 @@ describe("the walk that decides rules about stored profiles", () => {
     expect(reported).to.deep.equal([id]);
   });
 
+  it("changes few updates of segments in one commit, which is one step of the embedded engine", async () => {
+    await stage.collect(Array.from({ length: 100 }, (_, n) => ({ _uid: `u${n}` })));
+    for (let n = 0; n < 20; n += 1) await put(`all${n}`, { attribute: "_uid" });
+    const { entities } = stage.stores;
+    const updates: number[] = [];
+    const commit: typeof entities.commit = (plan) => {
+      updates.push(plan.profiles.reduce((sum, { changedSegments }) => sum + changedSegments.size, 0));
+      return entities.commit(plan);
+    };
+    await finish(walkerOf({ entities: { ...entities, commit } }));
+    expect(Math.max(...updates)).to.be.within(1_000, 1_020);
+    expect(await membersOf("all19")).to.equal(100);
+  });
+
   it("reports no damage of a profile whose deletion ends while it is decided", async () => {
     await stage.collect([{ _uid: "a" }]);
     await put("all", { attribute: "_uid" });

@@ -47,7 +47,11 @@ export async function decideProfiles(
   await decideProfiles(dependencies, left, cause);
 }
 
-/** Decides the first profiles, which fit into memory, and returns the ids of the others; undefined: a conflict. */
+/** Bytes of the profiles that are read in one step, and updates of segments that a commit changes in one step. */
+const STEP_BYTES = 262_144;
+const STEP_UPDATES = 1_000;
+
+/** Decides the first profiles, as many as one step may, and returns the ids of the others; undefined: a conflict. */
 async function decidePage(
   { entities, entityKeys, history, rules: rulesOf, clock, memory, countDecisions, skipped }: DecideDependencies,
   ids: readonly EntityId[],
@@ -57,13 +61,14 @@ async function decidePage(
     const { newest: generation } = (await entities.find([], 0, [])).deletions;
     const rules = await rulesOf(generation);
     if (rules.generation !== generation) return undefined;
-    const { profiles, left } = await entities.load(ids);
+    const { profiles, left } = await entities.load(ids, STEP_BYTES);
     const bytes = [...profiles.values()].reduce((sum, profile) => sum + storedBytes(profile), 0);
     reservation.reserveUnlessSmall(DECODED_BYTES * bytes);
     const keys = await entityKeys.read([...profiles.keys()]);
     const now = clock();
     const changes: ProfileChange[] = [];
     let decisions = 0;
+    let last = "";
     for (const entity of profiles.values()) {
       await yieldWhenDue();
       const profile = decodeUnlessDamaged(entity, keys);
@@ -76,13 +81,15 @@ async function decidePage(
       const changed = draft.decide(now);
       if (changed === 0 && complete === profile && draft.due === entity.due) continue;
       decisions += changed;
+      last = entity.id;
       changes.push(draft.change(complete === profile ? entity.sealed : sealed(draft, keys)));
+      if (decisions >= STEP_UPDATES) break;
     }
     const nothing = { messages: [], lastingIds: [], uncounted: new Set<string>(), keys: new Map(), segments: [] };
     const commit = { ...nothing, profiles: changes, owners: new Map(), cutOffs: new Map(), generation, at: now };
     if (changes.length > 0 && !(await entities.commit(commit))) return undefined;
     countDecisions(decisions, cause);
-    return left;
+    return decisions >= STEP_UPDATES ? ids.filter((id) => id > last) : left;
   });
 }
 
