@@ -21,9 +21,20 @@ export class Evaluation {
   readonly decisions: boolean[] = [];
   readonly changes: number[] = [];
 
+  readonly #instants = new Map<string | number, number | undefined>();
+
   constructor(profile: RuleProfile, now: number) {
     this.profile = profile;
     this.now = now;
+  }
+
+  /** Returns the instant of a value, which is parsed once for all conditions; undefined if it is none. */
+  instantOf(value: string | number): number | undefined {
+    const known = this.#instants.get(value);
+    if (known !== undefined || this.#instants.has(value)) return known;
+    const instant = parseAbsoluteInstant(value);
+    this.#instants.set(value, instant);
+    return instant;
   }
 }
 
@@ -82,7 +93,7 @@ function attributeCondition(leaf: AttributeLeaf): Condition {
     const spans: TimeSpan[] = [];
     someValue(at.profile.attribute(name), path, (value) => {
       if (typeof value !== "string" && typeof value !== "number") return false;
-      const instant = parseAbsoluteInstant(value);
+      const instant = at.instantOf(value);
       if (instant !== undefined && test?.(value) !== false) spans.push(spanOf(instant));
       return false;
     });
