@@ -44,10 +44,12 @@ export function parseRule(json: unknown, identities: readonly IdentityForm[]): R
 type ShapedNode = { all: unknown[] } | { any: unknown[] } | { not: unknown } | Leaf;
 
 const kinds = Object.keys(shapes) as (keyof typeof shapes)[];
-const ajv = new Ajv2020({ allowUnionTypes: true, verbose: true }).addVocabulary(["words"]).addKeyword({
-  keyword: "readableBy",
-  validate: (read: (value: unknown) => unknown, value: unknown) => read(value) !== undefined,
-});
+const ajv = new Ajv2020({ allowUnionTypes: true, strictTuples: false, verbose: true })
+  .addVocabulary(["words"])
+  .addKeyword({
+    keyword: "readableBy",
+    validate: (read: (value: unknown) => unknown, value: unknown) => read(value) !== undefined,
+  });
 const hasShape = Object.fromEntries(kinds.map((kind) => [kind, ajv.compile(shapes[kind])]));
 
 /** Checks the shape of a node, without the nodes in it. */

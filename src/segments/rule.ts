@@ -68,16 +68,17 @@ const Count = Type.Object(
 
 const nameLength = { minLength: 1, maxLength: 256 };
 const attributeRule = "must be a name of 1 to 256 characters, or a list of names, and not segments";
+const notSegments = { pattern: "^(?!segments$)", words: attributeRule };
 const AttributeLeaf = Type.Object(
   {
     attribute: Type.Unsafe<string | string[]>({
       type: ["string", "array"],
       ...nameLength,
-      pattern: "^(?!segments$)",
+      ...notSegments,
       minItems: 1,
       maxItems: 16,
+      prefixItems: [{ type: "string", ...nameLength, ...notSegments }],
       items: { type: "string", ...nameLength },
-      words: attributeRule,
     }),
     is: Type.Optional(
       Type.Unsafe<Scalar | Scalar[]>({

@@ -104,6 +104,7 @@ const refused: Readonly<Record<string, readonly Refused[]>> = {
     [{ attribute: "" }, "invalid_value", "rule.attribute"],
     [{ attribute: "x".repeat(257) }, "invalid_value", "rule.attribute"],
     [{ attribute: "segments" }, "invalid_value", "rule.attribute"],
+    [{ attribute: ["segments"] }, "invalid_value", "rule.attribute[0]"],
     [{ segment: 5 }, "invalid_type", "rule.segment"],
     [{ segment: "" }, "invalid_value", "rule.segment"],
   ],
