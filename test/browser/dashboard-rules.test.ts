@@ -79,6 +79,7 @@ describe("on the dashboard's page of a segment by rule,", function () {
     await dialog.waitFor({ state: "detached" });
     await focusIs(page, "Save rule");
     await keyboard.press("Enter");
+    await dialog.waitFor();
     await tabTo(page, "Save all the same");
     await keyboard.press("Enter");
     await focusIs(page, "Edit");
@@ -131,7 +132,7 @@ describe("on the dashboard's page of a segment by rule,", function () {
     await reader.getByText("Computing").waitFor({ state: "detached" });
   });
 
-  it("the builder is loaded when it is opened, fits into any width, and axe has no serious finding", async () => {
+  it("the builder is loaded when it is opened, fits into any width and under a finger, and axe has no serious finding", async () => {
     const scripts: string[] = [];
     const prepare = async (page: Page) => {
       page.on("response", (response) => scripts.push(response.url()));
@@ -156,6 +157,8 @@ describe("on the dashboard's page of a segment by rule,", function () {
         expect(await axeFindings(page), `${width} px, ${colorScheme}`).to.deep.equal([]);
       }
     }
+    for (const button of await page.locator("fieldset button").all())
+      expect((await button.boundingBox())?.width, await button.innerText()).to.be.at.least(44);
     expect(errors).to.deep.equal([]);
   });
 });

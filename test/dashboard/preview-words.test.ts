@@ -23,5 +23,6 @@ describe("the text of a preview", () => {
     const moves = { ...sampled, leaving: 97, joining: 1_200 };
     expect(moveWords(moves, 1_337)).to.equal("About 97 of today's 1,337 would leave, 1,200 would join.");
     expect(moveWords({ ...moves, exact: true }, 1_337)).to.match(/^97 of today's 1,337/);
+    expect(moveWords(moves, 90), "an estimate above the size").to.match(/^About 90 of today's 90/);
   });
 });

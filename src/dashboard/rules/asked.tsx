@@ -8,7 +8,7 @@ interface AskedProps {
   readonly close: () => void;
 }
 
-/** A dialog before a rule that people leave. Closing it returns the focus. */
+/** A dialog before a rule that people leave. Cancel has the focus first: Enter held down on Save rule saves nothing. */
 export function Asked({ text, onConfirm, close }: AskedProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
@@ -20,11 +20,11 @@ export function Asked({ text, onConfirm, close }: AskedProps): VNode {
     <dialog ref={dialog} aria-label="Save the rule" onClose={close}>
       <p>{text}</p>
       <p class="controls">
-        <button type="button" class="danger" onClick={confirm}>
-          Save all the same
-        </button>
         <button type="button" onClick={() => dialog.current?.close()}>
           Cancel
+        </button>
+        <button type="button" class="danger" onClick={confirm}>
+          Save all the same
         </button>
       </p>
     </dialog>

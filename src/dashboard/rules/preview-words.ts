@@ -8,7 +8,10 @@ export function matchWords({ of, estimate, low, high, exact }: RulePreview): rea
   return [`${exact ? "" : "about "}${count(estimate)}`, ` of ${count(of)}, ${share(estimate)}${exact ? "" : between}`];
 }
 
-/** Numbers of people who would leave and join: `About 97 of today's 1,337 would leave, 12 would join.` */
+/**
+ * Numbers of people who would leave and join: `About 97 of today's 1,337 would leave, 12 would join.` An estimate of
+ * who leaves can be above the size.
+ */
 export function moveWords({ joining = 0, leaving = 0, exact }: RulePreview, size: number): string {
-  return `${exact ? "" : "About "}${count(leaving)} of today's ${count(size)} would leave, ${count(joining)} would join.`;
+  return `${exact ? "" : "About "}${count(Math.min(leaving, size))} of today's ${count(size)} would leave, ${count(joining)} would join.`;
 }
