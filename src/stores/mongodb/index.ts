@@ -79,8 +79,12 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
   };
 }
 
-/** The server aborts older transactions, unless its `transactionLifetimeLimitSeconds` is larger than the default. */
-const MAX_TRANSACTION_MS = 60_000;
+/**
+ * Age at which the server has aborted a transaction: `transactionLifetimeLimitSeconds`, 60 by default, after which it
+ * looks for expired ones every half of that time. A larger limit is not supported.
+ * https://www.mongodb.com/docs/manual/reference/parameters/#mongodb-parameter-param.transactionLifetimeLimitSeconds
+ */
+const MAX_TRANSACTION_MS = 90_000;
 
 /** Opens only the API keys, also while a service runs: without the pepper. Creates no database. */
 export async function openMongoKeys(settings: Settings): Promise<OpenKeys> {
