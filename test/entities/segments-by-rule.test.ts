@@ -85,6 +85,16 @@ describe("messages about people in segments by rule", () => {
     expect(await segmentsOf("b")).to.deep.equal([]);
   });
 
+  it("may name them in a full list also when the pushed segments of a person reach their limit", async () => {
+    await put("pro", { attribute: "plan", is: "pro" });
+    for (let first = 0; first < 10_000; first += 1_000) {
+      const add = Array.from({ length: 1_000 }, (_, n) => `s${first + n}`);
+      expect(await stage.collect([{ _uid: "a", segments: { add } }])).to.deep.equal([]);
+    }
+    expect(await stage.collect([{ _uid: "a", segments: ["s1", "pro"] }])).to.deep.equal([]);
+    expect(await segmentsOf("a")).to.deep.equal(["s1"]);
+  });
+
   it("are counted by their messages in each stream, also in late ones and after a merge", async () => {
     await put("buyer", { stream: "shop", count: { at_least: 3, within: "7d" } });
     const now = Date.now();

@@ -105,7 +105,9 @@ export class MembershipDraft {
   /** Returns the number of pushed segments after adding these. */
   sizeWith(segments: Iterable<string>): number {
     let { size } = this;
-    for (const segment of new Set(segments)) if (!this.#updates.has(segment)) size += 1;
+    for (const segment of new Set(segments)) {
+      if (!this.#updates.has(segment) && !this.#byRule.has(segment)) size += 1;
+    }
     return size;
   }
 
