@@ -104,7 +104,6 @@ export function composeProfiles({
       ...segmentRoutes({
         ...collecting,
         entities,
-        suppression,
         eventNames: eventNames(stores.keys, cache),
         countLeftOut: meters.counter(
           "call_parts_left_out_total",

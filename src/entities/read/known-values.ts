@@ -1,10 +1,10 @@
-import type { EntityStore, Suppression } from "../ports.js";
+import type { EntityStore, LoadedEntities } from "../ports.js";
+import type { EntityId } from "../profile/entity.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity } from "../profile/identity.js";
 
 export interface KnownValuesDependencies {
-  readonly entities: Pick<EntityStore, "find">;
-  readonly suppression: Pick<Suppression, "erased">;
+  readonly entities: Pick<EntityStore, "find" | "load">;
   readonly hashIdentity: HashIdentity;
 }
 
@@ -14,7 +14,7 @@ export interface KnownValuesDependencies {
  * is looked up, and none of its values is returned.
  */
 export async function knownValues(
-  { entities, suppression, hashIdentity }: KnownValuesDependencies,
+  { entities, hashIdentity }: KnownValuesDependencies,
   by: string | undefined,
   table: Table,
   field: string,
@@ -22,7 +22,12 @@ export async function knownValues(
 ): Promise<ReadonlySet<string>> {
   if (values.size === 0 || (by !== undefined && by !== field)) return new Set();
   const byHash = new Map(Array.from(values, (value) => [hashIdentity(table.name, { field, value }), value]));
-  const { owners } = await entities.find([...byHash.keys()]);
-  const erased = await suppression.erased([...new Set(owners.values())]);
-  return new Set([...owners].flatMap(([hash, owner]) => (erased.has(owner) ? [] : (byHash.get(hash) ?? []))));
+  const { owners, ...found } = await entities.find([...byHash.keys()]);
+  const live = new Set<EntityId>();
+  // A deletion of an unknown identity leaves an owner without a profile on MongoDB.
+  for (let page: LoadedEntities = found; ; page = await entities.load(page.left)) {
+    for (const id of page.profiles.keys()) live.add(id);
+    if (page.left.length === 0) break;
+  }
+  return new Set([...owners].flatMap(([hash, owner]) => (live.has(owner) ? (byHash.get(hash) ?? []) : [])));
 }
