@@ -95,6 +95,7 @@ export function composeProfiles({
         ...opening,
         hashIdentity,
         clock,
+        rules,
         segments: stores.catalogue,
         sample,
         tables,

@@ -20,11 +20,6 @@ export class Rules {
     }
   }
 
-  /** Tables with a rule. */
-  get tables(): string[] {
-    return [...this.#byTable.keys()];
-  }
-
   of(table: string): RuleSet {
     return this.#byTable.get(table) ?? noRules;
   }

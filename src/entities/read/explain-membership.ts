@@ -3,7 +3,7 @@ import type { CatalogueStore } from "../../catalogue/ports.js";
 import type { Clock } from "../../clock.js";
 import { found } from "../../errors.js";
 import type { Reservation } from "../../memory-budget.js";
-import { Rules } from "../../segments/current-rules.js";
+import type { CurrentRules } from "../../segments/current-rules.js";
 import type { Explanation } from "../../segments/rule-set.js";
 import type { EntityKeys, EntityStore, History } from "../ports.js";
 import { withFacts } from "../profile/complete-facts.js";
@@ -20,6 +20,7 @@ export interface ExplainDependencies extends UnsealDependencies {
   readonly entityKeys: Pick<EntityKeys, "read">;
   readonly history: Pick<History, "at" | "page">;
   readonly segments: Pick<CatalogueStore, "segmentsById" | "rules">;
+  readonly rules: CurrentRules;
   readonly hashIdentity: HashIdentity;
   readonly clock: Clock;
 }
@@ -117,12 +118,12 @@ async function explainRules(
 ): Promise<ReadonlyMap<string, Explanation> | undefined> {
   const explanations = new Map<string, Explanation>();
   if (ids.length === 0) return explanations;
-  const { entityKeys, segments, clock } = dependencies;
-  const [keys, rules] = await Promise.all([entityKeys.read([entity.id]), segments.rules()]);
-  const compiled = new Rules(rules);
+  const { entityKeys, segments, rules: rulesOf, clock } = dependencies;
+  const [keys, { generation }] = await Promise.all([entityKeys.read([entity.id]), segments.rules()]);
+  const rules = await rulesOf(generation);
   const profile = await unsealProfile(dependencies, keys, entity, memory, (plain) => decodeProfile(entity, plain));
   if (profile === undefined) return undefined;
-  const draft = ProfileDraft.stored(await withFacts(dependencies, profile, compiled), compiled);
+  const draft = ProfileDraft.stored(await withFacts(dependencies, profile, rules), rules);
   const now = clock();
   for (const id of ids) {
     const explanation = draft.explain(id, now);
