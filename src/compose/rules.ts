@@ -26,11 +26,14 @@ export function composeRules(
 
   return {
     start(): Background {
-      const { computing, left } = { computing: () => walker.progress().computing, left: () => walker.progress().left };
-      meters.gauge("rules_computing", "Segments whose changed rule has not decided every profile.", computing);
-      meters.gauge("rules_left", "Profiles that the changed rules of a table have not decided.", left);
-      const help = "Seconds since the longest due profile was due for a decision.";
-      meters.gauge("rules_due_lag_seconds", help, () => walker.lag() / 1000);
+      const help = {
+        computing: "Segments whose changed rule has not decided every profile.",
+        left: "Profiles that the changed rules of a table have not decided.",
+        lag: "Seconds since the longest due profile was due for a decision.",
+      };
+      meters.gauge("rules_computing", help.computing, () => walker.progress().computing);
+      meters.gauge("rules_left", help.left, () => walker.progress().left);
+      meters.gauge("rules_due_lag_seconds", help.lag, () => walker.lag() / 1000);
       return runRecorder(walker, tickMs, log, "the decisions of rules");
     },
   };
