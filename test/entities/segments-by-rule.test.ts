@@ -30,15 +30,7 @@ describe("messages about people in segments by rule", () => {
     expect(stored).to.equal("stored");
   }
 
-  async function stored(uid: string) {
-    const { owners } = await stage.stores.entities.find([stage.hashIdentity("user", { field: "_uid", value: uid })]);
-    const [id = ""] = owners.values();
-    const entity = (await stage.stores.entities.load([id])).profiles.get(id);
-    if (entity === undefined) throw new Error(`no profile has the _uid ${uid}`);
-    return entity;
-  }
-
-  const segmentsOf = async (uid: string) => segmentsIn((await stored(uid)).memberships);
+  const segmentsOf = async (uid: string) => segmentsIn((await stage.stored(uid)).memberships);
 
   async function moves() {
     const counts = await stage.stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 99);
@@ -54,7 +46,7 @@ describe("messages about people in segments by rule", () => {
       { _uid: "b", plan: "free" },
     ]);
     expect(await segmentsOf("a")).to.deep.equal(["pro"]);
-    expect([...(await stored("b")).memberships.updates]).to.deep.equal([]);
+    expect([...(await stage.stored("b")).memberships.updates]).to.deep.equal([]);
     expect(await stage.stores.memberships.sizes(["pro"])).to.deep.equal([1]);
     await stage.collect([{ _uid: "a", plan: "free" }]);
     expect(await segmentsOf("a")).to.deep.equal([]);
@@ -121,7 +113,7 @@ describe("messages about people in segments by rule", () => {
       stage.collect([{ _uid: "a", at: new Date(Date.now() - days * DAY).toISOString() }], { stream: "shop" });
     await shop(1);
     await shop(2);
-    const [first] = await stage.stores.history.page([(await stored("a")).id], undefined, 1);
+    const [first] = await stage.stores.history.page([(await stage.stored("a")).id], undefined, 1);
     await stage.stores.history.expire((first?.arrival ?? 0) + 1 / 2048);
     await shop(3);
     await put("thrice", { stream: "shop", count: { at_least: 3, within: "9d" } });
@@ -141,15 +133,15 @@ describe("messages about people in segments by rule", () => {
     await put("seen", { stream: "web", last: { after: "now-30d" } });
     const before = Date.now();
     await stage.collect([{ _uid: "a" }]);
-    const { due = 0 } = await stored("a");
+    const { due = 0 } = await stage.stored("a");
     expect(due % DAY).to.equal(0);
     expect(due).to.be.within(before + 29 * DAY, before + 30 * DAY);
     await stage.collect([{ _uid: "a" }]);
-    expect((await stored("a")).due).to.equal(due);
+    expect((await stage.stored("a")).due).to.equal(due);
     await put("soon", { attribute: "trial_ends", after: "now" });
     const ends = Date.now() + HOUR;
     await stage.collect([{ _uid: "a", trial_ends: new Date(ends).toISOString() }]);
-    expect((await stored("a")).due).to.equal(ends + 1);
+    expect((await stage.stored("a")).due).to.equal(ends + 1);
     expect(await segmentsOf("a")).to.deep.equal(["seen", "soon"]);
   });
 });

@@ -6,6 +6,7 @@ import { type CollectDependencies, collectMessages, weightOf } from "../../src/e
 import { collectRequest } from "../../src/entities/collect/collect-request.js";
 import { type MessageRules, parseMessage } from "../../src/entities/collect/parse-message.js";
 import type { LedgerPosition } from "../../src/entities/ports.js";
+import type { StoredEntity } from "../../src/entities/profile/entity.js";
 import { type IdentityField, type Table, tableNamed, tablesOf } from "../../src/entities/profile/entity-tables.js";
 import { type HashIdentity, identityField, identityOf } from "../../src/entities/profile/identity.js";
 import { identityHashing } from "../../src/entities/profile/identity-hash.js";
@@ -58,6 +59,8 @@ export interface EntityStage {
   request(messages: readonly object[]): Promise<string[]>;
   /** Attributes and segments of a profile in one object; undefined without a profile. */
   read(field: string, value: string): Promise<Record<string, unknown> | undefined>;
+  /** Returns the stored profile with this `_uid`. */
+  stored(uid: string): Promise<StoredEntity>;
   /** Counted messages of a stream. */
   counted(stream?: string): Promise<number>;
   close(): Promise<void>;
@@ -131,6 +134,13 @@ export async function entityStage(
       const identity = identityOf(userTable, identityField(userTable, field) as IdentityField, value);
       const profile = await readEntity(plain, userTable, identity, { segments: true }, endless());
       return profile && { ...Object.fromEntries(profile.attributes), segments: profile.segments };
+    },
+    async stored(uid) {
+      const hash = common.hashIdentity("user", { field: "_uid", value: uid });
+      const { profiles } = await stores.entities.find([hash]);
+      const [entity] = profiles.values();
+      if (entity === undefined) throw new Error(`no profile has the _uid ${uid}`);
+      return entity;
     },
     async counted(stream = "web") {
       const counts = await stores.counts.unsaved(Number.MAX_SAFE_INTEGER, 9999);
