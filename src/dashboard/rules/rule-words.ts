@@ -119,7 +119,7 @@ function pastPieces({ after, before }: InstantTests): Piece[] {
   return joined(tests, " and ");
 }
 
-/** `now`, `30 days ago`, `7 days from now`; another instant as it is written. */
+/** `now`, `30 days ago`, `7 days from now`; the text of another instant. */
 function instantWords(instant: string | number): string {
   const [, sign, distance] = /^now([-+])(\d+[mhdw])$/.exec(String(instant)) ?? [];
   if (distance === undefined) return String(instant);

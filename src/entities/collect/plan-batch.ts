@@ -117,10 +117,9 @@ export async function planBatch(
 }
 
 /** A full list speaks of pushed segments only; any other message must not name a segment by rule. */
-function issueByRule({ message: { segments } }: BatchMessage, rules: Rules): LimitIssue | undefined {
-  if (segments === undefined || segments.full) return undefined;
-  const isNamed = [...segments.add, ...segments.remove].some((id) => rules.segments.has(id));
-  return isNamed ? SEGMENT_BY_RULE : undefined;
+function issueByRule({ message }: BatchMessage, rules: Rules): LimitIssue | undefined {
+  if (message.segments?.full) return undefined;
+  return segmentsNamedIn(message).some((id) => rules.segments.has(id)) ? SEGMENT_BY_RULE : undefined;
 }
 
 /**

@@ -29,7 +29,7 @@ export interface ExplainDependencies extends UnsealDependencies {
 export interface ExplainedMembership {
   readonly id: string;
   readonly name: string;
-  /** The membership as it is stored. */
+  /** The stored membership. */
   readonly member: boolean;
   /** Event time of the newest update of the membership, or time of the decision, Unix ms; undefined if not a member. */
   readonly since: number | undefined;
