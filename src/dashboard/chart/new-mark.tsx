@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { Dialog } from "../page/dialog.js";
 import { momentOf, momentText } from "../page/moment.js";
 import type { Page } from "../view.js";
 import { useTask } from "../views/use-task.js";
@@ -13,22 +14,19 @@ interface NewMarkProps {
 
 /** A dialog that adds a mark to all charts that contain its instant. */
 export function NewMark({ at, page, close }: NewMarkProps): VNode {
-  const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState("");
   const [moment, setMoment] = useState(momentText(at, page.zone));
   const { run, isRunning, problem } = useTask(page);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   const ts = momentOf(moment, page.zone);
   const isWrong = Number.isNaN(ts);
   const add = () =>
     run(async (signal) => {
       await page.client.putMark(newId(ts), { ts: String(ts), text: text.trim() }, { signal });
-      // Closing returns the focus to the chart.
-      dialog.current?.close();
+      close();
       page.reload();
     });
   return (
-    <dialog ref={dialog} aria-label="Add a mark" onClose={close}>
+    <Dialog label="Add a mark" close={close}>
       <form
         class="controls"
         onSubmit={(event) => {
@@ -59,13 +57,13 @@ export function NewMark({ at, page, close }: NewMarkProps): VNode {
         <button type="submit" disabled={isRunning}>
           Add
         </button>
-        <button type="button" onClick={() => dialog.current?.close()}>
+        <button type="button" onClick={close}>
           Cancel
         </button>
       </form>
       {isWrong && <p role="alert">At needs a day, with or without a time: 2026-11-23 14:00.</p>}
       {problem !== undefined && <p role="alert">{problem}</p>}
-    </dialog>
+    </Dialog>
   );
 }
 

@@ -1,5 +1,5 @@
 import { Fragment, type VNode } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { Dialog } from "./dialog.js";
 
 const shortcuts = [
   ["1 to 8", "open a view of the bar"],
@@ -14,10 +14,8 @@ const shortcuts = [
 
 /** The dialog with all shortcuts. */
 export function ShortcutList({ close }: { readonly close: () => void }): VNode {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} aria-label="Keyboard" onClose={close}>
+    <Dialog label="Keyboard" close={close}>
       <h2>Keyboard</h2>
       <dl>
         {shortcuts.map(([key, effect]) => (
@@ -27,9 +25,9 @@ export function ShortcutList({ close }: { readonly close: () => void }): VNode {
           </Fragment>
         ))}
       </dl>
-      <button type="button" onClick={() => dialog.current?.close()}>
+      <button type="button" onClick={close}>
         Close
       </button>
-    </dialog>
+    </Dialog>
   );
 }

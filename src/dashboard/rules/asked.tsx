@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { Dialog } from "../page/dialog.js";
 
 interface AskedProps {
   /** Numbers of people who would leave and join. */
@@ -10,23 +10,21 @@ interface AskedProps {
 
 /** A dialog before a rule that people leave. Cancel has the focus first: Enter held down on Save rule saves nothing. */
 export function Asked({ text, onConfirm, close }: AskedProps): VNode {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   const confirm = () => {
-    dialog.current?.close();
+    close();
     onConfirm();
   };
   return (
-    <dialog ref={dialog} aria-label="Save the rule" onClose={close}>
+    <Dialog label="Save the rule" close={close}>
       <p>{text}</p>
       <p class="controls">
-        <button type="button" onClick={() => dialog.current?.close()}>
+        <button type="button" onClick={close}>
           Cancel
         </button>
         <button type="button" class="danger" onClick={confirm}>
           Save all the same
         </button>
       </p>
-    </dialog>
+    </Dialog>
   );
 }

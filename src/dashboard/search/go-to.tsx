@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Address } from "../address.js";
 import { openRequest } from "../opened.js";
+import { Dialog } from "../page/dialog.js";
 import type { Page } from "../view.js";
 import { segmentsWithPoints } from "../views/segments-with-points.js";
 import { views } from "../views.js";
@@ -24,22 +24,13 @@ interface GoToProps {
 
 /** A dialog that leads to a view, segment, experience, stream or deletion request by a part of its name or id. */
 export function GoTo({ page, close }: GoToProps): VNode {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   const choose = ({ key, to }: Place) => {
-    dialog.current?.close();
+    close();
     if (to === undefined) openRequest(key, page);
     else page.go(to);
   };
   return (
-    <dialog
-      ref={dialog}
-      class="go-to"
-      aria-label="Go to"
-      onClose={close}
-      // One Escape closes the list and the dialog.
-      onKeyDownCapture={({ key }) => key === "Escape" && dialog.current?.close()}
-    >
+    <Dialog class="go-to" label="Go to" close={close}>
       <Combobox<Place>
         id="places"
         label="Go to a view, segment, experience, stream or request"
@@ -50,7 +41,7 @@ export function GoTo({ page, close }: GoToProps): VNode {
         onChoose={choose}
         hasFocus
       />
-    </dialog>
+    </Dialog>
   );
 }
 
