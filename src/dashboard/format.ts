@@ -85,34 +85,73 @@ export const amount = (value: number, unit: Unit) =>
 
 export const count = (value: number) => whole.format(value);
 
-/** A difference, rounded before its sign is chosen: `+12`, `−0.6 pp`, `0`. */
-export function difference(now: number, before: number, unit: Unit): string {
+/**
+ * A number of at most six digits, or its short form: `999,999`, `1.23 M`, `45.6 bn`, `1.08 × 10¹⁵`. A larger number of
+ * a table never makes its column wider.
+ */
+export function shortNumber(value: number): string {
+  const size = Math.abs(value);
+  if (size < 999_999.5) return decimal.format(value);
+  const [scaled, unit] = size < 999_500_000 ? [value / 1e6, "M"] : [value / 1e9, "bn"];
+  if (size < 999_500_000_000) return `${digits.format(scaled)} ${unit}`;
+  const [mantissa = "", exponent = ""] = value.toExponential(2).split("e+");
+  return `${digits.format(Number(mantissa))} × 10${exponent.replace(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)] ?? "")}`;
+}
+
+const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+/** A value of a unit in its short form: `1.23 M`, `18.9 %`. Its full form is `amount`. */
+export const shortAmount = (value: number, unit: Unit) => (unit === "rate" ? amount(value, unit) : shortNumber(value));
+
+type NumberText = (value: number) => string;
+
+/** A change of a figure, rounded before its sign is chosen. */
+export interface Change {
+  /** `+79`, of a rate `−0.6 pp` */
+  readonly by: string;
+  /** `+15 %`, or `from 0`; undefined where it has no meaning. */
+  readonly share: string | undefined;
+}
+
+/** Returns the absolute and the relative change; undefined without both values. */
+export function changeIn(
+  now: number | null | undefined,
+  before: number | null | undefined,
+  unit: Unit,
+  text: NumberText = decimal.format,
+): Change | undefined {
+  if (now == null || before == null) return undefined;
+  const by = difference(now, before, unit, text);
+  if (before === 0 && now !== 0) return { by, share: "from 0" };
+  return { by, share: unit === "rate" && by === "0 pp" ? undefined : relative(now, before, text) };
+}
+
+/** Absolute and relative change: `+79, +15 %`, of a rate `+5 pp, +25 %`; `+5, from 0`. */
+export function change(now: number | null | undefined, before: number | null | undefined, unit: Unit): string {
+  const found = changeIn(now, before, unit);
+  if (found === undefined) return "–";
+  return found.share === undefined ? found.by : `${found.by}, ${found.share}`;
+}
+
+function difference(now: number, before: number, unit: Unit, text: NumberText): string {
   const by = unit === "rate" ? (now - before) * 100 : now - before;
   const rounded = Math.round(by * 10) / 10;
-  const text = `${signOf(rounded)}${decimal.format(Math.abs(rounded))}`;
-  return unit === "rate" ? `${text} pp` : text;
+  const shown = `${signOf(rounded)}${text(Math.abs(rounded))}`;
+  return unit === "rate" ? `${shown} pp` : shown;
 }
 
 /**
  * A relative change of a quantity, rounded before its sign is chosen: `+15 %`; undefined where it has no meaning. Only
  * an exact change of 100 % is written as one.
  */
-export function relative(now: number, before: number): string | undefined {
+export function relative(now: number, before: number, text: NumberText = decimal.format): string | undefined {
   if (before === 0) return undefined;
   const by = ((now - before) / Math.abs(before)) * 100;
   const size = Math.abs(by);
   let rounded = size < 10 ? Math.round(size * 10) / 10 : Math.round(size);
   if (rounded === 100 && size !== 100) rounded = size < 100 ? Math.floor(size * 10) / 10 : Math.ceil(size * 10) / 10;
-  return `${rounded === 0 ? "" : signOf(by)}${decimal.format(rounded)} %`;
-}
-
-/** Absolute and relative change: `+79, +15 %`, of a rate `+5 pp, +25 %`; `+5, from 0`. */
-export function change(now: number | null | undefined, before: number | null | undefined, unit: Unit): string {
-  if (now == null || before == null) return "–";
-  const by = difference(now, before, unit);
-  const share = unit === "rate" && by === "0 pp" ? undefined : relative(now, before);
-  if (before === 0 && now !== 0) return `${by}, from 0`;
-  return share === undefined ? by : `${by}, ${share}`;
+  return `${rounded === 0 ? "" : signOf(by)}${text(rounded)} %`;
 }
 
 const signOf = (rounded: number) => (rounded > 0 ? "+" : rounded < 0 ? "−" : "");

@@ -1,6 +1,16 @@
 import { expect } from "chai";
 import { age, DAY, HOUR } from "../../src/dashboard/duration.js";
-import { amount, bucketLabel, change, chartTitle, clockTime, count, type Unit } from "../../src/dashboard/format.js";
+import {
+  amount,
+  bucketLabel,
+  change,
+  changeIn,
+  chartTitle,
+  clockTime,
+  count,
+  shortNumber,
+  type Unit,
+} from "../../src/dashboard/format.js";
 import { serveDimensions } from "./served-dimensions.js";
 
 describe("the dashboard", () => {
@@ -42,6 +52,35 @@ describe("the dashboard", () => {
   ] as [number, Unit, string][]) {
     it(`shows ${Object.is(value, -0) ? "-0" : value} ${unit} as ${text}`, () => {
       expect(amount(value, unit)).to.equal(text);
+    });
+  }
+
+  for (const [value, text] of [
+    [999_999, "999,999"],
+    [-12_345.678, "-12,345.68"],
+    [999_999.9, "1 M"],
+    [1_234_567, "1.23 M"],
+    [-20_000_000, "-20 M"],
+    [999_499_999, "999 M"],
+    [999_999_999, "1 bn"],
+    [45_600_000_000, "45.6 bn"],
+    [999_999_999_999, "1 × 10¹²"],
+    [1.08e15, "1.08 × 10¹⁵"],
+    [-Number.MAX_VALUE, "-1.8 × 10³⁰⁸"],
+  ] as const) {
+    it(`shortens ${value} to ${text}`, () => {
+      expect(shortNumber(value)).to.equal(text);
+    });
+  }
+
+  for (const [now, before, unit, shown] of [
+    [610, 531, "members", { by: "+79", share: "+15 %" }],
+    [3_000_000, 1, "messages", { by: "+3 M", share: "+300 M %" }],
+    [5, 0, "members", { by: "+5", share: "from 0" }],
+    [0.2, 0.2003, "rate", { by: "0 pp", share: undefined }],
+  ] as const) {
+    it(`gives the change from ${before} to ${now} ${unit} in its two measures`, () => {
+      expect(changeIn(now, before, unit, shortNumber)).to.deep.equal(shown);
     });
   }
 

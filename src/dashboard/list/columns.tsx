@@ -1,12 +1,13 @@
 import type { VNode } from "preact";
 import { Sparkline } from "../chart/sparkline.js";
 import type { Fetched, WantedSeries } from "../fetch-series.js";
-import { changeOf, type Moved } from "../figures.js";
-import { amount, type Unit } from "../format.js";
+import type { Moved } from "../figures.js";
+import { amount, shortAmount, type Unit } from "../format.js";
 import { Link } from "../page/link.js";
 import { rangeOf } from "../range.js";
 import type { Page } from "../view.js";
 import { type Entry, type EntryList, type EntryRow, entryOf } from "./entries.js";
+import { ChangePill } from "./pill.js";
 import type { Column } from "./table.js";
 import { seriesOf } from "./wanted.js";
 
@@ -32,7 +33,7 @@ export function changeColumn(unit: Unit, page: Page): Column<Moved> {
     head: `Change, ${rangeOf(page.address)}`,
     sort: "change",
     isNumber: true,
-    cell: (row) => changeOf(row, unit, page.zone),
+    cell: (row) => <ChangePill change={{ ...row, unit }} zone={page.zone} />,
   };
 }
 
@@ -41,7 +42,13 @@ export function trendColumn<R>(trends: Fetched, wanted: (row: R) => WantedSeries
   return { head: "Trend", cell: (row) => <Sparkline series={seriesOf(trends, wanted(row))} /> };
 }
 
-/** A value that programs can read; a dash where there is none. */
+/** A value that programs can read, in its short form; a dash where there is none. */
 export function valueIn(value: number | null | undefined, unit: Unit): VNode | string {
-  return value == null ? "–" : <data value={value}>{amount(value, unit)}</data>;
+  if (value == null) return "–";
+  const [short, full] = [shortAmount(value, unit), amount(value, unit)];
+  return (
+    <data value={value} title={short === full ? undefined : full}>
+      {short}
+    </data>
+  );
 }

@@ -4,7 +4,7 @@ import type { Alert, ListedExperience, ListedSegment, ListPage } from "../../cli
 import { Chart } from "../chart/chart.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
 import { hasMoved, type Moved } from "../figures.js";
-import { count, relative, type Unit } from "../format.js";
+import { count, relative } from "../format.js";
 import { kept } from "../kept.js";
 import { changeColumn, nameColumn, trendColumn, valueIn } from "../list/columns.js";
 import { type Entry, entryPage } from "../list/entries.js";
@@ -138,7 +138,7 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
           columns={[
             nameColumn("Segment", "segment", page),
             { head: "Members now", isNumber: true, cell: ({ size }) => valueIn(size, "members") },
-            movementColumn("members", page),
+            changeColumn("members", page),
             trendColumn(fetched, sizeOf),
           ]}
         />
@@ -148,7 +148,7 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
           columns={[
             nameColumn("Experience", "experience", page),
             { head: "Conversion", isNumber: true, cell: ({ now }) => valueIn(now, "rate") },
-            movementColumn("rate", page),
+            changeColumn("rate", page),
             trendColumn(fetched, rateOf),
           ]}
         />
@@ -259,10 +259,4 @@ function Changed<R extends Entry & Moved>({ title, list: { value, refusal }, col
       {value !== undefined && rows.length === 0 && <p class="note">None changed.</p>}
     </Card>
   );
-}
-
-/** The change of a row that has changed, with its direction. */
-function movementColumn(unit: Unit, page: Page): Column<Moved> {
-  const { head, cell } = changeColumn(unit, page);
-  return { head, isNumber: true, cell: (row) => [(row.now ?? 0) > (row.before ?? 0) ? "▲ " : "▼ ", cell(row)] };
 }
