@@ -41,7 +41,9 @@ export function KeyForm({ controller }: { readonly controller: Controller }): VN
       <label>
         API key <input ref={field} type="password" autocomplete="off" spellcheck={false} />
       </label>
-      <button type="submit">Use it</button>
+      <button type="submit" class="primary">
+        Use it
+      </button>
       <p class="note">The key stays in this tab: each tab asks for it. It is sent to this service alone.</p>
     </form>
   );

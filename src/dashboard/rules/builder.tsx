@@ -78,6 +78,7 @@ export function Builder({ segment, page, close }: BuilderProps): VNode {
       <div class="controls">
         <button
           type="button"
+          class="primary"
           disabled={preview === undefined || id === "" || isRunning}
           onClick={preview?.leaving ? () => setAsking(true) : store}
         >

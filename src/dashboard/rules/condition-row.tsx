@@ -80,7 +80,7 @@ export function ConditionRow({ condition, path, context, onChange, onRemove }: C
       {isText(test) && (
         <Switch label="any case" isOn={ignoresCase} onSwitch={(isOn) => change({ ignoresCase: isOn })} />
       )}
-      <button type="button" aria-label="Remove the condition" onClick={onRemove}>
+      <button type="button" class="icon" aria-label="Remove the condition" onClick={onRemove}>
         ×
       </button>
       {isWrong && <span class="bad">{issue.message}</span>}

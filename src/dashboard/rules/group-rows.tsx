@@ -42,7 +42,7 @@ export function GroupRows({ group, path, context, onChange, onRemove }: GroupRow
         />
         of these hold
         {onRemove !== undefined && (
-          <button type="button" aria-label="Remove the group" onClick={onRemove}>
+          <button type="button" class="icon" aria-label="Remove the group" onClick={onRemove}>
             ×
           </button>
         )}
@@ -61,10 +61,14 @@ export function GroupRows({ group, path, context, onChange, onRemove }: GroupRow
         );
       })}
       <div class="controls">
-        <button ref={add} type="button" onClick={() => put(newCondition())}>
+        <button ref={add} type="button" class="quiet" onClick={() => put(newCondition())}>
           + condition
         </button>
-        <button type="button" onClick={() => put(newGroup(kind === "all" ? "any" : "all", [newCondition()]))}>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => put(newGroup(kind === "all" ? "any" : "all", [newCondition()]))}
+        >
           + group
         </button>
       </div>

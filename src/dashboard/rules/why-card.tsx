@@ -39,7 +39,7 @@ export function WhyCard({ segment: { id, name, table }, page }: WhyCardProps): V
         }}
         onSubmit={lookUp}
       >
-        <button type="submit" disabled={isRunning}>
+        <button type="submit" class="primary" disabled={isRunning}>
           Look up
         </button>
       </IdentityForm>

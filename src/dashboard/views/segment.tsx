@@ -37,18 +37,18 @@ export const { load, Show } = seriesView({
       {row === undefined ? " is not in the catalogue" : `, table ${row.table}`}
     </p>
   ),
-  facts({ id, row, more: { moves }, recent, page }) {
-    const range = rangeOf(page.address);
-    if (row === undefined)
-      return [["Newest saved size", valueIn(newestOf(seriesOf(recent, sizeOf({ id, name: id }))), "members")]];
-    return [
-      ["Members now", valueIn(row.size, "members")],
-      [`Change, ${range}`, changeOf(row, "members", page.zone)],
-      ...(moves === undefined
-        ? []
-        : [[`Joined and left, ${range}`, `${count(moves.joined)} joined, ${count(moves.left)} left`] as const]),
-    ];
-  },
+  figure: ({ id, row, recent }) =>
+    row === undefined
+      ? { value: valueIn(newestOf(seriesOf(recent, sizeOf({ id, name: id }))), "members"), unit: "newest saved size" }
+      : { value: valueIn(row.size, "members"), unit: "members now" },
+  change: ({ row, page }) => row && `${changeOf(row, "members", page.zone)} in ${rangeOf(page.address)}`,
+  facts: ({ more: { moves } }) =>
+    moves === undefined
+      ? []
+      : [
+          ["Joined", <span class="good">{count(moves.joined)}</span>],
+          ["Left", <span class="bad">{count(moves.left)}</span>],
+        ],
   cards: ({ id, row, more: { users }, fetched, page }) => (
     <>
       <UnitChart title="Trend" unit="members" fetched={fetched} page={page} />

@@ -1,7 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 import { type Fetched, fetchWithRecent, nextSaveOf, type WantedSeries } from "../fetch-series.js";
-import { Fact } from "../page/fact.js";
-import { Link } from "../page/link.js";
+import { type Figure, Head } from "../page/head.js";
 import { newestWindow, type TimeWindow } from "../time-window.js";
 import type { Page, View, ViewScript } from "../view.js";
 import { ApiCall } from "./api-call.js";
@@ -38,6 +37,10 @@ interface SeriesDefinition<R, M> {
   readonly path?: (thing: Thing<R, M>) => ComponentChildren;
   /** Draws the part of its head between name and facts. */
   readonly about?: (thing: Thing<R, M>) => ComponentChildren;
+  /** Returns its largest figure, and what that counts. */
+  readonly figure?: (thing: Thing<R, M>) => Figure | undefined;
+  /** Returns the change of the figure in the window. */
+  readonly change?: (thing: Thing<R, M>) => ComponentChildren;
   /** Returns names and values. */
   facts(thing: Thing<R, M>): readonly (readonly [name: string, value: ComponentChildren])[];
   /** Draws the cards below the head. */
@@ -50,7 +53,8 @@ export type SeriesData<R, M> = Omit<Thing<R, M>, "id" | "page">;
 const REFRESH_MS = 60_000;
 
 export function seriesView<R, M>(definition: SeriesDefinition<R, M>): ViewScript<SeriesData<R, M>> {
-  const { dimension, list, unknown, find, name, wanted, more, recentWindow, path, about, facts, cards } = definition;
+  const { dimension, list, unknown, find, name, wanted, more, recentWindow, path, about } = definition;
+  const { figure, change, facts, cards } = definition;
   return {
     async load(page) {
       const id = page.address.id as string;
@@ -74,23 +78,16 @@ export function seriesView<R, M>(definition: SeriesDefinition<R, M>): ViewScript
       const { row } = data;
       return (
         <>
-          <section class="card">
-            <p class="note">
-              <Link to={{ view: list.name }} page={page}>
-                {list.label}
-              </Link>
-              {path?.(thing)}
-            </p>
-            <h1>{(row && name?.(row)) ?? id}</h1>
-            {about?.(thing)}
-            <dl class="facts">
-              {facts(thing).map(([name, value]) => (
-                <Fact key={name} name={name}>
-                  {value}
-                </Fact>
-              ))}
-            </dl>
-          </section>
+          <Head
+            page={page}
+            crumb={{ label: list.label, to: { view: list.name } }}
+            path={path?.(thing)}
+            title={(row && name?.(row)) ?? id}
+            note={about?.(thing)}
+            figure={figure?.(thing)}
+            change={change?.(thing)}
+            facts={facts(thing)}
+          />
           {cards(thing)}
           <ApiCall wanted={wanted(id, row)} page={page} />
         </>
