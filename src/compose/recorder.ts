@@ -26,7 +26,7 @@ export function composeRecorder(
   const shared = { facts, lease, clock, log };
 
   return {
-    /** Without rules, the alerts of earlier ones are resolved. */
+    /** Without rules, the alerts of earlier ones end, and are removed in time. */
     async start(): Promise<Background[]> {
       const isUsed = rules.length > 0 || storedAlerts(await facts.text(ALERTS)).alerts.length > 0;
       const evaluation = { ...shared, rules, series, slots: fewSlots, isNotifying: webhook !== undefined };

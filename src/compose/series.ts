@@ -108,7 +108,7 @@ export function composeSeries({
         cache,
       }),
       ...listingRoutes({ series: store, streams, catalogue, clock }),
-      ...alertRoutes(stores.facts),
+      ...alertRoutes({ facts: stores.facts, catalogue, clock }),
       ...metricRoutes({ fetch, generations, limits, clock, count, cacheMemory: cache }),
       ...federateRoutes({ series: store, slots: fewSlots, catalogue, retention, clock }),
     ],

@@ -86,7 +86,7 @@ describe("GET /api/alert, and the notifications of alerts", function () {
     const { payload } = await compactVerify(receipt as string, createLocalJWKSet(jwks as never));
     expect(JSON.parse(Buffer.from(payload).toString())).to.deep.include(claims);
     expect(await listed(at)).to.deep.include({
-      data: [{ ...alert, notified: false }],
+      data: [{ ...alert, dimension_name: null, resolved_at: null, notified: false }],
       meta: { next: null, total: 1 },
     });
     receiver.failure = undefined;
@@ -108,6 +108,33 @@ describe("GET /api/alert, and the notifications of alerts", function () {
     const resolved_at = new Date(slot + HOUR).toISOString();
     expect(body).to.include({ ...receiver.received[0]?.body, receipt: body.receipt, state: "resolved", resolved_at });
     expect(await listed(at)).to.deep.include({ data: [], meta: { next: null, total: 0 } });
+    const { type, state, receipt, ...alert } = body as unknown as Record<string, unknown>;
+    const ended = async (at: TestService) => (await listed(at, "?state=ended")).data;
+    await until("it is stored", async () => (await ended(at)).some((one) => "notified" in one && one.notified));
+    const after = await restart();
+    expect(await ended(after)).to.deep.equal([{ ...alert, dimension_name: null, notified: true }]);
+    now += 30 * 24 * HOUR;
+    expect(await ended(after)).to.deep.equal([]);
+    expect((await after.fetch("/api/alert?state=open")).status).to.equal(400);
+  });
+
+  it("name segments and experiences as the catalogue does", async () => {
+    const at = await restart([{ name: "any", dimension: "segment", pattern: "*", condition: "above", value: 0 }]);
+    await at.fetch("/api/segment/named", { method: "PUT", json: { name: "The named" } });
+    const slot = Math.floor(now / (2 * HOUR)) * 2 * HOUR;
+    const points = ["named", "other"].map((dimension_id) => ({
+      dimension: "segment",
+      dimension_id,
+      dimension_type: "size",
+      ts: slot,
+      value: 3,
+    }));
+    expect((await at.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
+    now = slot + 2 * HOUR + 61_000;
+    const names = async () =>
+      (await listed(at)).data.map((one) => (one as { dimension_name: string | null }).dimension_name).sort();
+    await until("both fire", async () => (await names()).length === 2);
+    expect(await names()).to.deep.equal(["The named", null]);
   });
 
   it("are listed in pages, the oldest first, each alert once", async () => {

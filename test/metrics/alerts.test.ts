@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { storedAlerts } from "../../src/metrics/alerts/alert.js";
+import { isFiring, storedAlerts } from "../../src/metrics/alerts/alert.js";
 import type { AlertSetting } from "../../src/metrics/alerts/rule.js";
 import { ALERTS } from "../../src/metrics/ports.js";
 import { HeldCalls } from "../support/held-calls.js";
@@ -28,7 +28,8 @@ describe("alerts", function () {
     opened.stores.series.write("clients", [
       { series: seriesOf("stream", id), from: Math.floor(time / HOUR) * HOUR, values: Float64Array.of(value) },
     ]);
-  const firing = async () => storedAlerts(await opened.stores.facts.text(ALERTS)).alerts.map((one) => one.dimensionId);
+  const stored = async () => storedAlerts(await opened.stores.facts.text(ALERTS)).alerts;
+  const firing = async () => (await stored()).filter(isFiring).map((one) => one.dimensionId);
   /** Evaluates, when an earlier lease of another process has ended. */
   const evaluate = async (process: AlertProcess) => {
     now += 10_000;
@@ -130,6 +131,40 @@ describe("alerts", function () {
     now += HOUR;
     await evaluate(alertProcess(opened.stores, { clock, owner: "a", rules: [] }));
     expect(await firing(), "without rules").to.deep.equal([]);
+  });
+
+  it("that have ended are stored for 30 days, at most the newest 2,000 of them, also when all rules are gone", async () => {
+    const ids = Array.from({ length: 2_001 }, (_, index) => `w${String(index).padStart(4, "0")}`);
+    const work = alertProcess(opened.stores, { clock, owner: "a", rules: [below] });
+    now = start + MINUTE;
+    for (const value of [1, 9]) {
+      const time = now;
+      await opened.stores.series.write(
+        "clients",
+        ids.map((id) => ({
+          series: seriesOf("stream", id),
+          from: Math.floor(time / HOUR) * HOUR,
+          values: Float64Array.of(ids.indexOf(id) === 0 ? 1 : value),
+        })),
+      );
+      now += HOUR;
+      await evaluate(work);
+    }
+    expect(await firing()).to.deep.equal([ids[0]]);
+    await write("w0000", now, 9);
+    now += HOUR;
+    await evaluate(work);
+    const ended = (await stored()).map((one) => one.dimensionId);
+    expect(ended).to.have.length(2_000).and.include("w0000");
+    const gone = alertProcess(opened.stores, { clock, owner: "a", rules: [] });
+    now += 30 * 24 * HOUR - 2 * HOUR;
+    await evaluate(gone);
+    expect(await stored()).to.have.length(2_000);
+    for (const left of [1, 0]) {
+      now += HOUR;
+      await evaluate(gone);
+      expect(await stored()).to.have.length(left);
+    }
   });
 
   it("are not evaluated in the first minute after a slot, nor without the lease", async () => {

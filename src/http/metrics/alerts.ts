@@ -1,7 +1,9 @@
 import { Type } from "@sinclair/typebox";
+import type { CatalogueStore } from "../../catalogue/ports.js";
+import type { Clock } from "../../clock.js";
 import type { Facts } from "../../facts.js";
 import { timeText } from "../../formats/instant.js";
-import { alertFields, isFiring, storedAlerts } from "../../metrics/alerts/alert.js";
+import { alertFields, ENDED_FOR_MS, type Alert as StoredAlert, storedAlerts } from "../../metrics/alerts/alert.js";
 import { conditions } from "../../metrics/alerts/rule.js";
 import { dimensions } from "../../metrics/dimensions.js";
 import { ALERTS } from "../../metrics/ports.js";
@@ -9,7 +11,7 @@ import { compareBytes } from "../../text.js";
 import type { WebhookDocs } from "../core/openapi.js";
 import { listQuery, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
-import { idPage, ListMeta } from "../lists/list-page.js";
+import { idPage, ListMeta, orderQuery } from "../lists/list-page.js";
 
 const numberOrNull = (description: string) => Type.Unsafe<number | null>({ type: ["number", "null"], description });
 
@@ -26,16 +28,43 @@ const fields = {
   measured: numberOrNull("What was compared with `value` then; null for `silent_for`."),
 };
 
+const states = ["firing", "ended", "all"] as const;
+
+const ended = TimeOrNull("End of the slot with which it ended; null while it is firing.");
+
 export const Alert = Type.Object(
   {
     ...fields,
+    dimension_name: Type.Unsafe<string | null>({
+      type: ["string", "null"],
+      description: "Name of the segment or experience in the catalogue; null without one.",
+    }),
+    resolved_at: ended,
     notified: Type.Boolean({ description: "Whether no notification is pending; also true without a webhook." }),
   },
   { title: "Alert", additionalProperties: false },
 );
 
-/** Lists the alerts that are firing. */
-export function alertRoutes(facts: Pick<Facts, "text">): readonly Route[] {
+export interface AlertRouteDependencies {
+  readonly facts: Pick<Facts, "text">;
+  readonly catalogue: Pick<CatalogueStore, "segmentsById" | "experiencesById">;
+  readonly clock: Clock;
+}
+
+/** Lists the alerts that are firing, or have ended. */
+export function alertRoutes({ facts, catalogue, clock }: AlertRouteDependencies): readonly Route[] {
+  /** Returns a function that names the segments and experiences of alerts. */
+  async function namesOf(alerts: readonly StoredAlert[]) {
+    const ids = (named: string) =>
+      alerts.filter(({ dimension }) => dimension === named).map(({ dimensionId }) => dimensionId);
+    const [segments, experiences] = await Promise.all([
+      catalogue.segmentsById(ids("segment")),
+      catalogue.experiencesById(ids("experience")),
+    ]);
+    return ({ dimension, dimensionId }: StoredAlert) =>
+      ({ segment: segments, experience: experiences })[dimension]?.get(dimensionId)?.name ?? null;
+  }
+
   return [
     route({
       method: "GET",
@@ -46,17 +75,34 @@ export function alertRoutes(facts: Pick<Facts, "text">): readonly Route[] {
         tag: "metrics",
         summary: "List alerts",
         description:
-          "Use it to show which rules of the setting `alerts` are firing, and since when: the oldest first, one entry for each series. Error 400: `invalid_limit`.",
+          "Use it to show which rules of the setting `alerts` are firing, and since when, or which ended in the last 30 days (at most 2,000): the oldest first, one entry for each series. Errors 400: `invalid_limit`, `unknown_state`.",
       },
-      query: listQuery,
+      query: {
+        ...listQuery,
+        state: oneOf(states, {
+          default: "firing",
+          description: "State of the listed alerts.",
+          issue: { code: "unknown_state", message: `state must be one of ${states.join(", ")}` },
+        }),
+        order: orderQuery("asc"),
+      },
       responses: { 200: success("AlertsAnswer", Type.Array(Alert), { meta: ListMeta }) },
-      async handler({ query }) {
-        const firing = storedAlerts(await facts.text(ALERTS)).alerts.filter(isFiring);
-        const rows = firing
-          .map((alert) => ({ ...alertFields(alert), notified: alert.pending.length === 0 }))
+      async handler({ query: { state, ...page } }) {
+        const now = clock();
+        const isListed = ({ resolvedAt }: StoredAlert) =>
+          resolvedAt === undefined ? state !== "ended" : state !== "firing" && now - resolvedAt < ENDED_FOR_MS;
+        const alerts = storedAlerts(await facts.text(ALERTS))
+          .alerts.filter(isListed)
           .sort((a, b) => compareBytes(a.id, b.id));
-        const { items, meta } = idPage(rows, { ...query, order: "asc" });
-        return { data: items, meta };
+        const { items, meta } = idPage(alerts, page);
+        const nameOf = await namesOf(items);
+        const data = items.map((alert) => ({
+          ...alertFields(alert),
+          dimension_name: nameOf(alert),
+          resolved_at: alert.resolvedAt === undefined ? null : timeText(alert.resolvedAt),
+          notified: alert.pending.length === 0,
+        }));
+        return { data, meta };
       },
     }),
   ];

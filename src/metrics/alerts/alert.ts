@@ -30,7 +30,7 @@ export interface Alert {
 export interface StoredAlerts {
   /** End of the last evaluated slot, Unix ms, by the name of the dimension. */
   readonly evaluated: Readonly<Record<string, number>>;
-  /** Alerts that are firing, or have a pending event, in the order in which they fired. */
+  /** First the ones that have ended, then those that are firing or have a pending event, in the order in which they fired. */
   readonly alerts: readonly Alert[];
 }
 
@@ -38,6 +38,9 @@ export interface StoredAlerts {
 export function storedAlerts(text: string | undefined): StoredAlerts {
   return text === undefined ? { evaluated: {}, alerts: [] } : (JSON.parse(text) as StoredAlerts);
 }
+
+/** An alert that has ended is listed for this long, ms. */
+export const ENDED_FOR_MS = 30 * 86_400_000;
 
 export function isFiring({ resolvedAt }: Alert): boolean {
   return resolvedAt === undefined;

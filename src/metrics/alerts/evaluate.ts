@@ -10,7 +10,7 @@ import { SAVE_WAIT_MS } from "../query/freshness.js";
 import { storedSeries } from "../query/plan.js";
 import type { Recorder } from "../recorder/recorder.js";
 import { slotStart } from "../series.js";
-import { type Alert, isFiring, newAlert, type StoredAlerts, storedAlerts } from "./alert.js";
+import { type Alert, ENDED_FOR_MS, isFiring, newAlert, type StoredAlerts, storedAlerts } from "./alert.js";
 import { type AlertRule, decide, windowSlots, windowValues } from "./rule.js";
 import { type Selected, selectedSeries } from "./select.js";
 
@@ -44,8 +44,11 @@ const CATCH_UP_MS = 86_400_000;
 /** Interval of requests for the lease, ms. */
 const ASK_EVERY_MS = 5_000;
 
-/** Maximum stored alerts, which are one document of at most 16 MiB; further ones fire when others have ended. */
+/** Maximum open alerts, as all are one document of at most 16 MiB; further ones fire when others have ended. */
 const MAX_ALERTS = 5_000;
+
+/** Maximum alerts that have ended and are still listed: the newest. */
+const MAX_ENDED = 2_000;
 
 /**
  * Adds the evaluation of alerts to a recorder: once for each ended slot, when its counts are saved. An interrupted one
@@ -142,17 +145,22 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
   /** Returns the alerts after a slot. */
   function alertsAfter(alerts: readonly Alert[], slot: EvaluatedSlot): Alert[] {
     const { dimension, end, stillFiring, fired } = slot;
-    const open = alerts.flatMap((alert) => {
+    const all = alerts.map((alert): Alert => {
       const hasEnded = isFiring(alert) && alert.dimension === dimension.name && !stillFiring.has(keyOf(alert));
       const pending = isNotifying ? alert.pending.concat(hasEnded ? "resolved" : []) : [];
-      const after: Alert = hasEnded ? { ...alert, pending, resolvedAt: end } : { ...alert, pending };
-      return isFiring(after) || pending.length > 0 ? after : [];
+      return hasEnded ? { ...alert, pending, resolvedAt: end } : { ...alert, pending };
     });
+    const isOpen = (alert: Alert) => isFiring(alert) || alert.pending.length > 0;
+    const open = all.filter(isOpen);
+    const ended = all.filter((alert) => !isOpen(alert) && Math.abs(end - endOf(alert)) < ENDED_FOR_MS);
+    ended.sort((a, b) => endOf(a) - endOf(b));
     const added = fired.slice(0, Math.max(0, MAX_ALERTS - open.length));
     const left = slot.left + fired.length - added.length;
     if (left > 0)
       log.error({ left }, `more than ${MAX_ALERTS} alerts are open; further ones fire when others have ended`);
-    return [...open, ...added];
+    const after = [...ended.slice(-MAX_ENDED), ...open, ...added];
+    // Once the clock was set back, an alert can fire again under the id of one that has ended.
+    return [...new Map(after.map((alert) => [alert.id, alert])).values()];
   }
 
   /** Reads the longest window of each series. */
@@ -174,6 +182,8 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
     );
   }
 }
+
+const endOf = ({ resolvedAt = 0 }: Alert): number => resolvedAt;
 
 /** Identifies a rule and a series in a dimension. */
 function keyOf({ name, dimensionId, type }: Pick<Alert, "name" | "dimensionId" | "type">): string {

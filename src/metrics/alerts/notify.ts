@@ -3,7 +3,7 @@ import type { Facts } from "../../facts.js";
 import { timeText } from "../../formats/instant.js";
 import type { Log } from "../../log.js";
 import { ALERTS, type LeaseResult } from "../ports.js";
-import { type Alert, type AlertEvent, alertFields, isFiring, storedAlerts } from "./alert.js";
+import { type Alert, type AlertEvent, alertFields, storedAlerts } from "./alert.js";
 
 /** PORT. The system that is notified of alerts. */
 export interface AlertReceiver {
@@ -63,9 +63,7 @@ export function alertNotifier({ facts, receiver, lease, clock, log }: NotifierDe
   async function store(sent: ReadonlyMap<string, Sent>): Promise<boolean> {
     const text = await facts.text(ALERTS);
     const current = storedAlerts(text);
-    const alerts = current.alerts
-      .map((alert) => after(alert, sent.get(alert.id)))
-      .filter((alert) => isFiring(alert) || alert.pending.length > 0);
+    const alerts = current.alerts.map((alert) => after(alert, sent.get(alert.id)));
     return facts.replaceText(ALERTS, text, JSON.stringify({ ...current, alerts }));
   }
 
