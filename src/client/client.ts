@@ -100,7 +100,10 @@ export function createClient(options: ClientOptions) {
     series: listOf<ListedSeries>("/api/series"),
     /** Yields all streams. Scope `metric:read`. */
     streams: listOf<Stream>("/api/stream"),
-    /** Yields the alerts that are firing, the oldest first. Scope `metric:read`. */
+    /**
+     * Yields the alerts that are firing, the oldest first; with `state` `ended` those of the last 30 days that are not
+     * any more, with `all` both. Scope `metric:read`.
+     */
     alerts: listOf<Alert>("/api/alert"),
 
     /** Returns the readiness of the service and its stores, also when it is not ready. Needs no key. */

@@ -214,6 +214,9 @@ export interface ListPage<Row, Meta = ListMeta> {
   readonly meta: Readonly<Meta>;
 }
 
+/** How many open requests have one reason. */
+export type OpenReason = Static<typeof deletions.OpenReason>;
+
 export type DeletionPage = ListPage<ListedDeletion, DeletionListMeta>;
 
 /** The page of a list. */

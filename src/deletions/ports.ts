@@ -20,6 +20,17 @@ export interface ScopeSnapshot {
 /** States by which requests are listed; `stuck`: the open ones of which `isStuck` is true. */
 export type ListedState = "open" | "stuck" | "completed" | "all";
 
+/** Open requests with the same `problem` and the same next remote target. */
+export interface OpenReason {
+  readonly problem: string | undefined;
+  readonly target: string | undefined;
+  readonly requests: number;
+  /** How many of them are stuck: `isStuck`. */
+  readonly stuck: number;
+  /** Acceptance of the oldest, Unix ms. */
+  readonly oldestAt: number;
+}
+
 /**
  * PORT. Deletion requests: the authority on erased profiles, never restored from a backup. A returned request, and that
  * it is completed, is never lost again: not by a crash or a change of primary. Rejects as every store does: see
@@ -82,18 +93,21 @@ export interface Ledger {
   complete(requestId: string, at: number, times: Deletion["times"]): Promise<boolean>;
   /**
    * Lists at most `limit` requests after the id `after`, in order of acceptance or, with `newestFirst`, in reverse.
-   * With `target`, lists only requests whose next run calls this remote target, or `NOTIFICATION`. Empty when `after`
-   * is unknown.
+   * With `target`, lists only requests whose next run calls this remote target, or `NOTIFICATION`; with `problem`, only
+   * requests with it. Empty when `after` is unknown.
    */
   list(options: {
     readonly state: ListedState;
     readonly target?: string | undefined;
+    readonly problem?: string | undefined;
     readonly newestFirst: boolean;
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<Deletion[]>;
-  /** Counts the requests that `list` returns for this state and target. */
-  count(state: ListedState, target?: string): Promise<number>;
+  /** Counts the requests that `list` returns for this state, target and problem. */
+  count(state: ListedState, target?: string, problem?: string): Promise<number>;
+  /** Counts the open requests by reason, at most `limit` reasons: first those with the most stuck, then most, requests. */
+  openReasons(limit: number): Promise<OpenReason[]>;
   /**
    * Stores the wrapped key of receipts unless one is stored; resolves with the stored key, the same for concurrent
    * callers.

@@ -490,6 +490,37 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
       expect(await names("open", "crm", undefined, true)).to.equal("ca");
     });
 
+    it("counts open requests by problem and remote target, those with the most stuck first, and lists them by problem", async () => {
+      const [down, slow] = ["crm answered 500", "crm did not answer in 10 s"];
+      const runs = {
+        a: [down, "crm", 1],
+        b: [down, "crm", 3],
+        c: [slow, "crm", 3],
+        d: [slow, "crm", 4],
+        e: [undefined, undefined, 0],
+        f: [undefined, undefined, 0],
+        g: [down, "crm", 5],
+        h: ["entities: unavailable", undefined, 1],
+      } as const;
+      for (const [index, [name, [problem, nextTarget, attempts]]] of Object.entries(runs).entries()) {
+        await ledger.accept(someDeletion(name, { acceptedAt: 1000 + index }), noScope);
+        await run(`${name}-1700000000`, failed({ problem, nextTarget, attempts }));
+      }
+      await ledger.complete("g-1700000000", 2000, {});
+      const reasons = [
+        { problem: slow, target: "crm", requests: 2, stuck: 2, oldestAt: 1002 },
+        { problem: down, target: "crm", requests: 2, stuck: 1, oldestAt: 1000 },
+        { problem: undefined, target: undefined, requests: 2, stuck: 0, oldestAt: 1004 },
+        { problem: "entities: unavailable", target: undefined, requests: 1, stuck: 0, oldestAt: 1007 },
+      ];
+      expect(await ledger.openReasons(9)).to.deep.equal(reasons);
+      expect(await ledger.openReasons(2)).to.deep.equal(reasons.slice(0, 2));
+      const listed = await ledger.list({ state: "open", problem: down, newestFirst: false, limit: 9 });
+      expect(listed.map(({ requestId }) => requestId[0])).to.deep.equal(["a", "b"]);
+      expect(await ledger.count("open", "crm", down)).to.equal(2);
+      expect(await ledger.count("stuck", undefined, down)).to.equal(1);
+    });
+
     it("stores the first of several concurrent keys of receipts, and returns it to every caller", async () => {
       const kept = await Promise.all(["one", "two", "three"].map((key) => ledger.receiptKey(key)));
       expect(new Set(kept).size).to.equal(1);

@@ -273,6 +273,9 @@ describe("lists that are searched and sorted", () => {
     expect(await walk("/api/deletion?limit=1")).to.deep.equal(accepted.toReversed());
     expect(await walk("/api/deletion?limit=1&order=asc&sort=id")).to.deep.equal(accepted);
     expect((await page("/api/deletion?limit=2")).meta).to.include({ next: accepted[1], total: 3 });
+    const { reasons } = (await page("/api/deletion?limit=1&reasons=true")).meta as { reasons?: { requests: number }[] };
+    expect(reasons?.reduce((sum, { requests }) => sum + requests, 0)).to.equal(3);
+    expect((await page("/api/deletion?problem=crm%20answered%20500")).meta.total).to.equal(0);
     expect((await page("/api/deletion?state=completed")).meta).to.include({ next: null, total: 0 });
     expect((await page("/api/deletion?state=all&order=desc")).meta.total).to.equal(3);
   });

@@ -1,7 +1,12 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import { type Deletion, isStuck, remoteNames, stageOf } from "../../deletions/deletion.js";
-import type { DownstreamTarget, DueNotifications, Ledger } from "../../deletions/ports.js";
+import type {
+  DownstreamTarget,
+  DueNotifications,
+  Ledger,
+  OpenReason as OpenReasonCounts,
+} from "../../deletions/ports.js";
 import { found, ServiceError } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { errorEnvelope, fetchPage, listQuery, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
@@ -10,7 +15,7 @@ import { compile } from "../core/validation.js";
 import { ListMeta, orderQuery, sortQuery } from "../lists/list-page.js";
 
 export interface DeletionListDependencies {
-  readonly ledger: Pick<Ledger, "find" | "list" | "count" | "wake" | "wakeWaitingFor">;
+  readonly ledger: Pick<Ledger, "find" | "list" | "count" | "openReasons" | "wake" | "wakeWaitingFor">;
   readonly clock: Clock;
   /** Intended maximum time from acceptance to completion of a request, ms. */
   readonly dueMs: number;
@@ -84,10 +89,33 @@ export const DeletionState = Type.Object(
   { title: "DeletionState", additionalProperties: false },
 );
 
+const Counted = Type.Integer({ minimum: 0 });
+
+const textOrNullOf = (description: string) => Type.Unsafe<string | null>({ type: ["string", "null"], description });
+
+export const OpenReason = Type.Object(
+  {
+    problem: textOrNullOf("Their `problem`; null for requests that have not failed."),
+    target: textOrNullOf("The remote target that their next run calls; null when it begins with our own stores."),
+    requests: Counted,
+    stuck: Counted,
+    oldest_at: Time("Acceptance of the oldest."),
+  },
+  { title: "OpenReason", description: "Open requests with one reason.", additionalProperties: false },
+);
+
+/** Maximum reasons of a list. */
+const MAX_REASONS = 100;
+
 export const DeletionListMeta = Type.Object(
   {
     ...ListMeta.properties,
     targets: Type.Array(Type.String(), { description: "Names of the configured remote targets." }),
+    reasons: Type.Optional(
+      Type.Array(OpenReason, {
+        description: `With \`reasons\`: all open requests by reason, first those with the most stuck ones; at most ${MAX_REASONS}.`,
+      }),
+    ),
   },
   { title: "DeletionListMeta" },
 );
@@ -113,6 +141,8 @@ const listingQuery = {
     issue: { code: "unknown_state", message: `state must be one of ${states.join(", ")}` },
   }),
   target: Type.Optional(Type.String({ description: `Only requests with this name of ${targetText}` })),
+  problem: Type.Optional(Type.String({ description: "Only requests with exactly this `problem`." })),
+  reasons: Type.Optional(Type.Boolean({ description: "Whether `meta.reasons` is wanted." })),
   ...listQuery,
   sort: sortQuery([], "`id` and `name` both sort by order of acceptance."),
   order: orderQuery("desc"),
@@ -146,19 +176,20 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
       },
       query: listingQuery,
       responses: { 200: success("DeletionsAnswer", Type.Array(ListedDeletion), { meta: DeletionListMeta }) },
-      async handler({ query: { state, target, order, after, limit } }) {
+      async handler({ query: { state, target, problem, reasons, order, after, limit } }) {
         const { items, meta } = await fetchPage(
           { limit, ...(after === undefined ? {} : { after }) },
           async (last, most) =>
-            (await ledger.list({ state, target, newestFirst: order === "desc", after: last, limit: most })).map(
-              (deletion) => ({ ...deletion, id: deletion.requestId }),
-            ),
+            (
+              await ledger.list({ state, target, problem, newestFirst: order === "desc", after: last, limit: most })
+            ).map((deletion) => ({ ...deletion, id: deletion.requestId })),
         );
         const now = clock();
-        const total = await ledger.count(state, target);
+        const total = await ledger.count(state, target, problem);
+        const counted = reasons && { reasons: (await ledger.openReasons(MAX_REASONS)).map(reasonOf) };
         return {
           data: items.map((deletion) => listed(deletion, now, dueMs)),
-          meta: { ...meta, total, targets: remoteNames(dependencies.targets) },
+          meta: { ...meta, total, targets: remoteNames(dependencies.targets), ...counted },
         };
       },
     }),
@@ -220,6 +251,10 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
 /** Returns the request with this id; throws `not-found` when there is none. */
 export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: string): Promise<Deletion> {
   return found(isRequestId(requestId) ? await ledger.find(requestId) : undefined, "deletion request");
+}
+
+function reasonOf({ problem, target, requests, stuck, oldestAt }: OpenReasonCounts) {
+  return { problem: problem ?? null, target: target ?? null, requests, stuck, oldest_at: timeText(oldestAt) };
 }
 
 function listed(deletion: Deletion, now: number, dueMs: number) {

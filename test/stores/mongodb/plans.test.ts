@@ -84,7 +84,8 @@ onServers(["mongodb"], "a query of MongoDB", function () {
     await catalogue.endMemberships();
     await send("POST", "/api/deletion/preview", { table: "user", field: "_uid", value: "u4" });
     const { request_id: id } = await send("DELETE", "/api/entity/user/email/u4%40example.org");
-    for (const query of ["", "?state=all", "?state=completed&order=asc"]) await send("GET", `/api/deletion${query}`);
+    for (const query of ["?reasons=true", "?state=all", "?state=completed&order=asc"])
+      await send("GET", `/api/deletion${query}`);
     await until("the deletion", async () => (await send("GET", `/api/entity/deletestatus/${id}`)).completed === true);
     await readPages(history);
     await history.expire(Date.now() + 1000);

@@ -1,7 +1,7 @@
 import type { Document, Filter, UpdateFilter } from "mongodb";
 import { groupedCalls, groupedReads } from "../../../async/grouped-calls.js";
 import { MAX_WAIT_MS, NOTIFICATION, STUCK_ATTEMPTS } from "../../../deletions/deletion.js";
-import type { Ledger, ListedState } from "../../../deletions/ports.js";
+import type { Ledger, ListedState, OpenReason } from "../../../deletions/ports.js";
 import { randomId } from "../../../ids.js";
 import { FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { byIds, type CollectionPlan } from "../collection.js";
@@ -127,12 +127,12 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       return stored.get(requestId)?.completedBy === mark;
     },
 
-    async list({ state, target, newestFirst, after, limit }) {
+    async list({ state, target, problem, newestFirst, after, limit }) {
       const last =
         after === undefined ? undefined : await requests.findOne({ _id: after }, { projection: { sequence: 1 } });
       if (last === null) return [];
       const filter = {
-        ...listed(state, target),
+        ...listed(state, target, problem),
         ...(last === undefined ? {} : { sequence: newestFirst ? { $lt: last.sequence } : { $gt: last.sequence } }),
       };
       const sort = { sequence: newestFirst ? -1 : 1 } as const;
@@ -140,10 +140,29 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
       return page.map(deletionOf);
     },
 
-    count(state, target) {
-      const filter = listed(state, target);
+    count(state, target, problem) {
+      const filter = listed(state, target, problem);
       const isAll = Object.keys(filter).length === 0;
       return requests.countDocuments(filter, { readConcern: MAJORITY, ...(isAll ? { hint: "_id_" } : {}) });
+    },
+
+    async openReasons(limit) {
+      const isStuck = { $gte: ["$attempts", STUCK_ATTEMPTS] };
+      const counts = { requests: { $sum: 1 }, stuck: { $sum: { $cond: [isStuck, 1, 0] } } };
+      const stages = [
+        { $match: { open: true } },
+        {
+          $group: { _id: { problem: "$problem", target: "$nextTarget" }, ...counts, oldestAt: { $min: "$acceptedAt" } },
+        },
+        { $sort: { stuck: -1, requests: -1, _id: 1 } },
+        { $limit: limit },
+      ];
+      const found = await requests.aggregate<CountedReason>(stages, { readConcern: MAJORITY }).toArray();
+      return found.map(({ _id: { problem, target }, ...rest }) => ({
+        problem: problem ?? undefined,
+        target: target ?? undefined,
+        ...rest,
+      }));
     },
 
     receiptKey: (fresh) => facts.textOnce(RECEIPT_KEY, fresh),
@@ -192,6 +211,10 @@ export function mongoLedger(dependencies: StoreDependencies): Ledger {
   };
 }
 
+interface CountedReason extends Pick<OpenReason, "requests" | "stuck" | "oldestAt"> {
+  readonly _id: { readonly problem: string | null; readonly target: string | null };
+}
+
 interface Update {
   readonly updateOne: {
     readonly filter: Filter<DeletionDocument> & { readonly _id: string };
@@ -206,9 +229,10 @@ const inState: Readonly<Record<ListedState, Filter<DeletionDocument>>> = {
   all: {},
 };
 
-/** Returns the filter for requests in a state and, if a target is given, whose next run calls it. */
-function listed(state: ListedState, target: string | undefined): Filter<DeletionDocument> {
-  return { ...inState[state], ...(target === undefined ? {} : { nextTarget: target }) };
+/** Returns the filter for requests in a state, whose next run calls the target and that have the problem, if given. */
+function listed(state: ListedState, target: string | undefined, problem: string | undefined): Filter<DeletionDocument> {
+  const named = target === undefined ? {} : { nextTarget: target };
+  return { ...inState[state], ...named, ...(problem === undefined ? {} : { problem }) };
 }
 
 /** Filter for requests that a run follows: they are open, or their notification is pending. */
