@@ -101,8 +101,8 @@ export function createClient(options: ClientOptions) {
     /** Yields all streams. Scope `metric:read`. */
     streams: listOf<Stream>("/api/stream"),
     /**
-     * Yields the alerts that are firing, the oldest first; with `state` `ended` those of the last 30 days that are not
-     * any more, with `all` both. Scope `metric:read`.
+     * Yields the alerts that are firing, the oldest first; with `state` `ended` the alerts that ended in the last 30
+     * days, with `all` both. Scope `metric:read`.
      */
     alerts: listOf<Alert>("/api/alert"),
 

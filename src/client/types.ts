@@ -214,7 +214,7 @@ export interface ListPage<Row, Meta = ListMeta> {
   readonly meta: Readonly<Meta>;
 }
 
-/** How many open requests have one reason. */
+/** Number of open requests with one problem and one next target. */
 export type OpenReason = Static<typeof deletions.OpenReason>;
 
 export type DeletionPage = ListPage<ListedDeletion, DeletionListMeta>;

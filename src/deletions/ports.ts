@@ -25,7 +25,7 @@ export interface OpenReason {
   readonly problem: string | undefined;
   readonly target: string | undefined;
   readonly requests: number;
-  /** How many of them are stuck: `isStuck`. */
+  /** Number of them of which `isStuck` is true. */
   readonly stuck: number;
   /** Acceptance of the oldest, Unix ms. */
   readonly oldestAt: number;
@@ -106,7 +106,7 @@ export interface Ledger {
   }): Promise<Deletion[]>;
   /** Counts the requests that `list` returns for this state, target and problem. */
   count(state: ListedState, target?: string, problem?: string): Promise<number>;
-  /** Counts the open requests by reason, at most `limit` reasons: first those with the most stuck, then most, requests. */
+  /** Counts the open requests by reason; returns at most `limit` reasons, first the ones with most stuck requests. */
   openReasons(limit: number): Promise<OpenReason[]>;
   /**
    * Stores the wrapped key of receipts unless one is stored; resolves with the stored key, the same for concurrent

@@ -30,7 +30,7 @@ export interface Alert {
 export interface StoredAlerts {
   /** End of the last evaluated slot, Unix ms, by the name of the dimension. */
   readonly evaluated: Readonly<Record<string, number>>;
-  /** First the ones that have ended, then those that are firing or have a pending event, in the order in which they fired. */
+  /** First alerts that have ended, then firing ones and ones with a pending event, in the order of their firing. */
   readonly alerts: readonly Alert[];
 }
 

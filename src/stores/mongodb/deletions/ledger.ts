@@ -229,7 +229,7 @@ const inState: Readonly<Record<ListedState, Filter<DeletionDocument>>> = {
   all: {},
 };
 
-/** Returns the filter for requests in a state, whose next run calls the target and that have the problem, if given. */
+/** Returns the filter for requests in a state; if given, whose next run calls the target, and with the problem. */
 function listed(state: ListedState, target: string | undefined, problem: string | undefined): Filter<DeletionDocument> {
   const named = target === undefined ? {} : { nextTarget: target };
   return { ...inState[state], ...named, ...(problem === undefined ? {} : { problem }) };

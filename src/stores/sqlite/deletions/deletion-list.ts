@@ -15,7 +15,7 @@ interface Filter {
   readonly problem: string | undefined;
 }
 
-/** Returns the condition for requests in a state, whose next run calls the target and that have the problem, if given. */
+/** Returns the condition for requests in a state; if given, whose next run calls the target, and with the problem. */
 function listed(state: ListedState, { target, problem }: Filter): string {
   const named = [target !== undefined && "next_target = :target", problem !== undefined && "problem = :problem"];
   return [inState[state], ...named.filter((one) => one !== false)].join(" AND ");
