@@ -13,7 +13,7 @@ export interface WebhookSetting {
 export function webhookAt(
   { url, token }: WebhookSetting,
   receipts: Pick<Receipts, "sign">,
-  calls: Pick<RemoteSystem, "stopping" | "callMs"> = {},
+  calls: Pick<RemoteSystem, "stopping"> = {},
 ): Webhook {
   checkUrl("webhook is wrong: it", url);
   return {

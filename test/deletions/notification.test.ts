@@ -1,9 +1,15 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:tls";
 import { expect } from "chai";
 import { systemClock } from "../../src/clock.js";
 import { LEASE_MS, NOTIFICATION } from "../../src/deletions/deletion.js";
 import { type DownstreamTarget, TargetError, type Webhook } from "../../src/deletions/ports.js";
 import { webhookAt } from "../../src/deletions/webhook.js";
 import { StartError } from "../../src/errors.js";
+import { makeCertificates } from "../servers/secured/certificates.js";
+import { temporaryFolder } from "../support/real-service.js";
 import { until } from "../support/until.js";
 import { type WebhookReceiver, webhookReceiver } from "../support/webhook-receiver.js";
 import { type ErasureStage, erasureStage, runDue, type StageOptions } from "./erasure-stage.js";
@@ -25,7 +31,7 @@ describe("P31: the notification of a completed deletion", () => {
   });
 
   const sign = async (claims: object) => `receipt of ${(claims as { request_id: string }).request_id}`;
-  const webhook = (url = receiver.url): Webhook => webhookAt({ url, token: "secret" }, { sign }, { callMs: 300 });
+  const webhook = (url = receiver.url): Webhook => webhookAt({ url, token: "secret" }, { sign });
 
   async function open(options: StageOptions = {}): Promise<ErasureStage> {
     stage = await erasureStage({ clock: () => time, webhook: webhook(), ...options });
@@ -105,6 +111,28 @@ describe("P31: the notification of a completed deletion", () => {
     expect(body).to.include({ request_id: requestId, completed_at: new Date(acceptedAt).toISOString() });
     expect(await found(requestId)).to.include({ completedAt: acceptedAt, attempts: 0, problem: undefined });
     expect(await pending()).to.equal(0);
+  });
+
+  it("is not sent to a receiver whose certificate is not trusted, and stays pending", async () => {
+    const folder = temporaryFolder();
+    const { certificate, key } = makeCertificates(folder.dir);
+    let received = "";
+    const untrusted = createServer({ cert: readFileSync(certificate), key: readFileSync(key) }, (socket) =>
+      socket
+        .on("error", () => {})
+        .on("data", (bytes) => {
+          received += bytes;
+        }),
+    ).listen(0, "127.0.0.1");
+    await once(untrusted, "listening");
+    const { port } = untrusted.address() as AddressInfo;
+    await open({ webhook: webhook(`https://127.0.0.1:${port}/hook`) });
+    const requestId = await stage.deletions.accept("user", ann);
+    await stage.deletions.run(requestId);
+    untrusted.close();
+    folder.remove();
+    expect(await found(requestId)).to.include({ completedAt: time, attempts: 1, problem: "webhook is unreachable" });
+    expect([received, await pending()]).to.deep.equal(["", 1]);
   });
 
   for (const failure of received) {

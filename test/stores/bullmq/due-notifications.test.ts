@@ -106,9 +106,20 @@ onServers(["bullmq"], "due notifications as jobs of BullMQ", () => {
       ["killed", () => redis.kill()],
       ["silent", async () => redis.pause()],
     ] as const) {
-      it(`may be sent and closed while Redis is ${fault}`, async () => {
+      it(`may be sent and closed while Redis is ${fault}, also during a run, which continues`, async () => {
         const { dueNotifications, probes, close } = await jobs();
-        dueNotifications.listen(async () => {});
+        let finish = () => {};
+        const held = new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+        const runs = { begun: 0, ended: 0 };
+        dueNotifications.listen(async () => {
+          runs.begun += 1;
+          await held;
+          runs.ended += 1;
+        });
+        dueNotifications.send("held");
+        await until("a run is in progress", () => runs.begun === 1);
         await away();
         for (let n = 0; n < 1_000; n += 1) dueNotifications.send(`request-${n}`);
         expect(
@@ -118,6 +129,9 @@ onServers(["bullmq"], "due notifications as jobs of BullMQ", () => {
           ),
         ).to.equal("down");
         await close();
+        expect(runs).to.deep.equal({ begun: 1, ended: 0 });
+        finish();
+        await until("the run has ended", () => runs.ended === 1);
       });
     }
 
