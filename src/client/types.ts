@@ -88,7 +88,7 @@ export type Alert = Static<typeof alerts.Alert>;
 
 /**
  * A stream. `last_message_at` is null if it has only points, `day` is the sum over the last 24 complete slots. With a
- * window, `now` and `before` are the sums over it and over the window before.
+ * window, `now` and `before` are the sums over it and over the window before, and a change is `compared` less `before`.
  */
 export type Stream = Static<typeof listings.Stream>;
 
@@ -217,7 +217,14 @@ export interface ListPage<Row, Meta = ListMeta> {
 /** Number of open requests with one problem and one next target. */
 export type OpenReason = Static<typeof deletions.OpenReason>;
 
+/** `silent` is the number of silent streams on all pages, in a list that is sorted by a figure. */
+export type StreamPage = ListPage<Stream, Static<typeof listings.StreamListMeta>>;
+
 export type DeletionPage = ListPage<ListedDeletion, DeletionListMeta>;
 
 /** The page of a list. */
-export type PageOf<L extends keyof ListRows> = L extends "deletion" ? DeletionPage : ListPage<ListRows[L]>;
+export type PageOf<L extends keyof ListRows> = L extends "deletion"
+  ? DeletionPage
+  : L extends "stream"
+    ? StreamPage
+    : ListPage<ListRows[L]>;

@@ -15,10 +15,10 @@ import { type Dimension, dimensions } from "../metrics/dimensions.js";
 import { streamList } from "../metrics/list-streams.js";
 import type { Lease, SettingSource } from "../metrics/ports.js";
 import { MAX_BUCKETS, MAX_SLOTS } from "../metrics/query/cost.js";
+import { eachColumn } from "../metrics/query/each-column.js";
 import { fetchBatch, seriesCounters } from "../metrics/query/fetch.js";
 import { newestValues } from "../metrics/query/newest-values.js";
 import { readPlans } from "../metrics/query/read-plans.js";
-import { slotSums } from "../metrics/query/slot-sums.js";
 import { countMissed } from "../metrics/recorder/record-sizes.js";
 import { createRecorder, recorderLease } from "../metrics/recorder/recorder.js";
 import { keptColumns } from "../metrics/slot-columns.js";
@@ -86,8 +86,7 @@ export function composeSeries({
     retention,
     count,
   });
-  const sums = slotSums({ slots, memory });
-  const streams = streamList({ series: store, counts, sums, retention });
+  const streams = streamList({ series: store, counts, eachColumn: eachColumn({ slots, memory }), retention });
   const fewSlots = uncachedSlots({ store, generations, memory, deadlineMs });
   const countPoints = meters.counter("points_taken_total", "Points that clients wrote.");
 

@@ -1,4 +1,5 @@
 import { type Aggregation, ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
+import { firstCompared } from "../formats/compared-windows.js";
 import { type Address, nameOf, type SeriesName } from "./address.js";
 import { isCounted, type Unit, unitOf } from "./format.js";
 import { datesOf, endOf, newestWindow, type TimeWindow, type Viewed, windowBefore, windowOf } from "./time-window.js";
@@ -187,18 +188,27 @@ export const isUnfinished = ({ window, completeUntil }: Series, index: number): 
 export const newestOf = (series: Series | undefined): number | null =>
   series?.values.findLast((value) => value !== null) ?? null;
 
+/** Sum of the values that exist. */
+export const sumOf = (values: Values): number => values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+
 /**
- * Compares the series with the window before, in complete buckets: the sum of counts, otherwise the newest value and
- * the value of the same bucket before. Undefined unless both have values.
+ * Compares the series with the window before, in complete buckets: counts by their sums, from the first bucket of both
+ * windows on in which the earlier one has a value; others by the newest value and the value of the same bucket before.
+ * Undefined unless both have values.
  */
 export function comparisonOf(series: Series): { now: number; before: number } | undefined {
-  const pairs = series.values.flatMap((now, at) => {
-    const before = series.before?.[at];
-    return now === null || before == null || isUnfinished(series, at) ? [] : [{ now, before }];
+  const { values, before = [] } = series;
+  const complete = values.filter((_, at) => !isUnfinished(series, at)).length;
+  if (isCounted(series.unit) && series.aggregation === "sum") {
+    const first = firstCompared(before, 0, complete);
+    if (first === undefined) return undefined;
+    return { now: sumOf(values.slice(first, complete)), before: sumOf(before.slice(first, complete)) };
+  }
+  const pairs = values.slice(0, complete).flatMap((now, at) => {
+    const earlier = before[at];
+    return now === null || earlier == null ? [] : [{ now, before: earlier }];
   });
-  if (!isCounted(series.unit) || series.aggregation !== "sum") return pairs.at(-1);
-  if (pairs.length === 0) return undefined;
-  return pairs.reduce((sum, pair) => ({ now: sum.now + pair.now, before: sum.before + pair.before }));
+  return pairs.at(-1);
 }
 
 /** The earliest instant at which requesting the series again can return something new; undefined without a series. */

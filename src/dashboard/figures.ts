@@ -1,4 +1,6 @@
+import { firstCompared } from "../formats/compared-windows.js";
 import { HOUR } from "./duration.js";
+import { sumOf, type Values } from "./fetch-series.js";
 import { change, dayOf, type Unit, type Zone } from "./format.js";
 import { datesOf, type Viewed, windowOf } from "./time-window.js";
 
@@ -6,7 +8,8 @@ import { datesOf, type Viewed, windowOf } from "./time-window.js";
 // - Members now: the current number of members of a segment (`size`); nothing else is called so.
 // - Messages of a window: the sum of the saved series of a stream over the whole hours of the window, and the messages
 //   of the open hour if the window contains it. The change compares whole hours with the whole hours of the window
-//   before.
+//   before; if the data begin within the window before, only the hours from then on with the same ones of the window,
+//   and the first of these is named: "since 3 Nov" (`firstCompared`).
 // - Value of a window: the newest saved value of a sampled series (members, reach, conversion) before its end.
 // - Change of a window: that value less the one at the start of the window, or less the first one after it, which is
 //   then named: "since 12 Oct".
@@ -39,6 +42,8 @@ const openHour = (now: number): number => Math.floor(now / HOUR) * HOUR;
 export interface Moved {
   readonly now?: number | null;
   readonly before?: number | null;
+  /** The part of `now` that is compared with `before`, if it differs by its kind: see messages. */
+  readonly compared?: number | null;
   readonly since?: string;
 }
 
@@ -52,11 +57,33 @@ export function messagesOf(
   return (saved ?? 0) + (from <= open && open < to ? slot.count : 0);
 }
 
+/** Returns the two values of a row that its change compares. */
+export const comparedIn = ({ now, before, compared = now }: Moved) => ({ now: compared, before });
+
 /** Returns whether a row has changed in the window. */
-export const hasMoved = ({ now, before }: Moved): boolean => now != null && before != null && now !== before;
+export function hasMoved(row: Moved): boolean {
+  const { now, before } = comparedIn(row);
+  return now != null && before != null && now !== before;
+}
+
+/**
+ * Returns the messages of the last 24 whole hours and of the same hours a week before, both since the data begin;
+ * undefined if they begin later. `hours` are hourly values up to now.
+ */
+export function dayAndWeekBefore(hours: Values): { readonly now: number; readonly before: number } | undefined {
+  const end = hours.length - WEEK_HOURS;
+  const first = firstCompared(hours, end - DAY_HOURS, end);
+  if (first === undefined) return undefined;
+  return { now: sumOf(hours.slice(first + WEEK_HOURS)), before: sumOf(hours.slice(first, end)) };
+}
+
+const DAY_HOURS = 24;
+const WEEK_HOURS = 7 * DAY_HOURS;
 
 /** The change of a row in the window: `+39, +22 %`, or `+39, +22 % since 12 Oct`. */
-export function changeOf({ now, before, since }: Moved, unit: Unit, zone: Zone): string {
+export function changeOf(row: Moved, unit: Unit, zone: Zone): string {
+  const { now, before } = comparedIn(row);
   const text = change(now, before, unit);
+  const { since } = row;
   return since === undefined || before == null ? text : `${text} since ${dayOf(Date.parse(since), zone)}`;
 }

@@ -1,18 +1,17 @@
 import { eachPage, everyItem } from "../async/pages.js";
+import { firstCompared } from "../formats/compared-windows.js";
 import { compareBytes } from "../text.js";
 import { stream as dimension } from "./dimensions.js";
 import type { SeriesStore, SlotCounts } from "./ports.js";
-import type { SlotSums } from "./query/slot-sums.js";
+import { type EachColumn, type SavedSlots, sumIn } from "./query/each-column.js";
 import type { RequestedWindow } from "./query/time-window.js";
 import { type Trend, trendWindow } from "./query/trend-window.js";
 import { slotStart } from "./series.js";
+import { type ArrivedStream, type NewestData, newestData } from "./stream-silence.js";
 
 /** A stream that received messages or has points. Its name is its id. */
-export interface ListedStream {
-  readonly id: string;
+export interface ListedStream extends ArrivedStream {
   readonly name: string;
-  /** Arrival of its newest message, Unix ms; undefined if it has only points. */
-  readonly lastArrival: number | undefined;
 }
 
 /** Values of a stream's series. */
@@ -26,21 +25,24 @@ export interface StreamActivity {
 export interface StreamListDependencies {
   readonly series: Pick<SeriesStore, "list">;
   readonly counts: Pick<SlotCounts, "streams" | "counted">;
-  readonly sums: SlotSums;
+  readonly eachColumn: EachColumn;
   /** Retention of points, ms; undefined: unlimited. */
   retention(): number | undefined;
 }
 
 const DAY_SLOTS = 24;
 
+/** Time before the window before in which a value shows that a series has begun, ms. */
+const BEGUN_MS = 28 * 86_400_000;
+
 /** The series of every stream: its messages. */
 const messages = { dimension, type: "size" } as const;
 
 /** The streams with the sums of their series, as `/api/metric` returns them. Sums without a saved slot are 0. */
-export function streamList({ series, counts, sums, retention }: StreamListDependencies) {
+export function streamList({ series, counts, eachColumn, retention }: StreamListDependencies) {
   const { slotMs } = dimension;
-  const sumsOf = async (ids: readonly string[], from: number, to: number) =>
-    (await sums({ ...messages, ids }, from, to)).map((sum) => (Number.isNaN(sum) ? 0 : sum));
+  const sumsOf = (ids: readonly string[], from: number, to: number) =>
+    eachColumn({ ...messages, ids }, from, to, (slots) => sumIn(slots, slotMs, from, to));
 
   async function page(after: string | undefined, limit: number): Promise<ListedStream[]> {
     const from = after === undefined ? {} : { after };
@@ -81,25 +83,48 @@ export function streamList({ series, counts, sums, retention }: StreamListDepend
       const ts = slotStart(dimension, now);
       const [counted, saved, sumsOfDay] = await Promise.all([
         counts.counted(ids, ts),
-        sums({ ...messages, ids }, ts, ts + slotMs),
+        sumsOf(ids, ts, ts + slotMs),
         days(ids, now),
       ]);
       return ids.map((id, i) => {
-        const value = saved[i] as number;
-        const count = counted.get(id) ?? (Number.isNaN(value) ? 0 : value);
+        const count = counted.get(id) ?? (saved[i] as number);
         return { slot: { ts, count }, day: sumsOfDay[i] as number };
       });
     },
 
+    /** Returns when the newest data of each stream arrived, and whether it is silent as of `now` (Unix ms). */
+    newest(streams: readonly ListedStream[], now: number): Promise<readonly NewestData[]> {
+      return newestData(streams, now, { eachColumn, firstKept: trendWindow(messages, {}, now, retention()).firstKept });
+    },
+
     /** Returns the sums over a window and over the one of the same length before it. Throws as `timeWindow` does. */
-    async trends(ids: readonly string[], asked: RequestedWindow, now: number): Promise<Trend[]> {
+    trends(ids: readonly string[], asked: RequestedWindow, now: number): Promise<Trend[]> {
       const { from, to, firstKept, writableTo } = trendWindow(messages, asked, now, retention());
-      const start = from ?? to;
-      const last = await sumsOf(ids, Math.max(firstKept, start), Math.min(to, writableTo));
-      const before = await sumsOf(ids, Math.max(firstKept, 2 * start - to), Math.min(start, writableTo));
-      return ids.map((_, i) => ({ now: last[i], before: before[i] }));
+      const [start, end] = [from ?? to, Math.min(to, writableTo)];
+      const window = { start, before: 2 * start - to, end };
+      const read = Math.max(firstKept, window.before - BEGUN_MS);
+      return eachColumn({ ...messages, ids }, read, end, (slots) => countedTrend(slots, window));
     },
   };
+}
+
+interface ComparedWindows {
+  /** Start of the window before, start and end of the window, Unix ms. */
+  readonly before: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Returns the messages of both windows, and the messages that are compared: see `firstCompared`. */
+function countedTrend(slots: SavedSlots, { before, start, end }: ComparedWindows): Trend {
+  const { slotMs } = dimension;
+  const sum = (from: number, to: number) => sumIn(slots, slotMs, from, to);
+  const slotAt = (ms: number) => Math.max(0, (ms - slots.from) / slotMs);
+  const first = firstCompared(slots.values, slotAt(before), slotAt(start));
+  const sums = { now: sum(start, end), before: sum(before, start) };
+  if (first === undefined) return { ...sums, compared: null };
+  const since = Math.max(slots.from + first * slotMs, before) + start - before;
+  return { ...sums, compared: sum(since, end), ...(since > start ? { since } : {}) };
 }
 
 export type StreamList = ReturnType<typeof streamList>;

@@ -29,6 +29,13 @@ describe("the figures of a row", () => {
     expect(changeOf({ now: 12, before: null }, "members", "UTC")).to.equal("–");
   });
 
+  it("compare only the hours that both windows have", () => {
+    const row = { now: 40, before: 10, compared: 12, since: "2026-11-14T10:00:00Z" };
+    expect(changeOf(row, "messages", "UTC")).to.equal("+2, +20 % since 14 Nov");
+    expect(changeOf({ now: 40, before: 0, compared: null }, "messages", "UTC")).to.equal("–");
+    expect(hasMoved({ now: 40, before: 10, compared: 10 })).to.equal(false);
+  });
+
   it("have moved if both values exist and differ", () => {
     expect(hasMoved({ now: 1, before: 0 })).to.equal(true);
     for (const row of [{ now: 1, before: 1 }, { now: 1 }, { now: null, before: 1 }])

@@ -53,29 +53,36 @@ describe("the chart of messages by stream", () => {
     ]);
   });
 
-  it("counts the last day in 24 whole hours, and in the same hours a week before", () => {
-    const closed = hourly(
-      "all_streams",
-      Array.from({ length: 193 }, (_, at) => (at < 24 ? 1 : at < 168 ? 5 : at < 192 ? 2 : 1_000)),
-    );
-    const window = { ...closed.window, to: OPEN, buckets: closed.window.buckets.slice(0, 192) };
-    const totals = (values: Values) =>
-      dayTotals({ series: [{ ...closed, window, values }], refused: [] }, OPEN + HOUR / 2);
-    const values = closed.values.slice(0, 192);
-    expect(totals(values)).to.deep.equal({ day: 48, weekBefore: 24 });
-    expect(totals(values.map((value, at) => (at < 24 ? null : value)))).to.deep.equal({
-      day: 48,
-      weekBefore: undefined,
-    });
+  it("has the messages of the last 24 whole hours, compared with the same hours a week before", () => {
+    const from = OPEN - 14 * 24 * HOUR;
+    const buckets = Array.from({ length: 14 * 24 }, (_, at) => from + at * HOUR);
+    const window = { from, to: OPEN, interval: "1h", buckets };
+    const totals = (value: (hour: number) => number | null) => {
+      const values = buckets.map((_, at) => value(at - 6 * 24));
+      return dayTotals({ series: [{ ...hourly("all_streams", values), window }], refused: [] }, OPEN + HOUR / 2);
+    };
+    const messages = (hour: number) => (hour < 24 ? 1 : hour < 168 ? 5 : 2);
+    for (const [title, value, compared] of [
+      ["with data of all hours", messages, { now: 48, before: 24 }],
+      ["with data since an hour of that day", (hour) => (hour < 6 ? null : messages(hour)), { now: 36, before: 18 }],
+      ["with a pause in that day", (hour) => (hour >= 0 && hour < 6 ? null : messages(hour)), { now: 48, before: 18 }],
+      ["with data since a later day", (hour) => (hour < 24 ? null : messages(hour)), undefined],
+    ] as [string, (hour: number) => number | null, { now: number; before: number } | undefined][])
+      expect(totals(value), title).to.deep.equal({ day: 48, compared });
     expect(dayTotals({ series: [], refused: [] }, OPEN)).to.equal(undefined);
   });
 });
 
 describe("the comparison of a series with the window before", () => {
-  it("sums messages over complete buckets with a value in both windows", () => {
-    expect(comparisonOf(hourly("web", [1, 2, null, 900], [10, null, 30, 40]))).to.deep.equal({ now: 1, before: 10 });
-    expect(comparisonOf(hourly("web", [1, 2, 3, 900], [10, 20, 30, 40]))).to.deep.equal({ now: 6, before: 60 });
-  });
+  for (const [title, values, before, sums] of [
+    ["complete buckets", [1, 2, 3, 900], [10, 20, 30, 40], { now: 6, before: 60 }],
+    ["the buckets since the earlier data begin", [1, 2, 3, 900], [null, null, 30, 40], { now: 3, before: 30 }],
+    ["buckets without messages as 0", [1, 2, null, 900], [10, null, 30, 40], { now: 3, before: 40 }],
+  ] as [string, Values, Values, object][]) {
+    it(`sums messages over ${title}`, () => {
+      expect(comparisonOf(hourly("web", values, before))).to.deep.equal(sums);
+    });
+  }
 
   it("has other values of the newest complete bucket and of the same bucket before", () => {
     const sized: Series = { ...hourly("x", [1, 2, 3, 900], [10, 20, null, 40]), unit: "members", aggregation: "max" };

@@ -14,7 +14,10 @@ interface Row {
   readonly size: number;
   readonly now: number | null;
   readonly before: number | null;
+  readonly compared?: number | null;
   readonly since?: string;
+  readonly newest_at?: string | null;
+  readonly silent?: boolean;
 }
 
 interface Page {
@@ -22,6 +25,7 @@ interface Page {
   readonly meta: {
     readonly next: string | null;
     readonly total: number;
+    readonly silent?: number;
   };
 }
 
@@ -244,7 +248,61 @@ describe("lists that are searched and sorted", () => {
     expect(await ids("/api/stream?q=WEB")).to.deep.equal(["Web", "web.old"]);
     expect(await walk("/api/stream?order=desc&limit=1")).to.deep.equal(["web.old", "app", "Web"]);
     expect(await walk("/api/stream?sort=name&order=desc&limit=1")).to.deep.equal(["web.old", "app", "Web"]);
-    expect((await page("/api/stream")).data[0]).to.have.keys("stream", "last_message_at", "slot", "day");
+    expect((await page("/api/stream")).data[0]).to.have.keys(
+      ...["stream", "last_message_at", "newest_at", "silent", "slot", "day"],
+    );
+  });
+
+  it("compare only the hours that both windows of a stream have, and sort by this change", async () => {
+    const hours = (id: string, ago: readonly number[], count: number) =>
+      ago.map((hour) => pointOf("stream", id, count, START - hour * HOUR));
+    const every = (from: number) => Array.from({ length: from }, (_, i) => i + 1);
+    await write(
+      // Ten hours, of which the window before has two; an hour without messages counts as 0.
+      ...hours("begun", [10, 9, 8, 7, 6, 5, 4, 3], 10),
+      ...hours("late", every(5), 10),
+      ...hours("nightly", [40, 10, 2], 10),
+      ...hours("steady", every(40), 10),
+    );
+    const { data } = await page("/api/stream?range=8h&sort=difference&order=desc");
+    const since = new Date(START - 2 * HOUR).toISOString();
+    expect(data.map((row) => [row.stream, row.now, row.before, row.compared, row.since])).to.deep.equal([
+      ["nightly", 10, 10, 10, undefined],
+      ["steady", 80, 80, 80, undefined],
+      ["begun", 60, 20, 0, since],
+      ["late", 50, 0, null, undefined],
+    ]);
+    expect(await ids("/api/stream?range=8h&sort=change")).to.deep.equal(["begun", "nightly", "steady", "late"]);
+    expect((await ids("/api/stream?range=8h&sort=distance&order=desc"))[0]).to.equal("begun");
+    expect((await ids("/api/stream?range=8h&sort=movement&order=desc"))[0]).to.equal("begun");
+  });
+
+  it("name the newest data of a stream, and sort and count the streams that are silent", async () => {
+    await send("stopped", { user_id: "1" });
+    const at = now;
+    now += 9 * HOUR;
+    await send("alive", { user_id: "1" });
+    const written = (id: string, ago: readonly number[]) =>
+      ago.map((hour) => pointOf("stream", id, 1, START + (9 - hour) * HOUR));
+    await write(
+      ...written("points", [1, 2, 3]),
+      ...written("daily", [12, 36]),
+      ...written("ended", [5, 6, 7]),
+      ...written("old", [24 * 50]),
+    );
+    const { data, meta } = await page("/api/stream?sort=silence&order=desc");
+    const text = (ms: number) => new Date(ms).toISOString();
+    expect(data.map((row) => [row.stream, row.silent, row.newest_at])).to.deep.equal([
+      ["old", true, text(START + 10 * HOUR - 24 * 50 * HOUR)],
+      ["stopped", true, text(at)],
+      ["ended", true, text(START + 5 * HOUR)],
+      ["daily", false, text(START - 2 * HOUR)],
+      ["points", false, text(START + 9 * HOUR)],
+      ["alive", false, text(now)],
+    ]);
+    expect(meta).to.deep.equal({ next: null, total: 6, silent: 3 });
+    expect((await page("/api/stream?sort=now&range=1d&q=s")).meta).to.include({ total: 2, silent: 1 });
+    expect((await page("/api/stream?id=ended")).data[0]?.silent).to.equal(true);
   });
 
   it("find series by a part of their id, in either order, and count them", async () => {

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import type { Moved } from "../figures.js";
+import { comparedIn, type Moved } from "../figures.js";
 import { changeIn, change as changeText, dayOf, shortNumber, type Unit, type Zone } from "../format.js";
 
 /** The values of a row or a head between which something changed. */
@@ -28,7 +28,8 @@ const directions: Readonly<Record<string, readonly [style: string, arrow: string
 
 /** A change as a pill, next to its other measure, which is dim: `▲ +15 % +79`, `… since 3 Nov`. Full in the title. */
 export function ChangePill({ change, zone }: { readonly change: ChangeOf; readonly zone: Zone }): VNode {
-  const { now, before, unit, since } = change;
+  const { unit, since } = change;
+  const { now, before } = comparedIn(change);
   const day = since === undefined || before == null ? "" : `since ${dayOf(Date.parse(since), zone)}`;
   return (
     <span class="change" title={`${changeText(now, before, unit)} ${day}`.trim()}>
@@ -41,7 +42,8 @@ export function ChangePill({ change, zone }: { readonly change: ChangeOf; readon
 }
 
 /** Returns the measure of a change that its pill shows, and the other one. */
-function pillOf({ now, before, unit }: ChangeOf) {
+function pillOf({ unit, ...row }: ChangeOf) {
+  const { now, before } = comparedIn(row);
   const found = changeIn(now, before, unit, shortNumber);
   if (found === undefined) return undefined;
   const { by, share } = found;

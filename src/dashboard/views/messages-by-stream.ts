@@ -1,13 +1,13 @@
 import { DAY } from "../duration.js";
-import type { Fetched, Refused, Series, Values, WantedSeries } from "../fetch-series.js";
+import { type Fetched, type Refused, type Series, sumOf, type WantedSeries } from "../fetch-series.js";
+import { dayAndWeekBefore } from "../figures.js";
 import { messageSeries } from "../list/wanted.js";
 import { hourlyWindow, type TimeWindow } from "../time-window.js";
 
-/** Messages of the last 24 whole hours, and of the same hours a week before. */
+/** Messages of the last 24 whole hours, and what they are compared with. */
 export interface DayTotals {
   readonly day: number;
-  /** Undefined without a value in these hours. */
-  readonly weekBefore: number | undefined;
+  readonly compared: ReturnType<typeof dayAndWeekBefore>;
 }
 
 /** The largest streams, and the sum of all others. */
@@ -20,25 +20,19 @@ export interface StreamShares {
 
 const ALL = "stream.all_streams.size";
 
-/** The sum over all streams in the last eight days. */
+/** The sum over all streams in the last two weeks: of earlier days only whether there was a message counts. */
 export function wantedDays(now: number): WantedSeries[] {
-  return [{ ...messageSeries("all_streams"), window: lastEightDays(now), compare: false }];
+  return [{ ...messageSeries("all_streams"), window: lastWeeks(now), compare: false }];
 }
 
 /** Undefined when the service refused the sum. */
 export function dayTotals({ series }: Fetched, now: number): DayTotals | undefined {
-  const { from, to } = lastEightDays(now);
+  const { from, to } = lastWeeks(now);
   const hours = series.find(({ name, window }) => name === ALL && window.from === from && window.to === to)?.values;
-  return hours && { day: sumOf(hours.slice(-24)) ?? 0, weekBefore: sumOf(hours.slice(0, 24)) };
+  return hours && { day: sumOf(hours.slice(-24)), compared: dayAndWeekBefore(hours) };
 }
 
-const lastEightDays = (now: number): TimeWindow => hourlyWindow(now - 8 * DAY, now);
-
-/** Sum over hours; undefined if none has a value. */
-export function sumOf(hours: Values): number | undefined {
-  const known = hours.filter((value) => value !== null);
-  return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0);
-}
+const lastWeeks = (now: number): TimeWindow => hourlyWindow(now - 14 * DAY, now);
 
 /** The series of the named streams, and "other": all streams less these. */
 export function messagesByStream(fetched: Fetched, names: readonly string[], streams: number): StreamShares {

@@ -185,7 +185,7 @@ function Figures({ service, segments, segmentsOfPoints, days }: FiguresProps): V
   const stuck = service.value("deletions_stuck") ?? 0;
   const wrong = service.stores.filter(({ state }) => state !== "up");
   const [first] = segments.value?.data ?? [];
-  const byWeek = days?.weekBefore === undefined ? undefined : relative(days.day, days.weekBefore);
+  const byWeek = days?.compared && relative(days.compared.now, days.compared.before);
   const notes = [
     segmentsOfPoints > 0 && `and ${count(segmentsOfPoints)} with points only`,
     first !== undefined && hasMoved(first) && `changed most: ${first.name}`,

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { Stream } from "../../client/client.js";
 import { DAY } from "../duration.js";
-import { changeOf, messagesOf } from "../figures.js";
+import { changeOf, dayAndWeekBefore, messagesOf } from "../figures.js";
 import { change, fullTime, type Zone } from "../format.js";
 import { valueIn } from "../list/columns.js";
 import { findEntry } from "../list/entries.js";
@@ -10,7 +10,6 @@ import { rangeOf } from "../range.js";
 import { hourlyWindow } from "../time-window.js";
 import { HeatMap } from "./heat-map.js";
 import { LiveTail } from "./live-tail.js";
-import { sumOf } from "./messages-by-stream.js";
 import { seriesView, type Thing } from "./series-view.js";
 import { UnitChart } from "./unit-chart.js";
 
@@ -39,12 +38,11 @@ export const { load, Show } = seriesView({
 });
 
 function messageFacts(row: Stream, { recent, page }: Pick<Thing<Stream, unknown>, "recent" | "page">) {
-  const hours = recent.series[0]?.values;
-  const weekBefore = hours && sumOf(hours.slice(-(7 * 24 + 24), -7 * 24));
+  const week = dayAndWeekBefore(recent.series[0]?.values ?? []);
   const range = rangeOf(page.address);
   return [
     ["Last 24 h", valueIn(row.day, "messages")],
-    ["Against the same day a week before", change(row.day, weekBefore, "messages")],
+    ["Against the same day a week before", change(week?.now, week?.before, "messages")],
     [`Messages, ${range}`, valueIn(messagesOf(row, page), "messages")],
     [`Change, ${range}`, changeOf(row, "messages", page.zone)],
   ] as const;

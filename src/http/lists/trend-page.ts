@@ -32,11 +32,11 @@ export const windowQuery = {
 };
 
 /** Sorts by the values of a row in the window. */
-export const trendSorts = ["now", "change", "movement"] as const;
+export const trendSorts = ["now", "change", "movement", "difference", "distance"] as const;
 
 /** Their description. */
 export const trendSortsText =
-  "With a window: by `now`, rows without it last; by `change`, the relative change from `before` to `now`, rows without both last; or by `movement`, the size of the change without its sign, also rows without change last. From 0 a change is infinite.";
+  "With a window: by `now`, rows without it last; by `change`, the relative change from `before` to `now`, rows without both last; by `movement`, the size of the change without its sign, also rows without change last; by `difference`, `now` less `before`; or by `distance`, the size of the difference without its sign. From 0 a change is infinite.";
 
 /** A value of a row with a window; null when none is saved. */
 export function rowValue(description: string) {
@@ -57,6 +57,8 @@ interface TrendSource<T extends Entry, R extends object> extends ListSource<T> {
   /** Returns the values of each entry in the window; without one only `now`. */
   trends(entries: readonly Pick<T, "id">[], requested: RequestedWindow): Promise<readonly Trend[]>;
   rows(entries: readonly T[]): Promise<readonly R[]>;
+  /** Returns figures of all matching entries, for `meta` of a list that is sorted by a figure. */
+  summary?(entries: readonly T[]): Promise<object>;
 }
 
 interface TrendRequest extends ListRequest {
@@ -69,22 +71,28 @@ interface TrendRequest extends ListRequest {
 /** Returns a page of rows as `listPage` does, with a window each with its `now` and `before`. */
 export async function trendPage<T extends Entry, R extends object>(
   { id, range, startdate: start, enddate: end, ...request }: TrendRequest,
-  { trends, rows, ...source }: TrendSource<T, R>,
+  { trends, rows, summary, ...source }: TrendSource<T, R>,
 ) {
   const { sort } = request;
   const requested = { range, start, end };
   if (isTrendSort(sort) && !isRequested(requested)) {
     throw invalid("range_required", "range", `sort=${sort} needs a range, or startdate and enddate`);
   }
-  const keys = source.keys ?? (async (entries: readonly T[]) => sortKeys(sort, await trends(entries, requested)));
-  const { items, meta } =
+  let figures = {};
+  const keys = async (entries: readonly T[]) => {
+    figures = (await summary?.(entries)) ?? {};
+    return source.keys === undefined ? sortKeys(sort, await trends(entries, requested)) : source.keys(entries);
+  };
+  const page =
     id === undefined
       ? await listPage(request, { ...source, keys: sort === "name" ? undefined : keys })
       : await onlyEntry(id, source);
+  const { items } = page;
+  const meta = { ...page.meta, ...figures };
   const data: readonly (R & RowValues)[] = await rows(items);
   if (!isRequested(requested)) return { data: [...data], meta };
   const values = await trends(items, requested);
-  return { data: data.map((row, i) => ({ ...row, ...rowValues(values[i]) })), meta };
+  return { data: data.map((row, i) => ({ ...row, ...rowValues(values[i] as Trend) })), meta };
 }
 
 /** Returns the entry with this id as a list of at most one. */
@@ -102,25 +110,36 @@ export function isTrendSort(sort: string): boolean {
 /** Returns the sort keys of rows: see `trendSortsText`; `now` with any other sort. */
 function sortKeys(sort: string, trends: readonly Trend[]): SortKeys {
   if (sort === "now" || !isTrendSort(sort)) return trends.map(({ now }) => now);
-  const changes = trends.map(changeOf);
-  if (sort === "change") return changes;
+  const isAbsolute = sort === "difference" || sort === "distance";
+  const changes = trends.map(isAbsolute ? differenceOf : changeOf);
+  if (sort === "change" || sort === "difference") return changes;
   return changes.map((change) => (change === undefined || change === 0 ? undefined : Math.abs(change)));
 }
 
 /** Returns the relative change; infinite from 0 to another value. */
-function changeOf({ now, before }: Trend): number | undefined {
-  if (now === undefined || before === undefined) return undefined;
-  return now === before ? 0 : (now - before) / Math.abs(before);
+function changeOf(trend: Trend): number | undefined {
+  const difference = differenceOf(trend);
+  return difference === undefined || difference === 0 ? difference : difference / Math.abs(trend.before as number);
+}
+
+/** Returns the absolute change. */
+function differenceOf({ now, before, compared = now ?? null }: Trend): number | undefined {
+  return compared === null || before === undefined ? undefined : compared - before;
 }
 
 interface RowValues {
   readonly now?: number | null;
   readonly before?: number | null;
+  readonly compared?: number | null;
   readonly since?: string;
 }
 
 /** Returns the values of a row in its window. */
-function rowValues(trend: Trend | undefined): RowValues {
-  const values = { now: trend?.now ?? null, before: trend?.before ?? null };
-  return trend?.since === undefined ? values : { ...values, since: timeText(trend.since) };
+function rowValues({ now, before, compared, since }: Trend): RowValues {
+  return {
+    now: now ?? null,
+    before: before ?? null,
+    ...(compared === undefined ? {} : { compared }),
+    ...(since === undefined ? {} : { since: timeText(since) }),
+  };
 }

@@ -3,11 +3,12 @@ import type { Clock } from "../../clock.js";
 import { invalid } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { type Dimension, dimensionNamed, dimensionNames, dimensions } from "../../metrics/dimensions.js";
-import type { ListedStream, StreamList } from "../../metrics/list-streams.js";
+import type { ListedStream, StreamActivity, StreamList } from "../../metrics/list-streams.js";
 import { countSeries, type ListedSeries as FoundSeries, listSeries } from "../../metrics/listings.js";
 import type { SeriesStore } from "../../metrics/ports.js";
+import type { NewestData } from "../../metrics/stream-silence.js";
 import { searchText } from "../../text.js";
-import { fetchPage, oneOf, success, TimeOrNull } from "../core/responses.js";
+import { fetchPage, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route, type SchemaIssue } from "../core/route.js";
 import { idPage, ListMeta, searchQuery } from "../lists/list-page.js";
 import { isTrendSort, rowValue, trendPage, trendSorts, trendSortsText, windowQuery } from "../lists/trend-page.js";
@@ -18,6 +19,13 @@ export const Stream = Type.Object(
   {
     stream: Type.String(),
     last_message_at: TimeOrNull("When the newest message arrived; null for a stream that has only points."),
+    newest_at: TimeOrNull(
+      "When the newest message arrived, or the end of the newest hour with a point after it; null if there is neither in the last 52 weeks.",
+    ),
+    silent: Type.Boolean({
+      description:
+        "Whether nothing has arrived for 2 hours and for longer than the longest pause of the last 4 weeks, which is counted in whole hours.",
+    }),
     slot: Type.Object(
       {
         ts: Type.String({ description: "Start of the current slot, Unix ms." }),
@@ -32,9 +40,31 @@ export const Stream = Type.Object(
       "Sum of its series over the window, or the last range of whole hours; 0 if nothing is saved. Only with a window.",
     ),
     before: rowValue("The same of the window of the same length before it. Only with a window."),
+    compared: rowValue(
+      "The part of `now` that a change compares with `before`: if the series begins within the window before, only the hours that both windows have; null if they have none. Only with a window.",
+    ),
+    since: Type.Optional(
+      Time("The first compared hour if the series begins within the window before. Only with a window."),
+    ),
   },
   { title: "Stream", additionalProperties: false },
 );
+
+export const StreamListMeta = Type.Object(
+  {
+    ...ListMeta.properties,
+    silent: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: "How many of the matching streams are silent. Only with another `sort` than `id` or `name`.",
+      }),
+    ),
+  },
+  { title: "StreamListMeta" },
+);
+
+/** Added to the sort key of silent streams, so that they follow all others, ms. */
+const SILENT_MS = 1e15;
 
 const badDimension: SchemaIssue = {
   code: "unknown_dimension",
@@ -124,18 +154,22 @@ export function listingRoutes({ series, streams, catalogue, clock }: ListingDepe
       },
       query: {
         ...searchQuery(
-          ["last_message_at", "day", ...trendSorts],
-          `By \`last_message_at\`, streams without messages last, or by \`day\`. ${trendSortsText}`,
+          ["last_message_at", "day", "silence", ...trendSorts],
+          `By \`last_message_at\`, streams without messages last, by \`day\`, or by \`silence\`, the time since \`newest_at\`, with \`order=desc\` silent streams first. ${trendSortsText}`,
         ),
         ...windowQuery,
       },
-      responses: { 200: success("StreamsAnswer", Type.Array(Stream), { meta: ListMeta }) },
+      responses: { 200: success("StreamsAnswer", Type.Array(Stream), { meta: StreamListMeta }) },
       async handler({ query }) {
         const { sort } = query;
         const now = clock();
         const idsOf = (some: readonly { readonly id: string }[]) => some.map(({ id }) => id);
-        const keysOf = async (some: readonly ListedStream[]) =>
-          sort === "day" ? streams.days(idsOf(some), now) : some.map(({ lastArrival }) => lastArrival);
+        const keysOf = async (some: readonly ListedStream[]) => {
+          if (sort === "day") return streams.days(idsOf(some), now);
+          if (sort !== "silence") return some.map(({ lastArrival }) => lastArrival);
+          const newest = await streams.newest(some, now);
+          return newest.map(({ at = 0, isSilent }) => (isSilent ? SILENT_MS : 0) + now - at);
+        };
         return trendPage(query, {
           page: streams.page,
           count: streams.count,
@@ -143,17 +177,34 @@ export function listingRoutes({ series, streams, catalogue, clock }: ListingDepe
           keys: isTrendSort(sort) ? undefined : keysOf,
           trends: (some, requested) => streams.trends(idsOf(some), requested, now),
           async rows(some) {
-            const activity = await streams.activity(idsOf(some), now);
-            return activity.map(({ slot, day }, i) => {
-              const { id, lastArrival } = some[i] as ListedStream;
-              const last_message_at = lastArrival === undefined ? null : timeText(lastArrival);
-              return { stream: id, last_message_at, slot: { ts: String(slot.ts), count: slot.count }, day };
+            const [activity, newest] = await Promise.all([
+              streams.activity(idsOf(some), now),
+              streams.newest(some, now),
+            ]);
+            return some.map(({ id, lastArrival }, i) => {
+              const { slot, day } = activity[i] as StreamActivity;
+              const { at, isSilent } = newest[i] as NewestData;
+              return {
+                stream: id,
+                last_message_at: timeOrNull(lastArrival),
+                newest_at: timeOrNull(at),
+                silent: isSilent,
+                slot: { ts: String(slot.ts), count: slot.count },
+                day,
+              };
             });
           },
+          summary: async (some) => ({
+            silent: (await streams.newest(some, now)).filter(({ isSilent }) => isSilent).length,
+          }),
         });
       },
     }),
   ];
+}
+
+function timeOrNull(ms: number | undefined): string | null {
+  return ms === undefined ? null : timeText(ms);
 }
 
 /** Adds the position in `meta.next`, as the id of an entry: a dimension, a dot, an id. */

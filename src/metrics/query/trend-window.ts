@@ -11,7 +11,12 @@ export interface Trend {
   readonly now: number | undefined;
   /** The first value from its start on; of counts, the sum over the window of the same length before it. */
   readonly before: number | undefined;
-  /** Start of the slot of `before` (Unix ms), if the series begins after the start of the window. */
+  /** The part of `now` that is compared, of counts: the slots that both windows have; null if they have none. */
+  readonly compared?: number | null;
+  /**
+   * Start of the slot of `before`, or of the first compared slot (Unix ms), if the series begins after the start of its
+   * window.
+   */
   readonly since?: number;
 }
 
