@@ -64,9 +64,9 @@ const listOf: Partial<Record<ViewName, ViewName>> = {
 };
 /** Columns by which the service sorts the list of a view. */
 const sortsOf: Partial<Record<ViewName, readonly string[]>> = {
-  segments: ["id", "name", "size", "change"],
-  experiences: ["id", "name", "change"],
-  streams: ["id", "name", "last_message_at", "day", "now", "change"],
+  segments: ["id", "name", "size", "change", "difference"],
+  experiences: ["id", "name", "now", "change", "difference"],
+  streams: ["id", "name", "last_message_at", "silence", "day", "now", "change", "difference"],
 };
 const listViews = Object.keys(sortsOf);
 /** Views whose charts follow aggregation and smooth of the link. */

@@ -1,5 +1,5 @@
 import { firstCompared } from "../formats/compared-windows.js";
-import { HOUR } from "./duration.js";
+import { age, HOUR } from "./duration.js";
 import { sumOf, type Values } from "./fetch-series.js";
 import { change, dayOf, type Unit, type Zone } from "./format.js";
 import { datesOf, type Viewed, windowOf } from "./time-window.js";
@@ -55,6 +55,18 @@ export function messagesOf(
   const { from, to } = windowOf(viewed, "stream");
   const open = openHour(viewed.now);
   return (saved ?? 0) + (from <= open && open < to ? slot.count : 0);
+}
+
+/** When the newest data of a stream arrived, and whether the service calls it silent. */
+export interface Newest {
+  readonly newest_at: string | null;
+  readonly silent: boolean;
+}
+
+/** `silent for 9 h`; undefined for a stream that is not silent. */
+export function silenceOf({ newest_at, silent }: Newest, now: number): string | undefined {
+  if (!silent) return undefined;
+  return newest_at === null ? "silent for over a year" : `silent for ${age(now - Date.parse(newest_at))}`;
 }
 
 /** Returns the two values of a row that its change compares. */

@@ -28,6 +28,14 @@ export const dayOf = (ms: number, zone: Zone) => shown(ms, zone, { day: "numeric
 /** `Mon 23 Nov` */
 export const weekday = (ms: number, zone: Zone) =>
   shown(ms, zone, { weekday: "short", day: "numeric", month: "short" }).replace(",", "");
+/** `21 Nov 2026` */
+const dayOfYear = (ms: number, zone: Zone) => shown(ms, zone, { day: "numeric", month: "short", year: "numeric" });
+/** The shortest text that tells a time from now: `06:29` today, `21 Nov` this year, `21 Nov 2025`. */
+export function shortTime(ms: number, now: number, zone: Zone): string {
+  const [day, today] = [dayOfYear(ms, zone), dayOfYear(now, zone)];
+  if (day === today) return clockTime(ms, zone);
+  return day.slice(-4) === today.slice(-4) ? dayOf(ms, zone) : day;
+}
 /** `21 Nov 2026, 21:52 UTC` */
 export const fullTime = (ms: number, zone: Zone) =>
   `${shown(ms, zone, { day: "numeric", month: "short", year: "numeric", ...clock })} ${zone}`;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { readAddress } from "../../src/dashboard/address.js";
-import { changeOf, hasMoved, messagesOf } from "../../src/dashboard/figures.js";
+import { changeOf, hasMoved, messagesOf, silenceOf } from "../../src/dashboard/figures.js";
 import { serveDimensions } from "./served-dimensions.js";
 
 const NOW = Date.UTC(2026, 10, 20, 21, 52);
@@ -34,6 +34,13 @@ describe("the figures of a row", () => {
     expect(changeOf(row, "messages", "UTC")).to.equal("+2, +20 % since 14 Nov");
     expect(changeOf({ now: 40, before: 0, compared: null }, "messages", "UTC")).to.equal("–");
     expect(hasMoved({ now: 40, before: 10, compared: 10 })).to.equal(false);
+  });
+
+  it("name how long a stream has been silent", () => {
+    const at = new Date(NOW - 9 * 3_600_000).toISOString();
+    expect(silenceOf({ newest_at: at, silent: true }, NOW)).to.equal("silent for 9 h");
+    expect(silenceOf({ newest_at: null, silent: true }, NOW)).to.equal("silent for over a year");
+    expect(silenceOf({ newest_at: at, silent: false }, NOW)).to.equal(undefined);
   });
 
   it("have moved if both values exist and differ", () => {

@@ -9,6 +9,7 @@ import {
   clockTime,
   count,
   shortNumber,
+  shortTime,
   type Unit,
 } from "../../src/dashboard/format.js";
 import { serveDimensions } from "./served-dimensions.js";
@@ -107,6 +108,17 @@ describe("the dashboard", () => {
     expect(chartTitle("messages", "sum", "1mo")).to.equal("Messages per month");
     expect(chartTitle("rate", "max", "1d")).to.equal("Conversion rate of each day");
   });
+
+  for (const [at, text] of [
+    [Date.UTC(2026, 10, 28, 6, 29), "06:29"],
+    [Date.UTC(2026, 10, 27, 23, 59), "27 Nov"],
+    [Date.UTC(2026, 0, 1), "1 Jan"],
+    [Date.UTC(2025, 11, 31, 23), "31 Dec 2025"],
+  ] as const) {
+    it(`shortens ${new Date(at).toISOString()} to ${text}`, () => {
+      expect(shortTime(at, Date.UTC(2026, 10, 28, 21), "UTC")).to.equal(text);
+    });
+  }
 
   it("shows an age in one unit", () => {
     expect([0, 34_000, 5 * HOUR, 3 * DAY].map(age)).to.deep.equal(["0 s", "34 s", "5 h", "3 d"]);

@@ -1,10 +1,10 @@
-import type { VNode } from "preact";
 import type { Stream } from "../../client/client.js";
 import { DAY } from "../duration.js";
 import { changeOf, dayAndWeekBefore, messagesOf } from "../figures.js";
-import { change, fullTime, type Zone } from "../format.js";
+import { change } from "../format.js";
 import { valueIn } from "../list/columns.js";
 import { findEntry } from "../list/entries.js";
+import { NewestData } from "../list/time.js";
 import { messageSeries } from "../list/wanted.js";
 import { rangeOf } from "../range.js";
 import { hourlyWindow } from "../time-window.js";
@@ -26,7 +26,9 @@ export const { load, Show } = seriesView({
   recentWindow: ({ now }) => hourlyWindow(now - HEAT_MAP_DAYS * DAY, now),
   facts: (stream) => [
     ...(stream.row === undefined ? [] : messageFacts(stream.row, stream)),
-    ["Last message", timeIn(stream.row?.last_message_at, stream.page.zone)],
+    ...(stream.row === undefined
+      ? []
+      : [["Newest data", <NewestData key="newest" stream={stream.row} page={stream.page} />] as const]),
   ],
   cards: ({ row, recent, fetched, page }) => (
     <>
@@ -46,8 +48,4 @@ function messageFacts(row: Stream, { recent, page }: Pick<Thing<Stream, unknown>
     [`Messages, ${range}`, valueIn(messagesOf(row, page), "messages")],
     [`Change, ${range}`, changeOf(row, "messages", page.zone)],
   ] as const;
-}
-
-function timeIn(time: string | null | undefined, zone: Zone): VNode | string {
-  return time == null ? "–" : <time dateTime={time}>{fullTime(Date.parse(time), zone)}</time>;
 }

@@ -1,13 +1,10 @@
-import type { VNode } from "preact";
-import { age } from "../duration.js";
 import { messagesOf } from "../figures.js";
-import { fullTime } from "../format.js";
 import { valueIn } from "../list/columns.js";
 import { listView } from "../list/list-view.js";
+import { NewestData } from "../list/time.js";
 import { messageSeries } from "../list/wanted.js";
 import { FirstSteps } from "../page/first-steps.js";
 import { rangeOf } from "../range.js";
-import type { Page } from "../view.js";
 
 /** All streams. The open hour grows with every message. */
 export const { load, Show } = listView({
@@ -18,10 +15,10 @@ export const { load, Show } = listView({
   Empty: FirstSteps,
   columns: (page) => [
     {
-      head: "Last message",
-      sort: "last_message_at",
+      head: "Newest data",
+      sort: "silence",
       isNumber: true,
-      cell: ({ last_message_at }) => <Ago time={last_message_at} page={page} />,
+      cell: (row) => <NewestData stream={row} page={page} />,
     },
     { head: "This hour so far", isNumber: true, cell: ({ slot }) => valueIn(slot.count, "messages") },
     { head: "Last 24 h", sort: "day", isNumber: true, cell: ({ day }) => valueIn(day, "messages") },
@@ -35,14 +32,3 @@ export const { load, Show } = listView({
   trend: ({ id }) => messageSeries(id),
   refreshMs: 30_000,
 });
-
-/** The age of an instant, `5 min ago`. */
-function Ago({ time, page }: { readonly time: string | null; readonly page: Page }): VNode {
-  if (time === null) return <>–</>;
-  const at = Date.parse(time);
-  return (
-    <time dateTime={time} title={fullTime(at, page.zone)}>
-      {age(page.now - at)} ago
-    </time>
-  );
-}
