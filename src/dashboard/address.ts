@@ -13,6 +13,7 @@ const viewNames = [
   "people",
   "explore",
   "deletions",
+  "alerts",
   "health",
 ] as const;
 export type ViewName = (typeof viewNames)[number];

@@ -33,5 +33,6 @@ export const views: readonly View[] = [
     scopes: ["entity:delete", "admin"],
     script: () => import("./views/deletions.js"),
   },
+  { name: "alerts", label: "Alerts", scopes: metric, script: () => import("./views/alerts.js") },
   { name: "health", label: "Health", scopes: metric, script: () => import("./views/health.js") },
 ];

@@ -5,7 +5,7 @@ import { downloaded, holdRequests, state, unseen } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
-const inBar = ["overview", "segments", "experiences", "streams", "people", "explore", "deletions", "health"];
+const inBar = ["overview", "segments", "experiences", "streams", "people", "explore", "deletions", "alerts", "health"];
 
 describe("in the dashboard,", function () {
   this.timeout(60_000);
@@ -86,7 +86,7 @@ describe("in the dashboard,", function () {
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByLabel("Local time").focus();
-    await page.keyboard.press("8");
+    await page.keyboard.press("9");
     await page.waitForSelector("main[data-view=health][data-state=ready]");
     expect(errors).to.deep.equal([]);
   });

@@ -60,6 +60,7 @@ const views = [
     ["GET /api/segment", "POST /api/metric", "GET /api/mark"],
   ],
   ["deletions", "", "Deletions", ["GET /api/deletion", "GET /api/deletion"]],
+  ["alerts", "", "Alerts", ["GET /api/alert", "GET /api/alert"]],
   ["health", "", "Health", ["GET /metrics", "GET /api/alert"]],
 ] as const;
 
@@ -159,33 +160,54 @@ describe("in the dashboard,", function () {
     expect(requests).to.deep.equal(["GET /api/segment", "GET /api/series", "POST /api/metric"]);
   });
 
-  it("the overview and Health show the alerts that are firing, with since when", async () => {
+  it("the overview and Alerts show a line for each rule that is firing, which opens; Alerts also what ended", async () => {
     const hour = NOW - (NOW % HOUR);
-    const [rule] = alertRules(
-      [{ name: "no mail", series: "stream.email.size", condition: "silent_for", over: "2h" }],
+    const [silent, fell] = alertRules(
+      [
+        { name: "no mail", series: "stream.email.size", condition: "silent_for", over: "2h" },
+        { name: "fewer members", dimension: "segment", pattern: "*", condition: "falls_by", value: 10, over: "1d" },
+      ],
       undefined,
-    );
-    const alert = newAlert(rule as AlertRule, { id: "email", since: hour, measured: null }, []);
-    const cardOf = (page: Page) => page.locator(".card", { has: page.getByRole("heading", { name: "Alerts: 1" }) });
+    ) as [AlertRule, AlertRule];
+    const fallOf = (id: string, measured: number) => newAlert(fell, { id, since: hour - HOUR, measured }, []);
+    const ended = newAlert(silent, { id: "web", since: hour - 30 * HOUR, measured: null }, []);
+    const alerts = [
+      { ...ended, resolvedAt: hour - 25 * HOUR },
+      newAlert(silent, { id: "email", since: hour, measured: null }, []),
+      fallOf("buyers", 12.5),
+      fallOf("newsletter", 62),
+    ];
+    const cardOf = (page: Page) => page.locator(".card", { has: page.getByRole("heading", { name: "Alerts: 3" }) });
     const { page, requests, errors } = await on.ready();
     expect(await cardOf(page).count()).to.equal(0);
-    await on.service.service.stores.facts.replaceText(
-      ALERTS,
-      undefined,
-      JSON.stringify({ evaluated: {}, alerts: [alert] }),
-    );
+    const { facts } = on.service.service.stores;
+    await facts.replaceText(ALERTS, undefined, JSON.stringify({ evaluated: {}, alerts }));
     requests.length = 0;
     await page.clock.fastForward(10 * MINUTE);
     await until("the overview is loaded again", () => requests.includes("POST /api/metric"));
     await state(page, "ready");
     await page.clock.runFor(2 * MINUTE);
     await cardOf(page).waitFor();
+    const lines = await cardOf(page).locator("summary").allInnerTexts();
+    expect(lines).to.have.length(2);
+    expect(lines[0]).to.match(/email silent for 2 h or longer\s+no mail · since 21:00/);
+    expect(lines[1]).to.match(/2 segments fell by 10 % or more\s+fewer members · over 1 d · since 20:00/);
+    await cardOf(page).locator("summary").last().click();
+    await page.getByRole("table", { name: "fewer members" }).waitFor();
+    expect(await page.getByRole("table", { name: "fewer members" }).locator("tbody tr").allInnerTexts()).to.deep.equal([
+      "The newsletter\t−62 %\t20:00",
+      "The buyers\t−12.5 %\t20:00",
+    ]);
+    await page.getByRole("link", { name: "All alerts" }).click();
+    await page.waitForSelector("main[data-view=alerts][data-state=ready]");
+    const past = page.getByRole("table", { name: "Alerts that have ended" }).locator("tbody tr");
+    expect(await past.allInnerTexts()).to.deep.equal(["web\tno mail silent for 2 h or longer\t–\t19 Nov\t5 h"]);
+    await page.locator("summary", { hasText: "2 segments" }).click();
+    await page.getByRole("link", { name: "The newsletter" }).click();
+    await page.waitForSelector("main[data-view=segment][data-state=ready]");
     const health = (await on.ready("?view=health")).page;
-    for (const text of [await cardOf(page).innerText(), await cardOf(health).innerText()]) {
-      expect(text).to.match(/no mail ▲\s+stream\.email\.size\s+silent for 2h\s+20 Nov 2026, 21:00 UTC, \d\d min/);
-    }
+    expect(await health.getByRole("link", { name: "3", exact: true }).getAttribute("href")).to.include("view=alerts");
     expect(errors).to.deep.equal([]);
-    const stored = await on.service.service.stores.facts.text(ALERTS);
-    await on.service.service.stores.facts.replaceText(ALERTS, stored, JSON.stringify({ evaluated: {}, alerts: [] }));
+    await facts.replaceText(ALERTS, await facts.text(ALERTS), JSON.stringify({ evaluated: {}, alerts: [] }));
   });
 });

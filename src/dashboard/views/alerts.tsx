@@ -1,46 +1,80 @@
 import type { VNode } from "preact";
 import type { Alert, ListPage } from "../../client/client.js";
 import { age } from "../duration.js";
-import { fullTime } from "../format.js";
+import { count } from "../format.js";
+import { Pager } from "../list/pager.js";
 import { type Column, Table } from "../list/table.js";
+import { Time } from "../list/time.js";
 import { Card } from "../page/card.js";
-import { Link } from "../page/link.js";
-import type { Page } from "../view.js";
+import type { Loaded, Page } from "../view.js";
+import { AlertGroups, measuredColumn, seriesColumn } from "./alert-groups.js";
+import { limitText, spanText } from "./alert-words.js";
+import { firingAlerts } from "./firing-alerts.js";
 
-interface AlertsProps {
-  readonly alerts: ListPage<Alert>;
-  readonly page: Page;
+interface Data {
+  readonly firing: readonly Alert[];
+  readonly ended: ListPage<Alert>;
 }
 
-/** The alerts that are firing, with since when. */
-export function Alerts({ alerts: { data, meta }, page }: AlertsProps): VNode {
-  const title = `Alerts: ${meta.total}`;
+const REFRESH_MS = 60_000;
+const PAGE_SIZE = 50;
+
+/** The alerts that are firing, by rule, and the alerts that ended in the last 30 days. */
+export async function load(page: Page): Promise<Loaded<Data>> {
+  const { client, address, now, signal } = page;
+  const query = { state: "ended", order: "desc", limit: PAGE_SIZE, after: address.cursors.at(-1) };
+  const [firing, ended] = await Promise.all([firingAlerts(page), client.page("alert", query, { signal })]);
+  return { data: { firing, ended }, nextAt: now + REFRESH_MS };
+}
+
+export function Show({ data: { firing, ended }, page }: { readonly data: Data; readonly page: Page }): VNode {
   const columns: readonly Column<Alert>[] = [
-    { head: "Alert", cell: ({ name }) => <b class="bad">{name} ▲</b> },
-    {
-      head: "Series",
-      cell: ({ dimension, dimension_id, dimension_type }) => {
-        const name = `${dimension}.${dimension_id}.${dimension_type}`;
-        return (
-          <Link to={{ view: "explore", series: [name] }} page={page}>
-            {name}
-          </Link>
-        );
-      },
-    },
+    seriesColumn("Series", page),
     {
       head: "Rule",
-      cell: ({ condition, value, over }) =>
-        [condition.replace("_", " "), value === null ? over : `${value}, over ${over}`].join(" "),
+      cell: (alert) => (
+        <>
+          <bdi>{alert.name}</bdi>{" "}
+          <span class="note">
+            {limitText(alert)}
+            {alert.value !== null && `, over ${spanText(alert.over)}`}
+          </span>
+        </>
+      ),
     },
+    measuredColumn,
+    { head: "Began", isNumber: true, cell: ({ since }) => <Time at={since} page={page} /> },
     {
-      head: "Since",
-      cell: ({ since }) => `${fullTime(Date.parse(since), page.zone)}, ${age(page.now - Date.parse(since))}`,
+      head: "Lasted",
+      isNumber: true,
+      cell: ({ since, resolved_at }) => resolved_at && age(Date.parse(resolved_at) - Date.parse(since)),
     },
   ];
   return (
-    <Card title={title}>
-      <Table caption={title} columns={columns} rows={data} rowKey={({ id }) => id} />
-    </Card>
+    <>
+      <section class="card head">
+        <h1>Alerts</h1>
+        <p>
+          <span class={firing.length === 0 ? "value" : "value bad"}>{count(firing.length)}</span>{" "}
+          <span class="note">{firing.length === 0 ? "firing: every rule is quiet" : "firing"}</span>
+        </p>
+        <AlertGroups alerts={firing} page={page} />
+      </section>
+      <Card title="Ended in the last 30 days">
+        {ended.meta.total === 0 ? (
+          <p class="note">None.</p>
+        ) : (
+          <>
+            <Pager
+              list={ended}
+              size={PAGE_SIZE}
+              cursors={page.address.cursors}
+              onChange={(cursors) => page.go({ cursors })}
+            />
+            <Table caption="Alerts that have ended" columns={columns} rows={ended.data} rowKey={({ id }) => id} />
+          </>
+        )}
+      </Card>
+    </>
   );
 }

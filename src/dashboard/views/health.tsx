@@ -1,18 +1,19 @@
-import type { VNode } from "preact";
-import type { Alert, ListPage, Readiness } from "../../client/client.js";
+import type { ComponentChildren, VNode } from "preact";
+import type { Readiness } from "../../client/client.js";
 import { age } from "../duration.js";
 import { amount, count } from "../format.js";
 import { type Column, Table } from "../list/table.js";
 import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
+import { Link } from "../page/link.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
-import { Alerts } from "./alerts.js";
 
 interface Data {
   readonly ready: Readiness;
   readonly metrics: ServiceMetrics;
-  readonly alerts: ListPage<Alert>;
+  /** Number of alerts that are firing. */
+  readonly alerts: number;
 }
 
 const REFRESH_MS = 15_000;
@@ -26,57 +27,96 @@ const STORE_COLUMNS: readonly Column<Readiness["stores"][number]>[] = [
   { head: "Note", cell: ({ note, required }) => note ?? (required ? "required" : "–") },
 ];
 
-/** Stores, alerts, version, recorder, load. */
-export async function load(page: Page): Promise<Loaded<Data>> {
-  const { client, now, signal } = page;
+/** State of the service and of its stores, lag of the recorder, load. */
+export async function load({ client, now, signal }: Page): Promise<Loaded<Data>> {
   const metrics = readServiceMetrics(await client.serviceMetrics({ signal }));
-  const data = { ready: await client.ready({ signal }), metrics, alerts: await client.page("alert", {}, { signal }) };
-  return { data, nextAt: now + REFRESH_MS };
+  const ready = await client.ready({ signal });
+  const { meta } = await client.page("alert", { limit: 1 }, { signal });
+  return { data: { ready, metrics, alerts: meta.total }, nextAt: now + REFRESH_MS };
 }
 
 export function Show({ data: { ready, metrics, alerts }, page }: { readonly data: Data; readonly page: Page }): VNode {
+  const [state, words] = stateOf(ready);
   return (
     <>
-      <h1 class="hidden">Health</h1>
-      <Card title="Stores">
-        <p class={ready.ready && !ready.degraded ? "good" : "bad"}>{summaryOf(ready)}</p>
-        <Table caption="Stores" columns={STORE_COLUMNS} rows={ready.stores} rowKey={({ name }) => name} />
-      </Card>
-      {alerts.data.length > 0 && <Alerts alerts={alerts} page={page} />}
-      <Card title="This process">
-        <dl class="facts">
-          {factsOf(ready, metrics, alerts.meta.total).map(([name, value]) => (
-            <Fact key={name} name={name}>
-              {value}
-            </Fact>
-          ))}
-        </dl>
-      </Card>
+      <section class="card head">
+        <h1>Health</h1>
+        <div class="largest">
+          <p>
+            <span class={state === "Ready" ? "value good" : "value bad"}>{state}</span>{" "}
+            <span class="note">{words}</span>
+          </p>
+          <Facts facts={waitingOf(metrics, alerts, page)} />
+        </div>
+      </section>
+      <div class="halves">
+        <Card title="Stores">
+          <Table caption="Stores" columns={STORE_COLUMNS} rows={ready.stores} rowKey={({ name }) => name} />
+        </Card>
+        <Card title="This process">
+          <Facts facts={loadOf(ready, metrics)} />
+        </Card>
+      </div>
     </>
   );
 }
 
-function summaryOf({ ready, degraded }: Readiness): string {
-  if (!ready) return "Not ready: a store that the service cannot work without is unreachable.";
-  return degraded ? "Ready, but degraded: see the notes." : "Ready: every store is up.";
+type NamedValue = readonly [name: string, value: ComponentChildren];
+
+function Facts({ facts }: { readonly facts: readonly NamedValue[] }): VNode {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <Fact key={name} name={name}>
+          {value}
+        </Fact>
+      ))}
+    </dl>
+  );
 }
 
-function factsOf(ready: Readiness, { value }: ServiceMetrics, alerts: number): (readonly [string, string])[] {
+function stateOf({ ready, degraded, stores }: Readiness): readonly [state: string, words: string] {
+  const down = stores.filter(({ state }) => state !== "up").map(({ name, state }) => `${name} is ${state}`);
+  if (!ready) return ["Not ready", `${down.join(", ")}: the service cannot work without`];
+  return degraded ? ["Degraded", down.join(", ")] : ["Ready", "every store is up"];
+}
+
+/** Facts that may need a person: the recorder's lag, alerts and deletions. */
+function waitingOf({ value }: ServiceMetrics, alerts: number, page: Page): readonly NamedValue[] {
   const lag = value("recorder_lag_seconds");
+  const stuck = value("deletions_stuck") ?? 0;
+  const isLate = lag !== undefined && lag >= ON_TIME_S;
+  return [
+    [
+      "Recorder",
+      <span key="recorder" class={isLate ? "bad" : undefined}>
+        {lag === undefined ? "not in this process" : isLate ? `behind by ${age(lag * 1000)} ▲` : "on time"}
+      </span>,
+    ],
+    [
+      "Alerts firing",
+      <Link key="alerts" to={{ view: "alerts" }} page={page}>
+        {count(alerts)}
+      </Link>,
+    ],
+    [
+      "Open deletions",
+      <Link key="deletions" to={{ view: "deletions" }} page={page}>
+        {count(value("deletions_open") ?? 0)}
+        {stuck > 0 && `, ${count(stuck)} stuck ▲`}
+      </Link>,
+    ],
+  ];
+}
+
+function loadOf(ready: Readiness, { value }: ServiceMetrics): readonly NamedValue[] {
   const [fetched, cached] = [value("series_fetched_total"), value("series_cached_total")];
   return [
     ["Version", ready.version],
     ["Roles", ready.roles.join(", ")],
-    [
-      "Recorder",
-      lag === undefined ? "not in this process" : lag < ON_TIME_S ? "on time" : `behind by ${age(lag * 1000)}`,
-    ],
     ["Requests in flight", count(value("http_requests_under_way") ?? 0)],
     ["Connections", count(value("http_connections") ?? 0)],
     ["Series served from memory", fetched ? amount((cached ?? 0) / fetched, "rate") : "none requested yet"],
-    ["Alerts firing", count(alerts)],
-    ["Open deletions", count(value("deletions_open") ?? 0)],
-    ["Stuck deletions", count(value("deletions_stuck") ?? 0)],
     ["Memory", `${count((value("process_resident_memory_bytes") ?? 0) / MEBIBYTE)} MiB`],
   ];
 }

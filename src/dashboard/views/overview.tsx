@@ -15,7 +15,8 @@ import { Card } from "../page/card.js";
 import type { FirstSteps } from "../page/first-steps.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
-import type { Alerts } from "./alerts.js";
+import type { AlertCard } from "./alert-groups.js";
+import { firingAlerts } from "./firing-alerts.js";
 import { type DayTotals, dayTotals, messagesByStream, type StreamShares, wantedDays } from "./messages-by-stream.js";
 import type { PointsOnly } from "./points-only.js";
 import { segmentsWithPoints } from "./segments-with-points.js";
@@ -29,7 +30,7 @@ const REFRESH_MS = 60_000;
 const ALERT_PAUSE_MS = 75_000;
 
 /** Undefined while no alert is firing: then its card is not loaded. */
-type FiringAlerts = { readonly list: ListPage<Alert>; readonly Card: typeof Alerts } | undefined;
+type FiringAlerts = { readonly alerts: readonly Alert[]; readonly Card: typeof AlertCard } | undefined;
 
 /** Series of a service that has neither catalogue nor messages; undefined for others: then their card is not loaded. */
 type OnlyPoints = { readonly wanted: readonly WantedSeries[]; readonly Card: typeof PointsOnly } | undefined;
@@ -54,9 +55,9 @@ interface Data {
  */
 const COUNT_PAUSE_MS = 10_000;
 
-const readAlerts = kept(async ({ client, signal }): Promise<FiringAlerts> => {
-  const list = await client.page("alert", {}, { signal });
-  return list.data.length === 0 ? undefined : { list, Card: (await import("./alerts.js")).Alerts };
+const readAlerts = kept(async (page): Promise<FiringAlerts> => {
+  const alerts = await firingAlerts(page);
+  return alerts.length === 0 ? undefined : { alerts, Card: (await import("./alert-groups.js")).AlertCard };
 });
 
 async function readPoints({ client, signal }: Page): Promise<OnlyPoints> {
@@ -125,7 +126,7 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
   return (
     <>
       <h1 class="hidden">Overview</h1>
-      {alerts && <alerts.Card alerts={alerts.list} page={page} />}
+      {alerts && <alerts.Card alerts={alerts.alerts} page={page} />}
       <Figures service={service} segments={segments} segmentsOfPoints={currentCount} days={days} />
       {points && <points.Card wanted={points.wanted} fetched={fetched} page={page} />}
       <Card title="Messages by stream">
