@@ -2,11 +2,14 @@ import { Fragment, type VNode } from "preact";
 import { Dialog } from "./dialog.js";
 
 const shortcuts = [
-  ["1 to 8", "open a view of the bar"],
+  ["1 to 9", "open a view of the bar"],
   ["⌘ K or Ctrl K", "go to a view, segment, experience, stream or request"],
   ["/", "focus the search"],
   ["r", "load again"],
   ["m", "add a mark at the point of a chart; Shift and a click do the same"],
+  ["d", "delete a person"],
+  ["D", "delete the people of a file"],
+  ["t", "try again what most deletions wait for"],
   ["?", "this list"],
   ["← →", "walk along the points of a chart"],
   ["Esc", "close"],

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { openDeletionForm } from "../opened.js";
 import { views } from "../views.js";
 import type { Controller } from "./controller.js";
 
@@ -20,7 +21,11 @@ export function useShortcuts({ go, reload }: Controller) {
       if (event.key === "?") show("keys");
       else if (event.key === "r") reload();
       else if (event.key === "m") addMark(event);
-      else if (event.key === "/") focusSearch(event);
+      else if (event.key === "t") document.querySelector<HTMLElement>("main [data-key=t]")?.click();
+      else if (event.key === "d" || event.key === "D") {
+        event.preventDefault();
+        openDeletionForm(event.key === "d" ? "one" : "many", { go });
+      } else if (event.key === "/") focusSearch(event);
       else if (view !== undefined) go({ view: view.name });
     };
     addEventListener("keydown", onKey);

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const WORD = "DELETE";
 
@@ -8,9 +8,16 @@ interface ConfirmationProps {
   readonly onConfirm: () => void;
 }
 
-/** A field for the word that confirms a deletion, and the button that it enables. */
+/**
+ * A field for the word that confirms a deletion, and the button that it enables. The field gets the focus if its card
+ * has it.
+ */
 export function Confirmation({ isRunning, onConfirm }: ConfirmationProps): VNode {
   const [word, setWord] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    if (field.current?.closest(".card")?.contains(document.activeElement)) field.current.focus();
+  }, []);
   const submit = (event: Event) => {
     event.preventDefault();
     if (word === WORD) onConfirm();
@@ -20,6 +27,7 @@ export function Confirmation({ isRunning, onConfirm }: ConfirmationProps): VNode
       <label>
         Type {WORD} to confirm{" "}
         <input
+          ref={field}
           autocomplete="off"
           spellcheck={false}
           value={word}

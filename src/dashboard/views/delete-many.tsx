@@ -1,17 +1,17 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { DeletionInput, DeletionPreview } from "../../client/client.js";
-import { csvOf } from "../csv.js";
 import { count } from "../format.js";
 import { FactTable, Table } from "../list/table.js";
 import { unlessNotFound } from "../optional.js";
-import { Card } from "../page/card.js";
-import { download } from "../page/download.js";
 import type { Tables } from "../tables.js";
 import type { Page } from "../view.js";
 import { Confirmation } from "./confirmation.js";
 import { FieldChoice, firstIdentity, type TypedIdentity } from "./identity-form.js";
 import { type IdentitiesOfFile, identitiesOf, readingOf } from "./identity-lines.js";
+import { ManyProgress, type Requested } from "./many-progress.js";
+import { type RefusedLine, RefusedLines } from "./refused-lines.js";
+import { useFocus } from "./use-focus.js";
 import { useTask } from "./use-task.js";
 
 /** Previews in progress at once. */
@@ -20,9 +20,8 @@ const CONCURRENT_REQUESTS = 4;
 /** Identities of which a preview is shown: each is a request. */
 const MAX_PREVIEWED = 5_000;
 
-/** Maximum listed identities, and listed lines without one. */
+/** Maximum listed identities. */
 const LISTED_ITEMS = 5;
-const LISTED_REFUSALS = 20;
 
 /** Sums over the previews so far. */
 interface Totals {
@@ -31,41 +30,24 @@ interface Totals {
   readonly messages: number;
 }
 
-interface Requested {
-  readonly ids: readonly string[];
-  readonly rejected: number;
-}
-
 interface DeleteManyProps {
   readonly tables: Tables;
   readonly page: Page;
 }
 
-/** Deletes the people whose identities are in a file. Opened by a button, so that the view has one form at first. */
-export function DeleteMany(props: DeleteManyProps): VNode {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <Card title="Delete many people">
-      {isOpen ? (
-        <FileForm {...props} />
-      ) : (
-        <button type="button" onClick={() => setOpen(true)}>
-          From a file
-        </button>
-      )}
-    </Card>
-  );
-}
-
-/** Shows the identities of a file, then asks for confirmation, then offers the request ids to download. */
-function FileForm({ tables, page }: DeleteManyProps): VNode {
+/**
+ * Deletes the people whose identities are in a file: shows what was read, asks for confirmation, and follows the
+ * requests to the end.
+ */
+export function DeleteMany({ tables, page }: DeleteManyProps): VNode {
+  const field = useFocus<HTMLInputElement>();
   const [chosen, setChosen] = useState<TypedIdentity>(() => ({ ...firstIdentity(tables), field: "" }));
   const [file, setFile] = useState<File>();
   const [read, setRead] = useState<IdentitiesOfFile>();
   const [totals, setTotals] = useState<Totals>();
   const [requested, setRequested] = useState<Requested>();
   const { run, isRunning, problem } = useTask(page);
-  const { table, field } = chosen;
+  const { table, field: fieldName } = chosen;
   // Another file or field means other people: start from the beginning.
   useEffect(() => {
     setRead(undefined);
@@ -80,21 +62,23 @@ function FileForm({ tables, page }: DeleteManyProps): VNode {
       setRead(identities);
       if (page.scopes.has("entity:read")) await previewAll(items.slice(0, MAX_PREVIEWED), page, signal, setTotals);
     });
-  }, [file, table, field]);
+  }, [file, table, fieldName]);
   const open = (opened: File | undefined) => {
     setFile(opened);
     setChosen({ ...chosen, field: "" });
   };
   const choose = (changed: TypedIdentity) => setChosen(changed.table === table ? changed : { ...changed, field: "" });
-  const request = (items: readonly DeletionInput[]) =>
+  const request = (items: IdentitiesOfFile["items"]) =>
     run(async (signal) => {
-      const ids: string[] = [];
-      setRequested({ ids, rejected: 0 });
-      let rejected = 0;
-      for await (const received of page.client.deleteEntities(items, { signal })) {
-        if ("errors" in received) rejected += 1;
-        else ids.push(received.request_id as string);
-        setRequested({ ids, rejected });
+      const [ids, refused]: [string[], RefusedLine[]] = [[], []];
+      const inputs = items.map(({ line, ...item }) => item);
+      setRequested({ ids, refused, left: items.length });
+      for await (const received of page.client.deleteEntities(inputs, { signal })) {
+        const line = items[ids.length + refused.length]?.line ?? 0;
+        if ("errors" in received)
+          refused.push({ line, reason: received.errors.map(({ message }) => message).join(", ") });
+        else ids.push(received.request_id);
+        setRequested({ ids, refused, left: items.length - ids.length - refused.length });
       }
     });
   return (
@@ -106,6 +90,7 @@ function FileForm({ tables, page }: DeleteManyProps): VNode {
         <label>
           File
           <input
+            ref={field}
             type="file"
             disabled={isRunning && requested !== undefined}
             accept=".csv,.tsv,.txt,.json,.ndjson,.jsonl,.gz"
@@ -120,9 +105,9 @@ function FileForm({ tables, page }: DeleteManyProps): VNode {
       {problem !== undefined && <p role="alert">{problem}</p>}
       {read !== undefined && <Counts read={read} totals={totals} />}
       {read !== undefined && read.items.length > 0 && requested === undefined && (
-        <Confirmation isRunning={isRunning} onConfirm={() => request(read.items.map(({ line, ...item }) => item))} />
+        <Confirmation isRunning={isRunning} onConfirm={() => request(read.items)} />
       )}
-      {requested !== undefined && <Result requested={requested} />}
+      {requested !== undefined && <ManyProgress requested={requested} page={page} />}
     </>
   );
 }
@@ -176,42 +161,7 @@ function Counts({ read, totals }: { readonly read: IdentitiesOfFile; readonly to
           rowKey={({ line }) => String(line)}
         />
       )}
-      {refused.length > 0 && (
-        <>
-          <p class="note">
-            {refused.length === 1 ? "1 line is" : `${count(refused.length)} lines are`} not sent
-            {refused.length > LISTED_REFUSALS && `; these are the first ${LISTED_REFUSALS}`}.
-          </p>
-          <Table
-            class="pairs"
-            caption="Lines that are not sent"
-            columns={[
-              { head: "Line", cell: ({ line }) => count(line) },
-              { head: "Reason", cell: ({ reason }) => reason },
-            ]}
-            rows={refused.slice(0, LISTED_REFUSALS)}
-            rowKey={({ line }) => String(line)}
-          />
-        </>
-      )}
+      {refused.length > 0 && <RefusedLines caption="Lines that are not sent" refused={refused} />}
     </>
-  );
-}
-
-function Result({ requested: { ids, rejected } }: { readonly requested: Requested }): VNode {
-  const save = () =>
-    download(
-      "deletion-requests.csv",
-      new Blob([csvOf([["request_id"], ...ids.map((id) => [id])])], { type: "text/csv" }),
-    );
-  return (
-    <p class="controls">
-      <span role="status">
-        {count(ids.length)} accepted, {count(rejected)} rejected.
-      </span>
-      <button type="button" onClick={save}>
-        Download request ids
-      </button>
-    </p>
   );
 }

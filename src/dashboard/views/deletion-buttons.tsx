@@ -21,7 +21,7 @@ export function ReceiptButton({ requestId, page }: DeletionButtonProps): VNode {
     });
   return (
     <>
-      <button type="button" disabled={isRunning} onClick={save}>
+      <button type="button" class="quiet" disabled={isRunning} onClick={save}>
         Receipt<span class="hidden"> of {requestId}</span>
       </button>
       {problem !== undefined && <span role="alert"> {problem}</span>}
@@ -40,7 +40,7 @@ export function TryNowButton({ requestId, page }: DeletionButtonProps): VNode | 
     });
   return (
     <>
-      <button type="button" disabled={isRunning} onClick={tryNow}>
+      <button type="button" class="quiet" disabled={isRunning} onClick={tryNow}>
         Try now<span class="hidden"> {requestId}</span>
       </button>
       {problem !== undefined && <span role="alert"> {problem}</span>}
@@ -60,8 +60,8 @@ export function TryAllButton({ target, page }: { readonly target: string; readon
     });
   return (
     <>
-      <button type="button" disabled={isRunning} onClick={tryAll}>
-        Try all of {target}
+      <button type="button" disabled={isRunning} data-key="t" onClick={tryAll}>
+        Try all<span class="hidden"> of {target}</span>
       </button>
       {retried !== undefined && <span role="status">{count(retried)} tried again</span>}
       {problem !== undefined && <span role="alert">{problem}</span>}

@@ -4,11 +4,11 @@ import type { DeletionPreview } from "../../client/client.js";
 import { count } from "../format.js";
 import { FactTable } from "../list/table.js";
 import { unlessNotFound } from "../optional.js";
-import { Card } from "../page/card.js";
 import type { Page } from "../view.js";
 import { Confirmation } from "./confirmation.js";
 import type { TypedIdentity } from "./identity-form.js";
 import { stageName } from "./stage-name.js";
+import { useFocus } from "./use-focus.js";
 import { useTask } from "./use-task.js";
 
 interface DeletionFlowProps {
@@ -18,10 +18,11 @@ interface DeletionFlowProps {
   readonly onRequested: (requestId: string) => void;
 }
 
-/** Preview in counts, confirmation by a word, request. */
+/** Preview in counts, confirmation by a word, request. Its card gets the focus. */
 export function DeletionFlow({ identity, page, onRequested }: DeletionFlowProps): VNode {
   const [preview, setPreview] = useState<DeletionPreview | "unknown" | "not allowed">();
   const { run, isRunning, problem } = useTask(page);
+  const card = useFocus<HTMLElement>();
   const { table, field, value } = identity;
   useEffect(() => {
     setPreview(undefined);
@@ -36,7 +37,8 @@ export function DeletionFlow({ identity, page, onRequested }: DeletionFlowProps)
       onRequested(request_id);
     });
   return (
-    <Card title="Delete this person">
+    <section ref={card} class="card" tabIndex={-1}>
+      <h2>Delete this person</h2>
       <p>The profile disappears from all reads at once, and for good: nothing brings it back.</p>
       {problem !== undefined && <p role="alert">{problem}</p>}
       {preview === "unknown" && (
@@ -47,7 +49,7 @@ export function DeletionFlow({ identity, page, onRequested }: DeletionFlowProps)
       {preview !== undefined && (
         <Confirmation key={`${table} ${field} ${value}`} isRunning={isRunning} onConfirm={request} />
       )}
-    </Card>
+    </section>
   );
 }
 

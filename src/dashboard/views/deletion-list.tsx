@@ -13,13 +13,15 @@ const DELETIONS_PAGE = 20;
 /** Filter and order of a list of requests. */
 export interface DeletionQuery {
   readonly state: "open" | "stuck" | "completed";
-  readonly target?: string | undefined;
+  readonly problem?: string | undefined;
+  /** Whether all open requests are counted by reason. */
+  readonly reasons?: true | undefined;
   readonly order: "asc" | "desc";
 }
 
 /** Returns the query of a page of a list. */
-export function deletionQuery({ state, target, order }: DeletionQuery, after?: string) {
-  return { state, target, order, limit: DELETIONS_PAGE, after };
+export function deletionQuery(query: DeletionQuery, after?: string) {
+  return { ...query, limit: DELETIONS_PAGE, after };
 }
 
 interface DeletionListProps {

@@ -1,25 +1,24 @@
 import type { VNode } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { DeletionState } from "../../client/client.js";
 import { fullTime, type Zone } from "../format.js";
 import { type Column, Table } from "../list/table.js";
 import { unlessNotFound } from "../optional.js";
-import { Card } from "../page/card.js";
 import type { Page } from "../view.js";
 import { ReceiptButton, TryNowButton } from "./deletion-buttons.js";
 import { stageName } from "./stage-name.js";
+import { useFocus } from "./use-focus.js";
 import { usePoll } from "./use-poll.js";
 import { messageOf } from "./use-task.js";
 
 const FIRST_POLL_MS = 500;
 const POLL_MS = 2_000;
 
-/** State of one request and of each of its targets, followed until it is completed. */
+/** State of one request and of each of its targets, followed until it is completed. Its card gets the focus. */
 export function DeletionProgress({ requestId, page }: { readonly requestId: string; readonly page: Page }): VNode {
   const [state, setState] = useState<DeletionState>();
   const [problem, setProblem] = useState<string>();
-  const line = useRef<HTMLParagraphElement>(null);
-  useLayoutEffect(() => line.current?.scrollIntoView({ block: "nearest" }), []);
+  const card = useFocus<HTMLElement>();
   usePoll({
     key: requestId,
     page,
@@ -34,8 +33,9 @@ export function DeletionProgress({ requestId, page }: { readonly requestId: stri
     onError: (error) => setProblem(messageOf(error)),
   });
   return (
-    <Card title="Deletion">
-      <p ref={line} class="progress" role="status">
+    <section ref={card} class="card progress" tabIndex={-1}>
+      <h2>Deletion</h2>
+      <p role="status">
         Request <code>{requestId}</code>
         {state === undefined ? (problem === undefined ? ": accepted" : "") : `: ${summaryOf(state, page.zone)}`}.
       </p>
@@ -52,7 +52,7 @@ export function DeletionProgress({ requestId, page }: { readonly requestId: stri
           </p>
         </>
       )}
-    </Card>
+    </section>
   );
 }
 

@@ -1,20 +1,20 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { DeletionPage, ListedDeletion } from "../../client/client.js";
 import { age } from "../duration.js";
-import { fullTime } from "../format.js";
+import { count } from "../format.js";
 import type { Column } from "../list/table.js";
-import { takeOpenedRequest } from "../opened.js";
-import { Card } from "../page/card.js";
+import { Time } from "../list/time.js";
+import { type DeletionForm, takeOpenedForm, takeOpenedRequest } from "../opened.js";
+import { Fact } from "../page/fact.js";
+import { Later } from "../page/later.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
-import { DeleteMany } from "./delete-many.js";
 import { ReceiptButton } from "./deletion-buttons.js";
-import { DeletionFlow } from "./deletion-flow.js";
 import { DeletionList, type DeletionQuery, deletionQuery } from "./deletion-list.js";
 import { DeletionProgress } from "./deletion-progress.js";
-import { firstIdentity, IdentityForm, type TypedIdentity } from "./identity-form.js";
-import { allOpen, OpenDeletions } from "./open-deletions.js";
+import { allOpen, Oldest, OpenDeletions } from "./open-deletions.js";
+import { WaitingDeletions } from "./waiting-deletions.js";
 
 interface Data {
   readonly tables: Tables;
@@ -26,7 +26,9 @@ const REFRESH_MS = 10_000;
 
 const newestCompleted: DeletionQuery = { state: "completed", order: "desc" };
 
-/** Lists of open and completed requests, a form for a new one, and a field that shows the state of one. */
+const newDeletion = async () => (await import("./new-deletion.js")).NewDeletion;
+
+/** Reasons for which open requests wait, the lists of open and completed requests, and the forms behind a button. */
 export async function load({ client, now, signal }: Page): Promise<Loaded<Data>> {
   const open = await client.page("deletion", deletionQuery(allOpen), { signal });
   const completed = await client.page("deletion", deletionQuery(newestCompleted), { signal });
@@ -34,9 +36,17 @@ export async function load({ client, now, signal }: Page): Promise<Loaded<Data>>
 }
 
 export function Show({ data: { tables, open, completed }, page }: { readonly data: Data; readonly page: Page }): VNode {
-  const { zone } = page;
-  const time = (text: string | null) => (text === null ? "–" : fullTime(Date.parse(text), zone));
-  const [requestId, setRequestId] = useState(takeOpenedRequest);
+  const [form, setForm] = useState<DeletionForm>();
+  const [requestId, setRequestId] = useState<string>();
+  const [problem, setProblem] = useState<string>();
+  useLayoutEffect(() => {
+    setForm(takeOpenedForm() ?? form);
+    setRequestId(takeOpenedRequest() ?? requestId);
+  }, [page]);
+  const onRequest = (id: string) => {
+    setForm(undefined);
+    setRequestId(id);
+  };
   const request: Column<ListedDeletion> = {
     head: "Request",
     cell: ({ request_id }) => (
@@ -47,12 +57,12 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
   };
   return (
     <>
-      <h1 class="hidden">Deletions</h1>
-      {page.scopes.has("entity:delete") && <NewDeletion tables={tables} page={page} onRequested={setRequestId} />}
-      {page.scopes.has("entity:delete") && <DeleteMany tables={tables} page={page} />}
-      <LookUp onSubmit={setRequestId} />
+      <Work open={open} form={form} onForm={setForm} onProblem={setProblem} page={page} />
+      {form !== undefined && <Later script={newDeletion} props={{ form, onForm: setForm, tables, page, onRequest }} />}
       {requestId !== undefined && <DeletionProgress key={requestId} requestId={requestId} page={page} />}
-      <OpenDeletions open={open} request={request} page={page} />
+      {open.meta.total > 0 && (
+        <OpenDeletions open={open} request={request} problem={problem} onProblem={setProblem} page={page} />
+      )}
       <DeletionList
         title="Completed deletions"
         query={newestCompleted}
@@ -60,8 +70,11 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
         page={page}
         columns={[
           request,
-          { head: "Accepted", cell: ({ accepted_at }) => time(accepted_at) },
-          { head: "Completed", cell: ({ completed_at }) => time(completed_at) },
+          { head: "Accepted", cell: ({ accepted_at }) => <Time at={accepted_at} page={page} /> },
+          {
+            head: "Completed",
+            cell: ({ completed_at: at }) => (at === null ? "–" : <Time at={at} page={page} />),
+          },
           {
             head: "Duration",
             isNumber: true,
@@ -75,58 +88,44 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
   );
 }
 
-interface NewDeletionProps {
-  readonly tables: Tables;
+interface WorkProps {
+  readonly open: DeletionPage;
+  readonly form: DeletionForm | undefined;
+  readonly onForm: (form: DeletionForm | undefined) => void;
+  readonly onProblem: (problem: string) => void;
   readonly page: Page;
-  readonly onRequested: (requestId: string) => void;
 }
 
-/** Table, field and value, then preview and confirmation. */
-function NewDeletion({ tables, page, onRequested }: NewDeletionProps): VNode {
-  const [identity, setIdentity] = useState<TypedIdentity>(() => firstIdentity(tables));
-  const [confirmed, setConfirmed] = useState<TypedIdentity>();
-  const change = (changed: TypedIdentity) => {
-    setIdentity(changed);
-    setConfirmed(undefined);
-  };
-  const requested = (requestId: string) => {
-    setConfirmed(undefined);
-    onRequested(requestId);
-  };
+/** The number of open requests, what they wait for, and the button of the forms. */
+function Work({ open: { data, meta }, form, onForm, onProblem, page }: WorkProps): VNode {
+  const stuck = (meta.reasons ?? []).reduce((sum, reason) => sum + reason.stuck, 0);
+  const [oldest] = data;
+  const first: DeletionForm = page.scopes.has("entity:delete") ? "one" : "request";
   return (
-    <>
-      <Card title="New deletion">
-        <IdentityForm tables={tables} identity={identity} onChange={change} onSubmit={() => setConfirmed(identity)}>
-          <button type="submit">Preview</button>
-        </IdentityForm>
-      </Card>
-      {confirmed !== undefined && <DeletionFlow identity={confirmed} page={page} onRequested={requested} />}
-    </>
-  );
-}
-
-/** The field for the id of a request. */
-function LookUp({ onSubmit }: { readonly onSubmit: (requestId: string) => void }): VNode {
-  const [text, setText] = useState("");
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (text.trim() !== "") onSubmit(text.trim());
-  };
-  return (
-    <Card title="State of a request">
-      <form class="controls" onSubmit={submit}>
-        <label>
-          Request id{" "}
-          <input
-            size={34}
-            autocomplete="off"
-            spellcheck={false}
-            value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-          />
-        </label>
-        <button type="submit">Show</button>
-      </form>
-    </Card>
+    <section class="card head">
+      <h1>Deletions</h1>
+      <div class="largest">
+        <p>
+          <span class={stuck === 0 ? "value" : "value bad"}>{count(meta.total)}</span>{" "}
+          <span class="note">{stuck === 0 ? "open, none stuck" : `open, ${count(stuck)} stuck ▲`}</span>
+        </p>
+        <dl class="facts">
+          {oldest !== undefined && (
+            <Fact name="Oldest open">
+              <Oldest oldest={oldest} page={page} />
+            </Fact>
+          )}
+        </dl>
+        <button
+          type="button"
+          class="primary"
+          aria-expanded={form !== undefined}
+          onClick={() => onForm(form === undefined ? first : undefined)}
+        >
+          New deletion
+        </button>
+      </div>
+      <WaitingDeletions reasons={meta.reasons ?? []} page={page} onOpen={onProblem} />
+    </section>
   );
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Tables } from "../tables.js";
 import { fieldOf } from "./field-of.js";
+import { useFocus } from "./use-focus.js";
 
 /** An identity as a person types it. It is never part of an address, the history or a storage. */
 export interface TypedIdentity {
@@ -21,12 +22,22 @@ interface IdentityFormProps {
   readonly identity: TypedIdentity;
   readonly onChange: (identity: TypedIdentity) => void;
   readonly onSubmit: () => void;
+  /** Whether the value has the focus at first. */
+  readonly hasFocus?: boolean;
   /** The buttons. */
   readonly children: ComponentChildren;
 }
 
 /** Table and field as selects, and the value. The field follows the value until it is chosen. */
-export function IdentityForm({ tables, identity, onChange, onSubmit, children }: IdentityFormProps): VNode {
+export function IdentityForm({
+  tables,
+  identity,
+  onChange,
+  onSubmit,
+  hasFocus = false,
+  children,
+}: IdentityFormProps): VNode {
+  const field = useFocus<HTMLInputElement>(hasFocus);
   const [isChosen, setChosen] = useState(false);
   const fields = tables[identity.table] ?? [];
   const submit = (event: Event) => {
@@ -46,6 +57,7 @@ export function IdentityForm({ tables, identity, onChange, onSubmit, children }:
       <label>
         Value
         <input
+          ref={field}
           autocomplete="off"
           spellcheck={false}
           value={identity.value}

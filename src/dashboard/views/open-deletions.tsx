@@ -2,43 +2,45 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { DeletionPage, ListedDeletion } from "../../client/client.js";
 import { age } from "../duration.js";
-import { fullTime } from "../format.js";
+import { count } from "../format.js";
 import type { Column } from "../list/table.js";
+import { Time } from "../list/time.js";
 import type { Page } from "../view.js";
-import { TryAllButton, TryNowButton } from "./deletion-buttons.js";
+import { TryNowButton } from "./deletion-buttons.js";
 import { DeletionList, type DeletionQuery } from "./deletion-list.js";
+import { waitingOf } from "./deletion-words.js";
 import { stageName } from "./stage-name.js";
 
-/** All open requests, the oldest first. */
-export const allOpen: DeletionQuery = { state: "open", order: "asc" };
+/** All open requests, the oldest first, and the number of them by reason. */
+export const allOpen: DeletionQuery = { state: "open", order: "asc", reasons: true };
 
 interface OpenDeletionsProps {
   /** The first page of `allOpen`. */
   readonly open: DeletionPage;
   /** The column that opens a request. */
   readonly request: Column<ListedDeletion>;
+  /** Lists only requests with this problem. */
+  readonly problem: string | undefined;
+  readonly onProblem: (problem: string | undefined) => void;
   readonly page: Page;
 }
 
-/** Open requests by state and target, and the age of the oldest. */
-export function OpenDeletions({ open, request, page }: OpenDeletionsProps): VNode {
-  const [{ state, target, order }, setQuery] = useState(allOpen);
-  const isAll = state === allOpen.state && target === undefined && order === allOpen.order;
-  const { targets } = open.meta;
-  const tried = targets.length === 1 ? targets[0] : target;
-  const [oldest] = open.data;
-  const time = (text: string) => fullTime(Date.parse(text), page.zone);
+/** Open requests by state and reason. */
+export function OpenDeletions({ open, request, problem, onProblem, page }: OpenDeletionsProps): VNode {
+  const [{ state, order }, setQuery] = useState(allOpen);
+  const isAll = state === allOpen.state && problem === undefined && order === allOpen.order;
+  const problems = [...new Set(waitingOf(open.meta.reasons ?? []).map((reason) => reason.problem))];
   return (
     <DeletionList
       title="Open deletions"
-      query={{ state, target, order }}
+      query={isAll ? allOpen : { state, problem, order }}
       first={isAll ? open : undefined}
       page={page}
       sort={order === "asc" ? "accepted" : "-accepted"}
-      onSort={(sort) => setQuery({ state, target, order: sort === "accepted" ? "asc" : "desc" })}
+      onSort={(sort) => setQuery({ state, order: sort === "accepted" ? "asc" : "desc" })}
       columns={[
         request,
-        { head: "Accepted", sort: "accepted", cell: ({ accepted_at }) => time(accepted_at) },
+        { head: "Accepted", sort: "accepted", cell: ({ accepted_at }) => <Time at={accepted_at} page={page} /> },
         {
           head: "Age",
           isNumber: true,
@@ -52,60 +54,59 @@ export function OpenDeletions({ open, request, page }: OpenDeletionsProps): VNod
         { head: "Stage", cell: ({ stage }) => stageName(stage) },
         {
           head: "Reason",
-          cell: ({ problem, stuck }) => (
+          cell: (row) => (
             <>
-              {stuck && <b class="bad">stuck ▲ </b>}
-              {problem ?? "–"}
+              {row.stuck && <b class="bad">stuck ▲ </b>}
+              {row.problem ?? "in progress"}
             </>
           ),
         },
-        { head: "Attempts", isNumber: true, cell: ({ attempts }) => attempts },
-        { head: "Next try", cell: ({ next_try_at }) => (next_try_at === null ? "now" : time(next_try_at)) },
+        { head: "Attempts", isNumber: true, cell: ({ attempts }) => count(attempts) },
+        {
+          head: "Next try",
+          cell: ({ next_try_at: at }) => (at === null ? "now" : <Time at={at} page={page} />),
+        },
         { head: "Action", cell: ({ request_id }) => <TryNowButton requestId={request_id} page={page} /> },
       ]}
     >
-      {oldest !== undefined && <Oldest oldest={oldest} page={page} />}
       <div class="controls">
         <label>
           State{" "}
           <select
             value={state}
             onChange={({ currentTarget: { value } }) =>
-              setQuery({ state: value === "stuck" ? "stuck" : "open", target, order })
+              setQuery({ state: value === "stuck" ? "stuck" : "open", order })
             }
           >
             <option value="open">All open</option>
             <option value="stuck">Stuck</option>
           </select>
         </label>
-        {targets.length > 0 && (
-          <label>
-            Target{" "}
-            <select
-              value={target ?? ""}
-              onChange={({ currentTarget: { value } }) => setQuery({ state, target: value || undefined, order })}
-            >
-              <option value="">All</option>
-              {targets.map((name) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          </label>
-        )}
-        {tried !== undefined && <TryAllButton key={tried} target={tried} page={page} />}
+        <label>
+          Reason{" "}
+          <select
+            value={problem ?? ""}
+            onChange={({ currentTarget: { value } }) => onProblem(value === "" ? undefined : value)}
+          >
+            <option value="">All</option>
+            {problems.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
       </div>
     </DeletionList>
   );
 }
 
-/** `oldest open: 6 d, due in 24 d`. */
-function Oldest({ oldest, page }: { readonly oldest: ListedDeletion; readonly page: Page }): VNode {
+/** `6 d, due in 24 d`: the age of the oldest open request. */
+export function Oldest({ oldest, page }: { readonly oldest: ListedDeletion; readonly page: Page }): VNode {
   const left = Date.parse(oldest.due_at) - page.now;
   return (
-    <p>
-      oldest open: {age(page.now - Date.parse(oldest.accepted_at))},{" "}
+    <>
+      {age(page.now - Date.parse(oldest.accepted_at))},{" "}
       {isOverdue(oldest, page) ? <b class="bad">overdue by {age(-left)} ▲</b> : `due in ${age(left)}`}
-    </p>
+    </>
   );
 }
 

@@ -3,7 +3,6 @@ import { useEffect, useState } from "preact/hooks";
 import type { EntityAnswer, ExplainedMembership } from "../../client/client.js";
 import { takeOpenedPerson } from "../opened.js";
 import { type Optional, optional, unlessNotFound } from "../optional.js";
-import { Card } from "../page/card.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
 import { DeletionFlow } from "./deletion-flow.js";
@@ -12,6 +11,9 @@ import { firstIdentity, IdentityForm, type TypedIdentity } from "./identity-form
 import { Profile } from "./profile.js";
 import { Timeline } from "./timeline.js";
 import { useTask } from "./use-task.js";
+
+/** Pause between two checks of the key, ms. */
+const CHECK_MS = 30_000;
 
 interface Data {
   readonly tables: Tables;
@@ -24,8 +26,10 @@ interface Found {
   readonly memberships: Optional<readonly ExplainedMembership[]>;
 }
 
-export async function load({ key }: Page): Promise<Loaded<Data>> {
-  return { data: { tables: readTables(key.by) }, nextAt: undefined };
+/** A refresh only checks the key, so that a profile does not stay on the screen once the key is revoked. */
+export async function load({ client, key, isRefresh, now, signal }: Page): Promise<Loaded<Data>> {
+  if (isRefresh) await client.key({ signal });
+  return { data: { tables: readTables(key.by) }, nextAt: now + CHECK_MS };
 }
 
 /**
@@ -68,7 +72,7 @@ export function Show({ data: { tables }, page }: { readonly data: Data; readonly
       <section class="card">
         <h1>People</h1>
         <IdentityForm tables={tables} identity={identity} onChange={change} onSubmit={lookUp}>
-          <button type="submit" disabled={isRunning}>
+          <button type="submit" class="primary" disabled={isRunning}>
             Look up
           </button>
         </IdentityForm>
@@ -78,13 +82,24 @@ export function Show({ data: { tables }, page }: { readonly data: Data; readonly
       {requestId !== undefined && <DeletionProgress requestId={requestId} page={page} />}
       {requestId === undefined && found !== undefined && found !== "none" && (
         <>
-          <Profile entity={found.entity} memberships={found.memberships} page={page} />
-          <Card title="Right of access and deletion">
-            <div class="controls">
-              <NeedsScope scope="entity:export" page={page} label="Export" onClick={() => setNext("export")} />
-              <NeedsScope scope="entity:delete" page={page} label="Delete" onClick={() => setNext("delete")} isDanger />
-            </div>
-          </Card>
+          <Profile
+            title={found.identity.value}
+            entity={found.entity}
+            memberships={found.memberships}
+            page={page}
+            actions={
+              <div class="controls">
+                <NeedsScope scope="entity:export" page={page} label="Export" onClick={() => setNext("export")} />
+                <NeedsScope
+                  scope="entity:delete"
+                  page={page}
+                  label="Delete"
+                  onClick={() => setNext("delete")}
+                  isDanger
+                />
+              </div>
+            }
+          />
           {next === "export" && <Timeline identity={found.identity} page={page} />}
           {next === "delete" && <DeletionFlow identity={found.identity} page={page} onRequested={setRequestId} />}
         </>

@@ -1,7 +1,8 @@
-import type { VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import type { EntityAnswer, ExplainedMembership } from "../../client/client.js";
-import { fullTime, type Zone } from "../format.js";
+import { count } from "../format.js";
 import { type Column, FactTable, Table } from "../list/table.js";
+import { Time } from "../list/time.js";
 import type { Optional } from "../optional.js";
 import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
@@ -10,37 +11,54 @@ import { Why } from "../rules/why.js";
 import type { Page } from "../view.js";
 
 interface ProfileProps {
+  /** The value by which the person was found. */
+  readonly title: string;
   readonly entity: EntityAnswer;
   /** Refused to a key whose bounds exclude segments. */
   readonly memberships: Optional<readonly ExplainedMembership[]>;
   readonly page: Page;
+  readonly actions: ComponentChildren;
 }
 
 /** Identities, attributes and origin of a profile, and why it is in each of its segments. */
-export function Profile({ entity: { data, meta }, memberships, page }: ProfileProps): VNode {
+export function Profile({ title, entity: { data, meta }, memberships, page, actions }: ProfileProps): VNode {
   const { segments: _, ...attributes } = data;
   const fields = new Set(meta?.by_fields);
   const entries = Object.entries(attributes);
-  const { zone } = page;
   const isBounded = page.key.fields !== undefined;
+  const time = (at: string) => <Time at={at} page={page} />;
   return (
-    <div class="profile">
-      <Card title="Profile">
-        <Facts title="Identities" entries={entries.filter(([name]) => fields.has(name))} isBounded={isBounded} />
-        <Facts title="Attributes" entries={entries.filter(([name]) => !fields.has(name))} isBounded={isBounded} />
-        {meta !== undefined && (
+    <>
+      <section class="card head">
+        <h2 class="note">Profile</h2>
+        <div class="largest">
+          <p class="person">
+            <bdi>{title}</bdi>
+          </p>
           <dl class="facts">
-            <Fact name="Created">{timeOf(meta.created_at, zone)}</Fact>
-            <Fact name="Modified">{timeOf(meta.modified_at, zone)}</Fact>
-            <Fact name="Streams">{meta.streams.join(", ") || "–"}</Fact>
+            {meta !== undefined && (
+              <>
+                <Fact name="Created">{time(meta.created_at)}</Fact>
+                <Fact name="Modified">{time(meta.modified_at)}</Fact>
+                <Fact name="Streams">{meta.streams.join(", ") || "–"}</Fact>
+              </>
+            )}
+            {memberships.value !== undefined && <Fact name="Segments">{count(memberships.value.length)}</Fact>}
           </dl>
-        )}
-      </Card>
-      <Card title="Segments, and why">
-        {memberships.refusal !== undefined && <p class="note">{memberships.refusal}</p>}
-        {memberships.value !== undefined && <Memberships memberships={memberships.value} page={page} />}
-      </Card>
-    </div>
+          {actions}
+        </div>
+      </section>
+      <div class="profile">
+        <Card title="Attributes">
+          <Facts title="Identities" entries={entries.filter(([name]) => fields.has(name))} isBounded={isBounded} />
+          <Facts title="Attributes" entries={entries.filter(([name]) => !fields.has(name))} isBounded={isBounded} />
+        </Card>
+        <Card title="Segments, and why">
+          {memberships.refusal !== undefined && <p class="note">{memberships.refusal}</p>}
+          {memberships.value !== undefined && <Memberships memberships={memberships.value} page={page} />}
+        </Card>
+      </div>
+    </>
   );
 }
 
@@ -68,19 +86,29 @@ interface MembershipsProps {
 
 function Memberships({ memberships, page }: MembershipsProps): VNode {
   if (memberships.length === 0) return <p class="note">None.</p>;
+  const time = (at: string) => <Time at={at} page={page} />;
   const columns: readonly Column<ExplainedMembership>[] = [
     {
       head: "Segment",
       cell: ({ id, name }) => (
         <Link to={{ view: "segment", id }} page={page}>
-          {name}
+          <bdi>{name}</bdi>
         </Link>
       ),
     },
-    { head: "Since", cell: ({ since }) => timeOf(since, page.zone) },
-    { head: "Stream", cell: (row) => messageOf(row)?.stream },
-    { head: "Event time", cell: (row) => timeOf(messageOf(row)?.event_time, page.zone) },
-    { head: "Received", cell: (row) => timeOf(messageOf(row)?.received_at, page.zone) },
+    { head: "Since", cell: ({ since }) => since && time(since) },
+    {
+      head: "Why",
+      cell: (row) => {
+        const message = messageOf(row);
+        if (message === undefined) return "by its rule";
+        return (
+          <>
+            message of <bdi>{message.stream}</bdi>, {time(message.event_time)}, received {time(message.received_at)}
+          </>
+        );
+      },
+    },
   ];
   return (
     <>
@@ -108,6 +136,3 @@ function textOf(value: unknown): string {
     ? value.join(", ")
     : JSON.stringify(value);
 }
-
-const timeOf = (text: string | undefined, zone: Zone) =>
-  text && <time dateTime={text}>{fullTime(Date.parse(text), zone)}</time>;
