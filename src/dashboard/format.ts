@@ -101,7 +101,7 @@ export function shortNumber(value: number): string {
   const size = Math.abs(value);
   if (size < 999_999.5) return decimal.format(value);
   const [scaled, unit] = size < 999_500_000 ? [value / 1e6, "M"] : [value / 1e9, "bn"];
-  if (size < 999_500_000_000) return `${digits.format(scaled)} ${unit}`;
+  if (size < 999_500_000_000) return `${digits.format(scaled)}\u00a0${unit}`;
   const [mantissa = "", exponent = ""] = value.toExponential(2).split("e+");
   return `${digits.format(Number(mantissa))} × 10${exponent.replace(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)] ?? "")}`;
 }

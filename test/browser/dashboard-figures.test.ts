@@ -15,11 +15,15 @@ describe("in the dashboard,", function () {
   const on = stage(async () => {
     const service = await startService({}, { clock: () => NOW });
     await fillService(service);
-    for (const [index, script] of ["Käufer", "顧客", "عملاء", "покупатели", "लोग"].entries())
-      await service.fetch(`/api/segment/long-${index}`, {
-        method: "PUT",
-        json: { name: `${script} `.padEnd(96, "n") },
-      });
+    const scripts = ["Käufer", "顧客", "عملاء", "покупатели", "लोग"].map((script) => `${script} `.padEnd(96, "n"));
+    const hostile = [...scripts, "W".repeat(96), "👩‍👩‍👧‍👦".repeat(8), "<b>bold</b>&amp;".padEnd(96, "<i>")];
+    for (const [index, name] of hostile.entries())
+      await service.fetch(`/api/segment/long-${index}`, { method: "PUT", json: { name } });
+    for (const [index, value] of [1e15, 1_234_567, -3, 0, 0.001].entries()) {
+      const [id, at] = [`long-${index}`, OPEN_SLOT - 24 * HOUR];
+      await writePoints(service, [pointOf("segment", id, value, OPEN_SLOT), pointOf("segment", id, 7, at)]);
+      await writePoints(service, [pointOf("stream", `${id}-`.padEnd(96, "n"), Math.abs(value), at)]);
+    }
     serveDimensions();
     return service;
   });
@@ -80,17 +84,26 @@ describe("in the dashboard,", function () {
   });
 
   for (const search of ["?view=overview", "?view=segments", "?view=streams", "?view=segment&id=long-1&compare=true"]) {
-    it(`${search} fits into 390 px with long names, and breaks no word that fits into a line`, async () => {
+    it(`${search} fits into 390 px with hostile names and sizes, has rows of one height, and breaks no word that fits into a line`, async () => {
       const { page, errors } = await on.ready(search);
-      for (const width of [1280, 390]) {
+      for (const [width, most] of [
+        [1280, 33],
+        [390, 90],
+      ] as const) {
         await page.setViewportSize({ width, height: 900 });
         expect(await page.evaluate(brokenWords), `${width} px`).to.deep.equal([]);
+        expect(await page.evaluate(rowHeights), `${width} px`).to.satisfy((all: number[]) =>
+          all.every((h) => h <= most),
+        );
       }
       expect(await sideways(page)).to.equal(0);
       expect(errors).to.deep.equal([]);
     });
   }
 });
+
+/** Heights of the rows of lists, px. */
+const rowHeights = `[...document.querySelectorAll(".list tbody tr")].map((row) => row.offsetHeight)`;
 
 /** Words of at most 14 characters that are drawn in two lines. */
 const brokenWords = `(() => {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
 import { downloaded, holdRequests, state, unseen } from "./browser.js";
@@ -118,6 +119,23 @@ describe("in the dashboard,", function () {
     } finally {
       await service.stop();
     }
+  });
+
+  it("rows that are ticked are charted together, and silent streams come first by their newest data", async () => {
+    await writePoints(on.service, [pointOf("stream", "stopped", 4, NOW - 30 * HOUR)]);
+    const { page } = await on.ready("?view=streams");
+    await page.getByRole("button", { name: "Newest data" }).click();
+    await page.waitForURL(/sort=-silence/);
+    await state(page, "ready");
+    expect(await page.locator("tbody tr").first().innerText()).to.match(/stopped\s+silent for 30 h/);
+    for (const name of ["web", "email"]) await page.getByRole("checkbox", { name: `Select ${name}` }).press(" ");
+    await page.getByRole("button", { name: "Chart together (2)" }).press("Enter");
+    await page.waitForSelector("main[data-view=explore][data-state=ready]");
+    expect(new URL(page.url()).searchParams.getAll("series")).to.deep.equal(["stream.web.size", "stream.email.size"]);
+    const { page: overview } = await on.ready();
+    expect(await overview.locator("[data-figure=silent]").innerText()).to.match(/^Silent streams\s+1\s+of 4 streams/);
+    await overview.locator("[data-figure=silent]").getByRole("link").click();
+    await overview.waitForURL(/view=streams.*sort=-silence/);
   });
 
   it("presets and arrows set the window, and a link with fixed dates contains it", async () => {

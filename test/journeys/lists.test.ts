@@ -165,6 +165,11 @@ describe("lists that are searched and sorted", () => {
     expect(largest.data.map(({ id }) => id)).to.deep.equal(["b", "a", "c"]);
     expect(largest.meta, "only the first entries, with the number of all").to.deep.equal({ next: null, total: 4 });
     expect(await ids(`/api/segment?sort=change&${dates}&order=desc`)).to.deep.equal(["a", "c", "b", "d"]);
+    await write(...at(first, { e: 1_000 }), ...at(last, { e: 1_004 }));
+    await putSegments({ e: "e" });
+    expect(await ids(`/api/segment?sort=difference&${dates}&order=desc`)).to.deep.equal(["e", "a", "c", "b", "d"]);
+    expect(await ids(`/api/segment?sort=distance&${dates}&order=desc`)).to.deep.equal(["b", "e", "a", "c", "d"]);
+    await service.fetch("/api/segment/e", { method: "DELETE" });
     const text = (ms: number) => new Date(ms).toISOString();
     expect((await page(`/api/segment?startdate=${text(first)}&enddate=now-22h`)).data).to.deep.equal(data);
   });

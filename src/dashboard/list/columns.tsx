@@ -7,39 +7,82 @@ import { Link } from "../page/link.js";
 import { rangeOf } from "../range.js";
 import type { Page } from "../view.js";
 import { type Entry, type EntryList, type EntryRow, entryOf } from "./entries.js";
-import { ChangePill } from "./pill.js";
+import { Difference, Pill } from "./pill.js";
 import type { Column } from "./table.js";
 import { seriesOf } from "./wanted.js";
 
-/** The name of an entry, which leads to its page. */
-export function nameColumn<L extends EntryList>(head: string, list: L, page: Page): Column<EntryRow<L> | Entry> {
+/** Rows that are ticked, by their ids. */
+export interface Ticks {
+  readonly ticked: ReadonlySet<string>;
+  tick(id: string): void;
+}
+
+/** The name of an entry on one line, which leads to its page; with `ticks` after a box to tick. */
+export function nameColumn<L extends EntryList>(
+  head: string,
+  list: L,
+  page: Page,
+  ticks?: Ticks,
+): Column<EntryRow<L> | Entry> {
   return {
     head,
     sort: "name",
     cell: (row) => {
       const { id, name } = entryOf(row);
       return (
-        <Link to={{ view: list, id }} page={page}>
-          {name}
-        </Link>
+        <span class="name">
+          {ticks !== undefined && (
+            <label>
+              <input
+                type="checkbox"
+                aria-label={`Select ${name}`}
+                checked={ticks.ticked.has(id)}
+                onChange={() => ticks.tick(id)}
+              />
+            </label>
+          )}
+          <NameLink name={name} to={{ view: list, id }} page={page} />
+        </span>
       );
     },
   };
 }
 
-/** The change of a row in the window of the page. */
-export function changeColumn(unit: Unit, page: Page): Column<Moved> {
-  return {
-    head: `Change, ${rangeOf(page.address)}`,
-    sort: "change",
-    isNumber: true,
-    cell: (row) => <ChangePill change={{ ...row, unit }} zone={page.zone} />,
-  };
+interface NameLinkProps {
+  readonly name: string;
+  readonly to: Parameters<typeof Link>[0]["to"];
+  readonly page: Page;
 }
 
-/** A small drawing of the series of a row. */
+/** A link with a name of any length and script, which is cut to one line and whole in its title. */
+export function NameLink({ name, to, page }: NameLinkProps): VNode {
+  return (
+    <Link to={to} page={page}>
+      <bdi class="cut" title={name}>
+        {name}
+      </bdi>
+    </Link>
+  );
+}
+
+/**
+ * The absolute and the relative change of a row in the window of the page. One of them is a pill: of a quantity the
+ * relative one, of a rate the points.
+ */
+export function changeColumns(unit: Unit, page: Page): Column<Moved>[] {
+  const isRate = unit === "rate";
+  const pill = (row: Moved) => <Pill change={{ ...row, unit }} zone={page.zone} />;
+  const other = (row: Moved) => <Difference change={{ ...row, unit }} zone={page.zone} />;
+  const [asPill, asOther] = [{ cell: pill }, { cell: other, phone: "none" }] as const;
+  return [
+    { head: `Change, ${rangeOf(page.address)}`, sort: "difference", isNumber: true, ...(isRate ? asPill : asOther) },
+    { head: "Change, %", sort: "change", isNumber: true, ...(isRate ? asOther : asPill) },
+  ];
+}
+
+/** A small drawing of the series of a row. Each has its own scale, which begins at 0. */
 export function trendColumn<R>(trends: Fetched, wanted: (row: R) => WantedSeries): Column<R> {
-  return { head: "Trend", cell: (row) => <Sparkline series={seriesOf(trends, wanted(row))} /> };
+  return { head: "Trend from 0", cell: (row) => <Sparkline series={seriesOf(trends, wanted(row))} /> };
 }
 
 /** A value that programs can read, in its short form; a dash where there is none. */

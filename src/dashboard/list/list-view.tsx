@@ -1,16 +1,21 @@
 import type { ComponentType, VNode } from "preact";
+import { useState } from "preact/hooks";
 import type { ListedSeries, ListPage } from "../../client/client.js";
+import { nameOf } from "../address.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
 import type { Moved } from "../figures.js";
 import type { Unit } from "../format.js";
 import type { Page, ViewScript } from "../view.js";
-import { changeColumn, nameColumn, trendColumn } from "./columns.js";
+import { changeColumns, nameColumn, type Ticks, trendColumn } from "./columns.js";
 import { type Entry, type EntryList, type EntryRow, entryOf } from "./entries.js";
 import { fetchList, List } from "./list.js";
 import { OnlyPoints, pointsEntry } from "./only-points.js";
 import type { Column } from "./table.js";
 
-/** A list of entries. Each row begins with its name, and ends with its change and its trend. */
+/**
+ * A list of entries, the largest first. Each row begins with its name, and ends with its change and its trend. The
+ * trends of ticked rows can be seen in one chart.
+ */
 interface ListDefinition<L extends EntryList> {
   readonly list: L;
   readonly title: string;
@@ -18,6 +23,8 @@ interface ListDefinition<L extends EntryList> {
   readonly head: string;
   /** Unit of the change. */
   readonly unit: Unit;
+  /** Order of the list unless another is chosen. */
+  readonly usual: string;
   /** Shown instead of a list without entries. */
   readonly Empty: ComponentType<{ readonly title: string }>;
   /** Drawn between the title and the list. */
@@ -45,12 +52,25 @@ const REFRESH_MS = 60_000;
 
 /** Returns the view of a list: a page of it, then the series of its rows. */
 export function listView<L extends EntryList>(definition: ListDefinition<L>): ViewScript<ListData<L>> {
-  const { list, title, head, unit, Empty, Actions, columns, trend, others = () => [], points, refreshMs } = definition;
+  const {
+    list,
+    title,
+    head,
+    unit,
+    usual,
+    Empty,
+    Actions,
+    columns,
+    trend,
+    others = () => [],
+    points,
+    refreshMs,
+  } = definition;
   const isEmpty = ({ rows, points }: ListData<L>, page: Page) =>
     rows.meta.total === 0 && !points?.meta.total && page.address.q === undefined;
   return {
     async load(page) {
-      const [rows, listed] = await Promise.all([fetchList(list, page), points?.(page)]);
+      const [rows, listed] = await Promise.all([fetchList(list, usual, page), points?.(page)]);
       const entries = rows.data.map(entryOf);
       const wanted = [...entries, ...(listed?.data ?? []).map(pointsEntry)].map(trend);
       const all = [...wanted, ...entries.flatMap((entry) => others(entry, page))];
@@ -63,26 +83,57 @@ export function listView<L extends EntryList>(definition: ListDefinition<L>): Vi
       return { data, isEmpty: isEmpty(data, page), nextAt: nextSave ?? page.now + (refreshMs ?? REFRESH_MS) };
     },
     Show({ data, page }): VNode {
+      const ticks = useTicks();
       if (isEmpty(data, page)) return <Empty title={title} />;
       const { rows, points: listed, trends } = data;
-      const name = nameColumn(head, list, page);
+      const name = nameColumn(head, list, page, ticks);
       const drawn = trendColumn<EntryRow<L> | Entry>(trends, (row) => trend(entryOf(row)));
       return (
         <section class="card">
-          <h1>{title}</h1>
-          {Actions !== undefined && <Actions page={page} />}
+          <div class="controls title">
+            <h1>{title}</h1>
+            {Actions !== undefined && <Actions page={page} />}
+          </div>
           <List
             list={list}
             caption={title}
-            columns={[name, ...columns(page, trends), changeColumn(unit, page) as Column<EntryRow<L> & Moved>, drawn]}
+            columns={[
+              name,
+              ...columns(page, trends),
+              ...(changeColumns(unit, page) as Column<EntryRow<L> & Moved>[]),
+              drawn,
+            ]}
             rows={rows}
+            usual={usual}
+            actions={
+              <ChartTogether names={[...ticks.ticked].map((id) => nameOf(trend({ id, name: id })))} page={page} />
+            }
             page={page}
           />
           {listed !== undefined && listed.meta.total > 0 && (
-            <OnlyPoints title={title} points={listed} columns={[name, drawn]} />
+            <OnlyPoints title={title} points={listed} columns={[nameColumn(head, list, page), drawn]} />
           )}
         </section>
       );
     },
   };
+}
+
+function useTicks(): Ticks {
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
+  const tick = (id: string) => {
+    const next = new Set(ticked);
+    if (!next.delete(id)) next.add(id);
+    setTicked(next);
+  };
+  return { ticked, tick };
+}
+
+/** Leads to one chart of the trends of the ticked rows. */
+function ChartTogether({ names, page }: { readonly names: readonly string[]; readonly page: Page }): VNode {
+  return (
+    <button type="button" disabled={names.length < 2} onClick={() => page.go({ view: "explore", series: names })}>
+      Chart together{names.length > 0 && ` (${names.length})`}
+    </button>
+  );
 }

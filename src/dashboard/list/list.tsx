@@ -1,6 +1,7 @@
-import type { VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import type { ListPage } from "../../client/client.js";
 import { csvOfRows } from "../csv.js";
+import { count } from "../format.js";
 import { download } from "../page/download.js";
 import type { Page } from "../view.js";
 import { useTask } from "../views/use-task.js";
@@ -21,45 +22,48 @@ interface ListProps<L extends EntryList> {
   readonly caption: string;
   readonly columns: readonly Column<EntryRow<L>>[];
   readonly rows: ListPage<EntryRow<L>>;
+  /** Order of the list if the address names none. */
+  readonly usual: string;
+  /** Drawn next to the search. */
+  readonly actions?: ComponentChildren;
   readonly page: Page;
 }
 
-/** Fetches the page of a list that the view shows. Sorted by a figure, the list has no further pages. */
-export async function fetchList<L extends EntryList>(list: L, page: Page): Promise<ListPage<EntryRow<L>>> {
-  const { sort, cursors } = page.address;
-  const query = listQuery(page);
+/** Fetches the page of a list that the view shows. Sorted by a figure, the list has at most `MAX_ROWS` rows. */
+export async function fetchList<L extends EntryList>(
+  list: L,
+  usual: string,
+  page: Page,
+): Promise<ListPage<EntryRow<L>>> {
+  const { sort = usual, cursors } = page.address;
+  const query = listQuery(page, sort);
   if (isByName(sort)) return entryPage(list, { ...query, after: cursors.at(-1) }, page);
-  const { data, meta } = await entryPage(list, { ...query, limit: MAX_ROWS }, page);
   const from = Number(cursors.at(-1) ?? 0);
-  const to = from + PAGE_SIZE;
-  return { data: data.slice(from, to), meta: { ...meta, next: to < data.length ? String(to) : null } };
+  const to = Math.min(from + PAGE_SIZE, MAX_ROWS);
+  const { data, meta } = await entryPage(list, { ...query, limit: to }, page);
+  const isLast = to >= Math.min(meta.total, MAX_ROWS);
+  return { data: data.slice(from), meta: { ...meta, next: isLast ? null : String(to) } };
 }
 
-function isByName(sort: string | undefined): boolean {
-  return sort === undefined || /^-?(id|name)$/.test(sort);
-}
+const isByName = (sort: string): boolean => /^-?(id|name)$/.test(sort);
 
-/** Query of a list for the search and order of the view. */
-function listQuery({ address: { q, sort } }: Page) {
-  const isDescending = sort?.startsWith("-") ?? false;
-  return {
-    limit: PAGE_SIZE,
-    q,
-    sort: isDescending ? sort?.slice(1) : sort,
-    order: sort === undefined ? undefined : isDescending ? "desc" : "asc",
-  };
+/** Query of a list for the search of the view, in an order. */
+function listQuery({ address: { q } }: Page, sort: string) {
+  const isDescending = sort.startsWith("-");
+  return { limit: PAGE_SIZE, q, sort: isDescending ? sort.slice(1) : sort, order: isDescending ? "desc" : "asc" };
 }
 
 /** A table with search, order, pages and a download of all rows. Search and order are part of the address. */
-export function List<L extends EntryList>({ list, caption, columns, rows, page }: ListProps<L>): VNode {
-  const { q, sort, cursors } = page.address;
+export function List<L extends EntryList>(props: ListProps<L>): VNode {
+  const { list, caption, columns, rows, usual, actions, page } = props;
+  const { q, sort = usual, cursors } = page.address;
+  const isCut = rows.meta.total > MAX_ROWS && !isByName(sort);
   const { run, isRunning, problem } = useTask(page);
   const save = () =>
     run(async (signal) => {
       const all: object[] = [];
       // Further rows are listed by name alone.
-      const sortOfAll = rows.meta.total > MAX_ROWS && !isByName(sort) ? { sort: "name" } : {};
-      const query = { ...listQuery(page), ...windowOfList(list, page), limit: MAX_ROWS, ...sortOfAll };
+      const query = { ...listQuery(page, isCut ? "name" : sort), ...windowOfList(list, page), limit: MAX_ROWS };
       for await (const row of page.client[allOf[list]](query, { signal })) all.push(row);
       download(`${list}.csv`, new Blob([csvOfRows(all)], { type: "text/csv" }));
     });
@@ -67,13 +71,15 @@ export function List<L extends EntryList>({ list, caption, columns, rows, page }
     <>
       <div class="controls">
         <Search page={page} label={caption} />
-        <Pager list={rows} size={PAGE_SIZE} cursors={cursors} onChange={(next) => page.go({ cursors: next })} />
+        {actions}
         <button type="button" disabled={isRunning} onClick={save}>
           Download CSV
         </button>
+        <Pager list={rows} size={PAGE_SIZE} cursors={cursors} onChange={(next) => page.go({ cursors: next })} />
       </div>
       {problem !== undefined && <p role="alert">{problem}</p>}
       <Table
+        class="list"
         caption={caption}
         columns={columns}
         rows={rows.data}
@@ -82,6 +88,9 @@ export function List<L extends EntryList>({ list, caption, columns, rows, page }
         onSort={(next) => page.go({ sort: next })}
       />
       {rows.data.length === 0 && <p class="note">{q === undefined ? "None yet." : "Nothing matches the search."}</p>}
+      {isCut && rows.meta.next === null && (
+        <p class="note">These are the first {count(MAX_ROWS)} in this order. Sorted by name, the list has all.</p>
+      )}
     </>
   );
 }

@@ -20,6 +20,7 @@ export function OnlyPoints({ title, points: { data, meta }, columns }: OnlyPoint
         {data.length < meta.total && `; the first ${count(data.length)} are shown`}
       </p>
       <Table
+        class="list"
         caption={`${title} that only have points`}
         rows={data.map(pointsEntry)}
         rowKey={({ id }) => id}

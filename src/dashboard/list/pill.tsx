@@ -7,15 +7,21 @@ export interface ChangeOf extends Moved {
   readonly unit: Unit;
 }
 
+interface ChangeProps {
+  readonly change: ChangeOf;
+  readonly zone: Zone;
+}
+
 /**
  * The change that a reader compares: `▲ +15 %`; of a rate, and from 0, the absolute one: `▼ −0.6 pp`. A dash where
- * there is none. Pills of a column have one width, so that arrows and figures are aligned.
+ * there is none. Pills of a column have one width, so that arrows and figures are aligned. The title has both measures.
  */
-export function Pill({ change }: { readonly change: ChangeOf }): VNode {
-  const { text } = pillOf(change) ?? { text: "–" };
+export function Pill({ change, zone }: ChangeProps): VNode {
+  const text = measuresOf(change)?.pill;
+  if (text === undefined) return <span class="pill none">–</span>;
   const [direction, arrow, word] = directions[text[0] ?? ""] ?? ["same", "", ""];
   return (
-    <span class={`pill ${direction}`} role="img" aria-label={text === "–" ? "no change known" : `${word}${text}`}>
+    <span class={`pill ${direction}`} role="img" aria-label={word + text} title={titleOf(change, zone)}>
       <span>{arrow}</span> {text}
     </span>
   );
@@ -26,27 +32,41 @@ const directions: Readonly<Record<string, readonly [style: string, arrow: string
   "−": ["down", "▼", "down: "],
 };
 
-/** A change as a pill, next to its other measure, which is dim: `▲ +15 % +79`, `… since 3 Nov`. Full in the title. */
-export function ChangePill({ change, zone }: { readonly change: ChangeOf; readonly zone: Zone }): VNode {
-  const { unit, since } = change;
-  const { now, before } = comparedIn(change);
-  const day = since === undefined || before == null ? "" : `since ${dayOf(Date.parse(since), zone)}`;
+/** The other measure of a change: `+79`, of a rate `−2.5 %`; `since 3 Nov +79` if data begin later. */
+export function Difference({ change, zone }: ChangeProps): VNode {
   return (
-    <span class="change" title={`${changeText(now, before, unit)} ${day}`.trim()}>
-      <Pill change={change} />
+    <span title={titleOf(change, zone)}>
+      <span class="note">{sinceOf(change, zone)}</span> {measuresOf(change)?.other}
+    </span>
+  );
+}
+
+/** A change as a pill, next to its other measure: `▲ +15 % +79`, `… +79 since 3 Nov`. */
+export function ChangePill({ change, zone }: ChangeProps): VNode {
+  return (
+    <span class="change">
+      <Pill change={change} zone={zone} />
       <span class="note">
-        {pillOf(change)?.note} {day}
+        {measuresOf(change)?.other} {sinceOf(change, zone)}
       </span>
     </span>
   );
 }
 
 /** Returns the measure of a change that its pill shows, and the other one. */
-function pillOf({ unit, ...row }: ChangeOf) {
+function measuresOf({ unit, ...row }: ChangeOf) {
   const { now, before } = comparedIn(row);
   const found = changeIn(now, before, unit, shortNumber);
   if (found === undefined) return undefined;
   const { by, share } = found;
   const isAbsolute = unit === "rate" || share === undefined || before === 0;
-  return isAbsolute ? { text: by, note: share } : { text: share, note: by };
+  return isAbsolute ? { pill: by, other: share } : { pill: share, other: by };
+}
+
+const sinceOf = ({ since, before }: ChangeOf, zone: Zone) =>
+  since === undefined || before == null ? "" : `since ${dayOf(Date.parse(since), zone)}`;
+
+function titleOf(change: ChangeOf, zone: Zone): string {
+  const { now, before } = comparedIn(change);
+  return `${changeText(now, before, change.unit)} ${sinceOf(change, zone)}`.trim();
 }

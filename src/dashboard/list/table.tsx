@@ -6,6 +6,8 @@ export interface Column<R> {
   /** Name by which the service sorts; absent when it cannot. */
   readonly sort?: string;
   readonly isNumber?: boolean;
+  /** Place in a row of a list on a phone: next to the name, or none. By default it is in the second line. */
+  readonly phone?: "first" | "none" | undefined;
   cell(row: R): ComponentChildren;
 }
 
@@ -45,7 +47,7 @@ export function Table<R>({ caption, columns, rows, rowKey, sort, onSort, class: 
                     {column.cell(row)}
                   </th>
                 ) : (
-                  <td key={column.head} data-head={column.head} class={column.isNumber ? "number" : undefined}>
+                  <td key={column.head} data-head={column.head} class={styleOf(column)}>
                     {column.cell(row)}
                   </td>
                 ),
@@ -56,6 +58,11 @@ export function Table<R>({ caption, columns, rows, rowKey, sort, onSort, class: 
       </table>
     </Scroll>
   );
+}
+
+function styleOf({ isNumber, phone }: Pick<Column<never>, "isNumber" | "phone">): string | undefined {
+  const styles = [isNumber && "number", phone !== undefined && `phone-${phone}`].filter(Boolean);
+  return styles.length === 0 ? undefined : styles.join(" ");
 }
 
 interface FactTableProps {

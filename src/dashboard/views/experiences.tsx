@@ -1,9 +1,8 @@
 import { newestOf } from "../fetch-series.js";
-import { valueIn } from "../list/columns.js";
+import { NameLink, valueIn } from "../list/columns.js";
 import type { Entry } from "../list/entries.js";
 import { listView } from "../list/list-view.js";
 import { experienceSeries, rateOf, seriesOf } from "../list/wanted.js";
-import { Link } from "../page/link.js";
 import { newestWindow } from "../time-window.js";
 import { FirstExperience } from "./first-experience.js";
 
@@ -18,25 +17,22 @@ export const { load, Show } = listView({
   title: "Experiences",
   head: "Experience",
   unit: "rate",
+  usual: "-now",
   Empty: FirstExperience,
   columns: (page, trends) => [
     {
       head: "Group",
+      phone: "none",
       cell: ({ group }) =>
-        group === null ? (
-          "–"
-        ) : (
-          <Link to={{ view: "group", id: group }} page={page}>
-            {group}
-          </Link>
-        ),
+        group === null ? "–" : <NameLink name={group} to={{ view: "group", id: group }} page={page} />,
     },
     ...reaches.map(([type, head]) => ({
       head,
       isNumber: true,
+      phone: "none" as const,
       cell: (row: Entry) => valueIn(newestOf(seriesOf(trends, experienceSeries(row, type))), "people"),
     })),
-    { head: "Conversion", isNumber: true, cell: ({ now }) => valueIn(now, "rate") },
+    { head: "Conversion", sort: "now", isNumber: true, phone: "first", cell: ({ now }) => valueIn(now, "rate") },
   ],
   trend: rateOf,
   others: (entry, page) =>

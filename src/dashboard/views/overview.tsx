@@ -1,18 +1,20 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Alert, ListedExperience, ListedSegment, ListPage } from "../../client/client.js";
+import type { Address } from "../address.js";
 import { Chart } from "../chart/chart.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
-import { hasMoved, type Moved } from "../figures.js";
+import { countedWindow, hasMoved, type Moved } from "../figures.js";
 import { count, relative } from "../format.js";
 import { kept } from "../kept.js";
-import { changeColumn, nameColumn, trendColumn, valueIn } from "../list/columns.js";
+import { changeColumns, nameColumn, trendColumn, valueIn } from "../list/columns.js";
 import { type Entry, entryPage } from "../list/entries.js";
 import { type Column, Table } from "../list/table.js";
 import { messageSeries, rateOf, sizeOf } from "../list/wanted.js";
 import { type Optional, optional } from "../optional.js";
 import { Card } from "../page/card.js";
 import type { FirstSteps } from "../page/first-steps.js";
+import { Link } from "../page/link.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
 import type { AlertCard } from "./alert-groups.js";
@@ -42,6 +44,8 @@ interface Data {
   /** Number of segments that only have points. */
   readonly segmentsOfPoints: number;
   readonly experiences: Optional<ListPage<ListedExperience>>;
+  /** Number of silent streams; undefined if the key may not see them. */
+  readonly silent: number | undefined;
   readonly fetched: Fetched;
   readonly days: DayTotals | undefined;
   readonly shares: StreamShares;
@@ -74,13 +78,13 @@ const countOfPoints = kept(async (page) => (await segmentsWithPoints(page, 1))?.
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, now, signal } = page;
   const service = readServiceMetrics(await client.serviceMetrics({ signal }));
-  const moved = { sort: "movement", order: "desc", limit: ROWS } as const;
+  const moved = { sort: "distance", order: "desc", limit: ROWS } as const;
   const largest = { sort: "now", order: "desc", limit: STREAMS } as const;
   const [alerts, segments, experiences, streams, segmentsOfPoints] = await Promise.all([
     readAlerts(page),
     optional(entryPage("segment", moved, page)),
     optional(entryPage("experience", moved, page)),
-    optional(entryPage("stream", largest, page)),
+    optional(client.page("stream", { ...largest, ...countedWindow(page) }, { signal })),
     countOfPoints(page),
   ]);
   const entries = [segments, experiences, streams].reduce((sum, { value }) => sum + (value?.meta.total ?? 0), 0);
@@ -108,6 +112,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
       segments,
       segmentsOfPoints,
       experiences,
+      silent: streams.value?.meta.silent,
       fetched,
       days: dayTotals(fetched, now),
       shares: messagesByStream(fetched, names, streams.value?.meta.total ?? 0),
@@ -119,7 +124,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
 }
 
 export function Show({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
-  const { service, segments, experiences, fetched, days, shares, points, Empty } = data;
+  const { segments, experiences, fetched, shares, points, Empty } = data;
   const alerts = useReadAgain(readAlerts, data.alerts, ALERT_PAUSE_MS, page);
   const currentCount = useReadAgain(countOfPoints, data.segmentsOfPoints, COUNT_PAUSE_MS, page);
   if (Empty !== undefined) return <Empty title="Overview" />;
@@ -127,33 +132,31 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
     <>
       <h1 class="hidden">Overview</h1>
       {alerts && <alerts.Card alerts={alerts.alerts} page={page} />}
-      <Figures service={service} segments={segments} segmentsOfPoints={currentCount} days={days} />
+      <Figures data={{ ...data, segmentsOfPoints: currentCount }} page={page} />
       {points && <points.Card wanted={points.wanted} fetched={fetched} page={page} />}
       <Card title="Messages by stream">
         <Chart series={shares.series} refused={shares.refused} page={page} canStack />
       </Card>
-      <div class="halves">
-        <Changed<ListedSegment>
-          title="Segments that changed most"
-          list={segments}
-          columns={[
-            nameColumn("Segment", "segment", page),
-            { head: "Members now", isNumber: true, cell: ({ size }) => valueIn(size, "members") },
-            changeColumn("members", page),
-            trendColumn(fetched, sizeOf),
-          ]}
-        />
-        <Changed<ListedExperience>
-          title="Experiences that changed most"
-          list={experiences}
-          columns={[
-            nameColumn("Experience", "experience", page),
-            { head: "Conversion", isNumber: true, cell: ({ now }) => valueIn(now, "rate") },
-            changeColumn("rate", page),
-            trendColumn(fetched, rateOf),
-          ]}
-        />
-      </div>
+      <Changed<ListedSegment>
+        title="Segments that changed most"
+        list={segments}
+        columns={[
+          nameColumn("Segment", "segment", page),
+          { head: "Members now", isNumber: true, phone: "first", cell: ({ size }) => valueIn(size, "members") },
+          ...changeColumns("members", page),
+          trendColumn(fetched, sizeOf),
+        ]}
+      />
+      <Changed<ListedExperience>
+        title="Experiences that changed most"
+        list={experiences}
+        columns={[
+          nameColumn("Experience", "experience", page),
+          { head: "Conversion", isNumber: true, phone: "first", cell: ({ now }) => valueIn(now, "rate") },
+          ...changeColumns("rate", page),
+          trendColumn(fetched, rateOf),
+        ]}
+      />
     </>
   );
 }
@@ -174,45 +177,55 @@ function useReadAgain<T>(read: (page: Page) => Promise<T>, loaded: T, pauseMs: n
   return last?.since === page.now ? last.value : loaded;
 }
 
-interface FiguresProps {
-  readonly service: ServiceMetrics;
-  readonly segments: Data["segments"];
-  readonly segmentsOfPoints: number;
-  readonly days: DayTotals | undefined;
-}
-
-function Figures({ service, segments, segmentsOfPoints, days }: FiguresProps): VNode {
+function Figures({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
+  const { service, segments, segmentsOfPoints, silent, shares, days } = data;
   const open = service.value("deletions_open") ?? 0;
   const stuck = service.value("deletions_stuck") ?? 0;
   const wrong = service.stores.filter(({ state }) => state !== "up");
   const [first] = segments.value?.data ?? [];
   const byWeek = days?.compared && relative(days.compared.now, days.compared.before);
-  const notes = [
-    segmentsOfPoints > 0 && `and ${count(segmentsOfPoints)} with points only`,
-    first !== undefined && hasMoved(first) && `changed most: ${first.name}`,
-  ];
   return (
     <div class="figures">
-      <Figure name="messages" title="Messages, last 24 h" value={days?.day} text={days && count(days.day)}>
+      <Figure name="messages" title="Messages, last 24 h" to={{ view: "streams" }} value={days?.day} page={page}>
         {byWeek === undefined ? "saved when each hour ends" : `${byWeek} against the same day a week before`}
       </Figure>
       <Figure
-        name="segments"
-        title="Segments"
-        value={segments.value?.meta.total}
-        text={segments.value && count(segments.value.meta.total)}
+        name="silent"
+        title="Silent streams"
+        to={{ view: "streams", sort: "-silence" }}
+        value={silent}
+        isGood={silent === 0}
+        page={page}
       >
-        {segments.refusal ?? notes.filter(Boolean).join("; ")}
+        of {count(shares.streams)} {shares.streams === 1 ? "stream" : "streams"}
       </Figure>
-      <Figure name="deletions" title="Open deletions" value={open} text={count(open)} isGood={stuck === 0}>
+      <Figure name="segments" title="Segments" to={{ view: "segments" }} value={segments.value?.meta.total} page={page}>
+        {segments.refusal}
+        {segmentsOfPoints > 0 && `and ${count(segmentsOfPoints)} with points only`}
+        {first !== undefined && hasMoved(first) && (
+          <span class="cut" title={first.name}>
+            changed most: <bdi>{first.name}</bdi>
+          </span>
+        )}
+      </Figure>
+      <Figure
+        name="deletions"
+        title="Open deletions"
+        to={{ view: "deletions" }}
+        value={open}
+        isGood={stuck === 0}
+        page={page}
+      >
         {stuck === 0 ? "none stuck" : `${count(stuck)} stuck ▲`}
       </Figure>
       <Figure
         name="stores"
         title="Stores"
+        to={{ view: "health" }}
         value={wrong.length === 0 ? "up" : "degraded"}
         text={wrong.length === 0 ? "all up" : wrong.map(({ name, state }) => `${name} ${state}`).join(", ")}
         isGood={wrong.length === 0}
+        page={page}
       >
         {service.stores.map(({ name, state }) => `${name} ${state}`).join(" · ")}
       </Figure>
@@ -221,22 +234,30 @@ function Figures({ service, segments, segmentsOfPoints, days }: FiguresProps): V
 }
 
 interface FigureProps {
-  readonly name: "messages" | "segments" | "deletions" | "stores";
+  readonly name: "messages" | "silent" | "segments" | "deletions" | "stores";
   readonly title: string;
+  /** The view that shows more. */
+  readonly to: Partial<Address>;
   /** Undefined while it is not known. */
   readonly value: number | string | undefined;
-  readonly text: string | undefined;
+  /** Default: the value as a number. */
+  readonly text?: string;
   readonly isGood?: boolean;
+  readonly page: Page;
   readonly children: ComponentChildren;
 }
 
-function Figure({ name, title, value, text, isGood, children }: FigureProps): VNode {
+/** One figure, whose whole tile is a link to the view that shows more. */
+function Figure({ name, title, to, value, text, isGood, page, children }: FigureProps): VNode {
   const style = isGood === undefined ? "value" : isGood ? "value good" : "value bad";
   return (
     <section class="card figure" data-figure={name}>
       <h2>{title}</h2>
-      <p class={style}>{value === undefined ? "–" : <data value={value}>{text}</data>}</p>
+      <p class={style}>{typeof value === "string" ? <data value={value}>{text}</data> : valueIn(value, "messages")}</p>
       <p class="note">{children}</p>
+      <Link to={to} page={page}>
+        <span class="hidden">Show more</span>
+      </Link>
     </section>
   );
 }
@@ -255,7 +276,7 @@ function Changed<R extends Entry & Moved>({ title, list: { value, refusal }, col
       {value === undefined ? (
         <p>{refusal}</p>
       ) : (
-        <Table caption={title} columns={columns} rows={rows} rowKey={({ id }) => id} />
+        <Table class="list" caption={title} columns={columns} rows={rows} rowKey={({ id }) => id} />
       )}
       {value !== undefined && rows.length === 0 && <p class="note">None changed.</p>}
     </Card>

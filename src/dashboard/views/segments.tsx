@@ -16,7 +16,16 @@ export const { load, Show } = listView({
   unit: "members",
   Empty: FirstSteps,
   Actions: NewSegment,
-  columns: () => [{ head: "Members now", sort: "size", isNumber: true, cell: ({ size }) => valueIn(size, "members") }],
+  usual: "-size",
+  columns: () => [
+    {
+      head: "Members now",
+      sort: "size",
+      isNumber: true,
+      phone: "first",
+      cell: ({ size }) => valueIn(size, "members"),
+    },
+  ],
   trend: sizeOf,
   points: (page) => segmentsWithPoints(page, POINTS, page.address.q),
 });

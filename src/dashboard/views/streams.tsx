@@ -12,6 +12,7 @@ export const { load, Show } = listView({
   title: "Streams",
   head: "Stream",
   unit: "messages",
+  usual: "-now",
   Empty: FirstSteps,
   columns: (page) => [
     {
@@ -20,12 +21,13 @@ export const { load, Show } = listView({
       isNumber: true,
       cell: (row) => <NewestData stream={row} page={page} />,
     },
-    { head: "This hour so far", isNumber: true, cell: ({ slot }) => valueIn(slot.count, "messages") },
-    { head: "Last 24 h", sort: "day", isNumber: true, cell: ({ day }) => valueIn(day, "messages") },
+    { head: "This hour so far", isNumber: true, phone: "none", cell: ({ slot }) => valueIn(slot.count, "messages") },
+    { head: "Last 24 h", sort: "day", isNumber: true, phone: "none", cell: ({ day }) => valueIn(day, "messages") },
     {
       head: `Messages, ${rangeOf(page.address)}`,
       sort: "now",
       isNumber: true,
+      phone: "first",
       cell: (row) => valueIn(messagesOf(row, page), "messages"),
     },
   ],
