@@ -152,9 +152,12 @@ function customWindow(query: URLSearchParams, problems: string[]): [number, numb
 function instantOf(text: string): number {
   const [all, time, zone] =
     /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/.exec(text) ?? [];
-  if (all === undefined) return Number.NaN;
+  if (all === undefined || !isDay(all.slice(0, 10))) return Number.NaN;
   return Date.parse(time !== undefined && zone === undefined ? `${all}Z` : all);
 }
+
+/** Whether the calendar has a day such as `2026-09-30`. `Date` reads 31 September as 1 October. */
+export const isDay = (day: string): boolean => new Date(`${day}T00:00Z`).getUTCDate() === Number(day.slice(8));
 
 const cut = (text: string) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
 

@@ -7,6 +7,15 @@ export function msOf(duration: string): number {
   return Number.parseInt(duration, 10) * (units[duration.replace(/^\d+/, "")] ?? Number.NaN);
 }
 
+const unitWords: Readonly<Record<string, string>> = { m: "minute", h: "hour", d: "day", w: "week", mo: "month" };
+
+/** `30 days` */
+export function durationWords(duration: string): string {
+  const number = Number.parseInt(duration, 10);
+  const unit = unitWords[duration.replace(/^\d+/, "")] ?? duration;
+  return `${number} ${unit}${number === 1 ? "" : "s"}`;
+}
+
 /** Formats a duration or an age: `34 s`, `5 min`, `3 h`, `2 d`. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));

@@ -1,6 +1,7 @@
 import type { Aggregation } from "../client/client.js";
 import { typeOf, typesOf, typeWithUnit } from "./dimensions.js";
 import { DAY, HOUR } from "./duration.js";
+import { zoneName } from "./zone.js";
 
 /** Time zone of the page: UTC, or the browser's zone. */
 export type Zone = "UTC" | "local";
@@ -38,7 +39,7 @@ export function shortTime(ms: number, now: number, zone: Zone): string {
 }
 /** `21 Nov 2026, 21:52 UTC` */
 export const fullTime = (ms: number, zone: Zone) =>
-  `${shown(ms, zone, { day: "numeric", month: "short", year: "numeric", ...clock })} ${zone}`;
+  `${shown(ms, zone, { day: "numeric", month: "short", year: "numeric", ...clock })} ${zoneName(zone)}`;
 
 /**
  * `Mon 23 Nov, 14:00–16:00 UTC`, `Mon 23 Nov UTC`, or `Mon 23 Nov – Sun 29 Nov UTC`. A day that does not begin at
@@ -47,9 +48,9 @@ export const fullTime = (ms: number, zone: Zone) =>
 export function bucketLabel(ts: number, end: number, zone: Zone): string {
   const [first, last] = [weekday(ts, zone), weekday(end - HOUR, zone)];
   const isWhole = clockTime(ts, zone) === "00:00" && clockTime(end, zone) === "00:00";
-  if (isWhole) return first === last ? `${first} ${zone}` : `${first} – ${last} ${zone}`;
-  if (end - ts < DAY) return `${first}, ${clockTime(ts, zone)}–${clockTime(end, zone)} ${zone}`;
-  return `${first}, ${clockTime(ts, zone)} – ${weekday(end, zone)}, ${clockTime(end, zone)} ${zone}`;
+  if (isWhole) return first === last ? `${first} ${zoneName(zone)}` : `${first} – ${last} ${zoneName(zone)}`;
+  if (end - ts < DAY) return `${first}, ${clockTime(ts, zone)}–${clockTime(end, zone)} ${zoneName(zone)}`;
+  return `${first}, ${clockTime(ts, zone)} – ${weekday(end, zone)}, ${clockTime(end, zone)} ${zoneName(zone)}`;
 }
 
 /** Name of the unit of the values of a series: see `ValueType`. */

@@ -124,6 +124,12 @@ export async function state(page: Page, ...wanted: string[]): Promise<void> {
   await page.waitForSelector(wanted.map((one) => `main[data-state="${one}"]:not([aria-busy])`).join(", "));
 }
 
+/** Opens the panel of range, days, comparison and time zone. */
+export async function openDates(page: Page): Promise<void> {
+  await page.getByRole("button", { name: /^Dates/ }).click();
+  await page.getByLabel("Local time").waitFor();
+}
+
 /** Holds the requests of a page whose address matches; returns a function that releases them. */
 export async function holdRequests(page: Page, address: RegExp): Promise<() => void> {
   let release: () => void = () => {};

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { downloaded, state, unseen } from "./browser.js";
+import { downloaded, openDates, state, unseen } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
@@ -61,6 +61,7 @@ describe("in a chart of the dashboard,", function () {
 
   it("Compare adds the window before, bucket for bucket, with figures of complete buckets of both", async () => {
     const { page } = await explore("series=stream.web.size&range=7d&interval=1d&aggregation=sum");
+    await openDates(page);
     await page.getByLabel("Compare").check();
     await page.waitForSelector("th[data-compare]", { state: "attached" });
     expect(page.url()).to.include("compare=true");

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { pointOf, writePoints } from "../support/requests.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { downloaded, holdRequests, state, unseen } from "./browser.js";
+import { downloaded, holdRequests, openDates, state, unseen } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
@@ -36,16 +36,20 @@ describe("in the dashboard,", function () {
     expect(await page.evaluate("document.activeElement.getAttribute('role')")).to.equal("searchbox");
   });
 
-  it("a link shows the same page, and back and forward work", async () => {
+  it("a link shows the same page, back and forward work, and a walk through ranges is one step back", async () => {
     const { page } = await on.open("?view=explore&series=stream.web.size&range=24h", { prepare: unseen });
     await state(page, "ready");
-    await page.getByLabel("Range").selectOption("7d");
+    await openDates(page);
+    await page.getByLabel("Range").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
     await page.waitForURL(/range=7d/);
     await page.getByRole("link", { name: "Segments" }).click();
     await page.waitForSelector("main[data-view=segments][data-state=ready]");
     await page.goBack();
     await page.waitForSelector("main[data-view=explore][data-state=ready]");
-    expect(await page.getByLabel("Range").inputValue()).to.equal("7d");
+    await page.getByRole("button", { name: "Dates: Last 7 days" }).waitFor();
     await page.goBack();
     await page.waitForURL(/range=24h/);
     await page.goForward();
@@ -86,6 +90,7 @@ describe("in the dashboard,", function () {
     expect(page.url()).to.include("view=deletions");
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
+    await openDates(page);
     await page.getByLabel("Local time").focus();
     await page.keyboard.press("9");
     await page.waitForSelector("main[data-view=health][data-state=ready]");
@@ -141,6 +146,7 @@ describe("in the dashboard,", function () {
   it("presets and arrows set the window, and a link with fixed dates contains it", async () => {
     const { page } = await on.ready("?view=explore&series=stream.web.size&range=24h", { prepare: unseen });
     const query = (name: string) => new URL(page.url()).searchParams.get(name);
+    await openDates(page);
     await page.getByLabel("Range").selectOption("yesterday");
     await page.waitForURL(/from=2026-11-19T00/);
     expect(query("to")).to.equal("2026-11-20T00:00:00.000Z");
@@ -158,13 +164,17 @@ describe("in the dashboard,", function () {
     await page.getByRole("button", { name: "Copy with fixed dates" }).click();
     await page.getByText("Copied.").waitFor();
     expect(await page.evaluate("navigator.clipboard.readText()")).to.match(/from=2026-11-19T21.*to=2026-11-20T21/);
+    await openDates(page);
+    await page.getByLabel("Range").selectOption("last month");
+    await page.getByRole("button", { name: "Dates: October 2026" }).waitFor();
   });
 
-  it("From and To set a custom window, which is part of the address", async () => {
+  it("From and To, and two days of a calendar whose weeks begin on Monday, set a custom window, which is part of the address", async () => {
     const { page } = await on.ready("?view=stream&id=web", { prepare: unseen });
+    await openDates(page);
     await page.getByLabel("From").fill("2026-11-31");
     await page.keyboard.press("Enter");
-    await page.getByText("From must be before To").or(page.getByText("From needs a day")).waitFor();
+    await page.getByText("From needs a day").waitFor();
     await page.getByLabel("From").fill("2026-11-18");
     await page.getByLabel("To").fill("2026-11-19 12:00");
     await page.keyboard.press("Enter");
@@ -172,6 +182,13 @@ describe("in the dashboard,", function () {
     await state(page, "ready");
     expect(new URL(page.url()).searchParams.get("from")).to.equal("2026-11-18T00:00:00.000Z");
     expect(await page.locator("figure tbody tr").count()).to.equal(36);
+    const calendar = page.locator(".calendar");
+    expect(await calendar.locator("th").first().innerText()).to.equal("Mo");
+    await calendar.getByRole("button", { name: "16", exact: true }).click();
+    await calendar.getByRole("button", { name: "10", exact: true }).click();
+    await page.waitForURL(/from=2026-11-10T00.*to=2026-11-17T00/);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Dates: 10 – 16 Nov 2026", expanded: false }).waitFor();
   });
 
   it("a list that arrives while somebody types leaves the text and the focus of the search", async () => {
@@ -202,9 +219,10 @@ describe("in the dashboard,", function () {
     });
     const newest = page.locator("figure tbody time").first();
     expect(await newest.textContent()).to.equal("20 Nov 2026, 21:00 UTC");
+    await openDates(page);
     await page.getByLabel("Local time").check();
-    await page.locator("th", { hasText: "Time (local)" }).waitFor({ state: "attached" });
-    expect(await newest.textContent()).to.equal("21 Nov 2026, 08:00 local");
+    await page.locator("th", { hasText: "Time (Australia/Lord_Howe)" }).waitFor({ state: "attached" });
+    expect(await newest.textContent()).to.equal("21 Nov 2026, 08:00 Australia/Lord_Howe");
     expect(await newest.getAttribute("datetime")).to.equal("2026-11-20T21:00:00.000Z");
     expect(errors).to.deep.equal([]);
   });

@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import { isUnfinished, type Series } from "../fetch-series.js";
 import { amount, fullTime, type Zone } from "../format.js";
 import { Scroll } from "../page/scroll.js";
+import { zoneName } from "../zone.js";
 
 interface ValuesTableProps {
   readonly caption: string;
@@ -20,7 +21,7 @@ export function ValuesTable({ caption, series, zone }: ValuesTableProps): VNode 
         <caption class="hidden">{caption}</caption>
         <thead>
           <tr>
-            <th scope="col">Time ({zone})</th>
+            <th scope="col">Time ({zoneName(zone)})</th>
             {series.map((one) => (
               <Heads key={one.name} series={one} />
             ))}

@@ -4,7 +4,7 @@ import type { Fetched, WantedSeries } from "../fetch-series.js";
 import type { Moved } from "../figures.js";
 import { amount, shortAmount, type Unit } from "../format.js";
 import { Link } from "../page/link.js";
-import { rangeOf } from "../range.js";
+import { rangeWords } from "../range.js";
 import type { Page } from "../view.js";
 import { type Entry, type EntryList, type EntryRow, entryOf } from "./entries.js";
 import { Difference, Pill } from "./pill.js";
@@ -75,7 +75,7 @@ export function changeColumns(unit: Unit, page: Page): Column<Moved>[] {
   const other = (row: Moved) => <Difference change={{ ...row, unit }} zone={page.zone} />;
   const [asPill, asOther] = [{ cell: pill }, { cell: other, phone: "none" }] as const;
   return [
-    { head: `Change, ${rangeOf(page.address)}`, sort: "difference", isNumber: true, ...(isRate ? asPill : asOther) },
+    { head: `Change, ${rangeWords(page)}`, sort: "difference", isNumber: true, ...(isRate ? asPill : asOther) },
     { head: "Change, %", sort: "change", isNumber: true, ...(isRate ? asOther : asPill) },
   ];
 }

@@ -3,11 +3,11 @@ import { useEffect } from "preact/hooks";
 import { clockTime } from "../format.js";
 import type { Page } from "../view.js";
 import { views } from "../views.js";
+import { zoneName } from "../zone.js";
 import { Code } from "./code.js";
 import type { AppProps, State } from "./controller.js";
 import { Header } from "./header.js";
 import { KeyCard } from "./key-card.js";
-import { KeyPanel } from "./key-panel.js";
 import { Later, type Script } from "./later.js";
 import { useShortcuts } from "./shortcuts.js";
 
@@ -23,8 +23,7 @@ export function App({ state, controller }: AppProps): VNode {
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <Header state={state} controller={controller} />
-      {state.isKeyPanelOpen && <KeyPanel state={state} controller={controller} />}
+      <Header state={state} controller={controller} onSearch={() => shortcuts.show("go-to")} />
       <main
         id="main"
         tabIndex={-1}
@@ -65,14 +64,14 @@ const dialogs: Readonly<Record<"keys" | "go-to", Script<DialogProps>>> = {
 /** Figures are stale while the service or a store is down, even if no request of the view has failed yet. */
 const stateOf = ({ phase, trouble }: State) => (phase === "ready" && trouble !== undefined ? "stale" : phase);
 
-/** The age of the figures in a line of fixed height, so that it moves nothing else, and the problems of the link. */
+/** Loading, figures that are not current, both without moving anything else, and the problems of the link. */
 function Notices({ state }: { readonly state: State }): VNode {
   const { phase, reason, trouble, shown, nextAt, zone } = state;
   const isStale = stateOf(state) === "stale";
-  const time = (ms: number) => `${clockTime(ms, zone)} ${zone}`;
+  const time = (ms: number) => `${clockTime(ms, zone)} ${zoneName(zone)}`;
   return (
     <div class="notices">
-      {!isStale && shown?.view.hasRange && <p class="notice note">Updated {time(shown.page.now)}</p>}
+      {phase === "loading" && <div class="progress-line" />}
       <div role="status">
         {isStale && shown !== undefined && (
           <p class="notice bad">

@@ -37,7 +37,6 @@ export interface State {
   readonly nextAt: number | undefined;
   /** Failure of the service or of a store; undefined while both work. */
   readonly trouble: string | undefined;
-  readonly isKeyPanelOpen: boolean;
 }
 
 export interface Controller {
@@ -46,7 +45,6 @@ export interface Controller {
   link(change: Partial<Address>): string;
   useKey(key: string): void;
   forgetKey(): void;
-  openKeyPanel(isOpen: boolean): void;
   setZone(zone: Zone): void;
   mayOpen(view: View): boolean;
 }
@@ -81,7 +79,6 @@ export function startController(draw: (state: State, controller: Controller) => 
     reason: undefined,
     nextAt: undefined,
     trouble: undefined,
-    isKeyPanelOpen: false,
   };
   /** Place to return to once the view is drawn. */
   let openedAt: Place | null | undefined;
@@ -114,20 +111,18 @@ export function startController(draw: (state: State, controller: Controller) => 
     link: (change) => addressText(nextAddress(state.address, change)),
     useKey(key) {
       sessionStorage.setItem(KEY, key);
-      set({ key: undefined, isKeyPanelOpen: false, shown: undefined });
+      set({ key: undefined, shown: undefined });
       isKeyChecked = false;
       void load();
     },
     forgetKey() {
       sessionStorage.removeItem(KEY);
-      set({ isKeyPanelOpen: false });
       void load();
     },
-    openKeyPanel: (isKeyPanelOpen) => set({ isKeyPanelOpen }),
     setZone(zone) {
       localStorage.setItem(ZONE, zone);
       const { shown } = state;
-      set({ zone, shown: shown && { ...shown, page: { ...shown.page, zone } } });
+      set({ zone, phase: "loading", shown: shown && { ...shown, page: { ...shown.page, zone } } });
       // Days, weeks and months begin at other instants.
       void load();
     },

@@ -1,69 +1,58 @@
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { ranges } from "../address.js";
+import { useEffect, useRef } from "preact/hooks";
+import { clockTime } from "../format.js";
 import type { View } from "../view.js";
 import { views } from "../views.js";
 import type { AppProps, Controller, State } from "./controller.js";
-import { CustomRange } from "./custom-range.js";
+import { Dates } from "./dates.js";
+import { KeyPanel } from "./key-panel.js";
 import { Link } from "./link.js";
-import { movedWindow, presets, presetWindow } from "./presets.js";
+import { Popover } from "./popover.js";
 
-/** The bar: the views, the range, the time zone, the key. On a narrow screen some controls are behind a button. */
-export function Header({ state, controller }: AppProps): VNode {
-  const { view, zone } = state;
-  const [isOpen, setOpen] = useState(false);
+interface HeaderProps extends AppProps {
+  /** Opens the search for places. */
+  readonly onSearch: () => void;
+}
+
+/** The bar: the views, the search, the dates, the key. Without a key it has nothing that could work. */
+export function Header({ state, controller, onSearch }: HeaderProps): VNode {
+  const { view, phase, shown, zone } = state;
+  const hasKey = phase !== "no-key" && phase !== "wrong-key";
   const bar = useRef<HTMLElement>(null);
   useEffect(() => {
     const current = bar.current?.querySelector<HTMLElement>("[aria-current]");
     if (bar.current !== null && current) bar.current.scrollLeft = current.offsetLeft - bar.current.offsetLeft;
-  }, [view]);
+  }, [view, hasKey]);
   return (
     <header>
       <div class="bar">
         <strong>entity-metrics</strong>
-        <nav ref={bar} aria-label="Views">
-          {views
-            .filter(({ parent }) => parent === undefined)
-            .map((one) => (
-              <ViewLink key={one.name} view={one} state={state} controller={controller} />
-            ))}
-        </nav>
-        <div class="tools">
-          {view.hasRange && <RangeControls state={state} controller={controller} />}
-          <div id="options" class={isOpen ? "options open" : "options"}>
-            {view.hasRange && <CustomRange state={state} controller={controller} />}
-            {view.canCompare && (
-              <label>
-                <input
-                  type="checkbox"
-                  checked={state.address.compare}
-                  onChange={({ currentTarget }) => controller.go({ compare: currentTarget.checked })}
-                />{" "}
-                Compare
-              </label>
-            )}
-            <label>
-              <input
-                type="checkbox"
-                checked={zone === "local"}
-                onChange={({ currentTarget }) => controller.setZone(currentTarget.checked ? "local" : "UTC")}
-              />{" "}
-              Local time
-            </label>
-          </div>
-          <button
-            type="button"
-            class="more"
-            aria-expanded={isOpen}
-            aria-controls="options"
-            onClick={() => setOpen(!isOpen)}
-          >
-            More
-          </button>
-          <button type="button" onClick={() => controller.openKeyPanel(!state.isKeyPanelOpen)}>
-            Key
-          </button>
-        </div>
+        {hasKey && (
+          <>
+            <nav ref={bar} aria-label="Views">
+              {views
+                .filter(({ parent }) => parent === undefined)
+                .map((one) => (
+                  <ViewLink key={one.name} view={one} state={state} controller={controller} />
+                ))}
+            </nav>
+            <div class="tools">
+              <button type="button" title="⌘ K or Ctrl K" onClick={onSearch}>
+                Search <kbd>⌘K</kbd>
+              </button>
+              {shown?.view.hasRange && (
+                <p class="note updated">
+                  <span>Updated </span>
+                  {clockTime(shown.page.now, zone)}
+                </p>
+              )}
+              <Dates state={state} controller={controller} />
+              <Popover label="Key">
+                {(close) => <KeyPanel keyInfo={state.key} zone={zone} controller={controller} close={close} />}
+              </Popover>
+            </div>
+          </>
+        )}
       </div>
     </header>
   );
@@ -84,61 +73,12 @@ function ViewLink({ view, state, controller }: ViewLinkProps): VNode {
       {view.label}
       {!isOpen && (
         <>
-          <span aria-hidden="true"> 🔒</span>
+          <svg class="lock" viewBox="0 0 12 12" aria-hidden="true">
+            <path d="M3.5 5.5v-2a2.5 2.5 0 0 1 5 0v2M2 5.5h8v5H2z" />
+          </svg>
           <span class="hidden"> needs {view.scopes.join(" or ")}</span>
         </>
       )}
     </Link>
-  );
-}
-
-function RangeControls({ state, controller }: { readonly state: State; readonly controller: Controller }): VNode {
-  const { address, zone } = state;
-  const isCustom = address.from !== undefined;
-  const choose = (value: string) => {
-    const range = ranges.find((one) => one === value);
-    const preset = presets.find((one) => one === value);
-    if (range !== undefined) controller.go({ range, from: undefined, to: undefined });
-    else if (preset !== undefined) controller.go(presetWindow(preset, Date.now(), zone));
-  };
-  const [earlier, later] = ([-1, 1] as const).map((direction) =>
-    movedWindow({ address, zone, now: Date.now() }, direction),
-  );
-  return (
-    <>
-      <span>
-        <span aria-hidden="true">Range </span>
-        <select
-          aria-label="Range"
-          value={isCustom ? "custom" : address.range}
-          onChange={({ currentTarget }) => choose(currentTarget.value)}
-        >
-          {ranges.map((range) => (
-            <option key={range} value={range}>
-              {range}
-            </option>
-          ))}
-          {presets.map((preset) => (
-            <option key={preset} value={preset}>
-              {preset}
-            </option>
-          ))}
-          {isCustom && <option value="custom">custom</option>}
-        </select>
-      </span>
-      <span>
-        <button type="button" aria-label="Earlier" onClick={() => earlier && controller.go(earlier)}>
-          ‹
-        </button>
-        <button
-          type="button"
-          aria-label="Later"
-          disabled={later === undefined}
-          onClick={() => later && controller.go(later)}
-        >
-          ›
-        </button>
-      </span>
-    </>
   );
 }

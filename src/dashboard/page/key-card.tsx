@@ -17,7 +17,7 @@ export function KeyCard({ reason, controller }: KeyCardProps): VNode {
       {reason !== undefined && <p role="alert">{reason}</p>}
       <p>Every request carries an API key. The first start of the service made one; this command makes more:</p>
       <Code text="npx entity-metrics key create --scopes metric:read,entity:read --name dashboard" />
-      <KeyForm controller={controller} />
+      <KeyForm onKey={controller.useKey} />
       {reason !== undefined && (
         <button type="button" onClick={controller.forgetKey}>
           Forget it
@@ -28,13 +28,13 @@ export function KeyCard({ reason, controller }: KeyCardProps): VNode {
 }
 
 /** The field for a key. */
-export function KeyForm({ controller }: { readonly controller: Controller }): VNode {
+export function KeyForm({ onKey }: { readonly onKey: (key: string) => void }): VNode {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   const submit = (event: Event) => {
     event.preventDefault();
     const key = field.current?.value.trim() ?? "";
-    if (key !== "") controller.useKey(key);
+    if (key !== "") onKey(key);
   };
   return (
     <form class="controls" onSubmit={submit}>

@@ -1,34 +1,31 @@
 import { Fragment, type VNode } from "preact";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { KeyInfo } from "../../client/client.js";
 import { fullTime, type Zone } from "../format.js";
-import type { AppProps } from "./controller.js";
+import type { Controller } from "./controller.js";
 import { KeyForm } from "./key-card.js";
 
-/** Name, scopes and bounds of the key, and ways to change or forget it. Escape closes it. */
-export function KeyPanel({ state: { key, zone }, controller }: AppProps): VNode {
+interface KeyPanelProps {
+  /** Undefined until the service has described the key. */
+  readonly keyInfo: KeyInfo | undefined;
+  readonly zone: Zone;
+  readonly controller: Controller;
+  readonly close: () => void;
+}
+
+/** Name, scopes and bounds of the key, and ways to change or forget it. */
+export function KeyPanel({ keyInfo, zone, controller, close }: KeyPanelProps): VNode {
   const [isChanging, setChanging] = useState(false);
-  const close = () => controller.openKeyPanel(false);
-  // Listens before the panel is painted, so that Escape works as soon as it is visible.
-  useLayoutEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key === "Escape") close();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  });
   return (
     <section class="card panel" aria-label="Key">
       <h2>Key</h2>
-      {key === undefined ? (
-        <p>This tab has no key that the service accepts.</p>
-      ) : (
+      {keyInfo !== undefined && (
         <dl>
           <dt>Name</dt>
-          <dd>{key.name || key.id}</dd>
+          <dd>{keyInfo.name || keyInfo.id}</dd>
           <dt>Scopes</dt>
-          <dd>{key.scopes.join(", ")}</dd>
-          {boundsOf(key, zone).map(([term, value]) => (
+          <dd>{keyInfo.scopes.join(", ")}</dd>
+          {boundsOf(keyInfo, zone).map(([term, value]) => (
             <Fragment key={term}>
               <dt>{term}</dt>
               <dd>{value}</dd>
@@ -36,7 +33,14 @@ export function KeyPanel({ state: { key, zone }, controller }: AppProps): VNode 
           ))}
         </dl>
       )}
-      {isChanging && <KeyForm controller={controller} />}
+      {isChanging && (
+        <KeyForm
+          onKey={(key) => {
+            close();
+            controller.useKey(key);
+          }}
+        />
+      )}
       <p class="controls">
         <button type="button" onClick={() => setChanging(true)}>
           Change

@@ -1,4 +1,5 @@
 import type { AttributeLeaf, InstantTests, Leaf, Rule, StreamLeaf } from "../../segments/rule.js";
+import { durationWords } from "../duration.js";
 
 /** A part of a sentence: words of ours, or a name or value of the rule. */
 export type Piece = string | { readonly value: string };
@@ -21,7 +22,6 @@ export const testWords = {
 } as const;
 
 const bounds = ["at_least", "above", "at_most", "below"] as const;
-const units: Readonly<Record<string, string>> = { m: "minute", h: "hour", d: "day", w: "week" };
 
 /** Returns a rule as one sentence: `plan is pro or team, and seen within 30 days, and not in Staff`. */
 export function ruleSentence(rule: Rule, names: SegmentNames): string {
@@ -124,11 +124,4 @@ function instantWords(instant: string | number): string {
   const [, sign, distance] = /^now([-+])(\d+[mhdw])$/.exec(String(instant)) ?? [];
   if (distance === undefined) return String(instant);
   return `${durationWords(distance)} ${sign === "-" ? "ago" : "from now"}`;
-}
-
-/** `30 days` */
-function durationWords(duration: string): string {
-  const number = Number.parseInt(duration, 10);
-  const unit = units[duration.slice(-1)] ?? duration;
-  return `${number} ${unit}${number === 1 ? "" : "s"}`;
 }

@@ -2,7 +2,7 @@ import { changeOf } from "../figures.js";
 import { findEntry } from "../list/entries.js";
 import { unlessNotFound } from "../optional.js";
 import { Link } from "../page/link.js";
-import { rangeOf } from "../range.js";
+import { rangeWords } from "../range.js";
 import { Funnel, ReachCharts, rateFact, wantedReach } from "./reach.js";
 import { seriesView } from "./series-view.js";
 
@@ -47,9 +47,9 @@ export const { load, Show } = seriesView({
       <Funnel recent={recent} />
     </>
   ),
-  facts: ({ row, recent, page: { address, zone } }) => [
+  facts: ({ row, recent, page }) => [
     rateFact({ recent }),
-    ...(row === undefined ? [] : [[`Change, ${rangeOf(address)}`, changeOf(row, "rate", zone)] as const]),
+    ...(row === undefined ? [] : [[`Change, ${rangeWords(page)}`, changeOf(row, "rate", page.zone)] as const]),
   ],
   cards: ReachCharts,
 });

@@ -3,6 +3,7 @@ import type { Series } from "../fetch-series.js";
 import { count, type Zone } from "../format.js";
 import { Card } from "../page/card.js";
 import { Scroll } from "../page/scroll.js";
+import { zoneName } from "../zone.js";
 
 const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
@@ -19,7 +20,7 @@ export function HeatMap({ series, zone, days }: HeatMapProps): VNode {
   const means = meansOf(series, zone);
   const most = Math.max(1, ...means.flat().filter((mean) => mean !== undefined));
   return (
-    <Card title={`Messages per hour by weekday and hour, mean of ${days} days (${zone})`}>
+    <Card title={`Messages per hour by weekday and hour, mean of ${days} days (${zoneName(zone)})`}>
       <Scroll label="Heat map">
         <table class="heat">
           <caption class="hidden">Mean messages per hour</caption>

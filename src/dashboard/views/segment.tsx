@@ -5,7 +5,7 @@ import { valueIn } from "../list/columns.js";
 import { findEntry } from "../list/entries.js";
 import { seriesOf, sizeOf } from "../list/wanted.js";
 import { Later } from "../page/later.js";
-import { rangeOf } from "../range.js";
+import { rangeWords } from "../range.js";
 import { ExperienceLinks } from "./experience-links.js";
 import { findExperiences } from "./find-experiences.js";
 import { findMoves, JoinedAndLeft, movesOf } from "./joined-and-left.js";
@@ -41,7 +41,7 @@ export const { load, Show } = seriesView({
     row === undefined
       ? { value: valueIn(newestOf(seriesOf(recent, sizeOf({ id, name: id }))), "members"), unit: "newest saved size" }
       : { value: valueIn(row.size, "members"), unit: "members now" },
-  change: ({ row, page }) => row && `${changeOf(row, "members", page.zone)} in ${rangeOf(page.address)}`,
+  change: ({ row, page }) => row && `${changeOf(row, "members", page.zone)} in ${rangeWords(page)}`,
   facts: ({ more: { moves } }) =>
     moves === undefined
       ? []

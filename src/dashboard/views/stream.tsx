@@ -6,7 +6,7 @@ import { valueIn } from "../list/columns.js";
 import { findEntry } from "../list/entries.js";
 import { NewestData } from "../list/time.js";
 import { messageSeries } from "../list/wanted.js";
-import { rangeOf } from "../range.js";
+import { rangeWords } from "../range.js";
 import { hourlyWindow } from "../time-window.js";
 import { HeatMap } from "./heat-map.js";
 import { LiveTail } from "./live-tail.js";
@@ -41,7 +41,7 @@ export const { load, Show } = seriesView({
 
 function messageFacts(row: Stream, { recent, page }: Pick<Thing<Stream, unknown>, "recent" | "page">) {
   const week = dayAndWeekBefore(recent.series[0]?.values ?? []);
-  const range = rangeOf(page.address);
+  const range = rangeWords(page);
   return [
     ["Last 24 h", valueIn(row.day, "messages")],
     ["Against the same day a week before", change(week?.now, week?.before, "messages")],

@@ -4,7 +4,7 @@ import { listView } from "../list/list-view.js";
 import { NewestData } from "../list/time.js";
 import { messageSeries } from "../list/wanted.js";
 import { FirstSteps } from "../page/first-steps.js";
-import { rangeOf } from "../range.js";
+import { rangeWords } from "../range.js";
 
 /** All streams. The open hour grows with every message. */
 export const { load, Show } = listView({
@@ -24,7 +24,7 @@ export const { load, Show } = listView({
     { head: "This hour so far", isNumber: true, phone: "none", cell: ({ slot }) => valueIn(slot.count, "messages") },
     { head: "Last 24 h", sort: "day", isNumber: true, phone: "none", cell: ({ day }) => valueIn(day, "messages") },
     {
-      head: `Messages, ${rangeOf(page.address)}`,
+      head: `Messages, ${rangeWords(page)}`,
       sort: "now",
       isNumber: true,
       phone: "first",
