@@ -146,6 +146,7 @@ function bundleDashboard(folder) {
   buildSync({
     absWorkingDir: root,
     entryPoints: ["src/dashboard/main.tsx", "src/dashboard/dashboard.css"],
+    inject: ["src/dashboard/shared.ts"],
     outdir: folder,
     bundle: true,
     splitting: true,

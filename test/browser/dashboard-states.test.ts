@@ -50,6 +50,7 @@ describe("in the dashboard,", function () {
     const panel = page.getByRole("region", { name: "Key" });
     const open = () => page.getByRole("button", { name: "Key", exact: true }).click();
     await open();
+    await panel.getByText("Expires").waitFor();
     const terms = ["Name", "Scopes", "Reads attributes", "Reads by", "Origins", "Requests per minute", "Expires"];
     expect(await panel.locator("dt").allInnerTexts()).to.deep.equal(terms);
     const [name, scopes, ...values] = await panel.locator("dd").allInnerTexts();

@@ -5,9 +5,11 @@ import type { View } from "../view.js";
 import { views } from "../views.js";
 import type { AppProps, Controller, State } from "./controller.js";
 import { Dates } from "./dates.js";
-import { KeyPanel } from "./key-panel.js";
+import { Later } from "./later.js";
 import { Link } from "./link.js";
 import { Popover } from "./popover.js";
+
+const keyPanel = async () => (await import("./key-panel.js")).KeyPanel;
 
 interface HeaderProps extends AppProps {
   /** Opens the search for places. */
@@ -48,7 +50,11 @@ export function Header({ state, controller, onSearch }: HeaderProps): VNode {
               )}
               <Dates state={state} controller={controller} />
               <Popover label="Key">
-                {(close) => <KeyPanel keyInfo={state.key} zone={zone} controller={controller} close={close} />}
+                {(close) => (
+                  <section class="card panel" aria-label="Key">
+                    <Later script={keyPanel} props={{ keyInfo: state.key, zone, controller, close }} />
+                  </section>
+                )}
               </Popover>
             </div>
           </>

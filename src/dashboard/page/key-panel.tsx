@@ -17,7 +17,7 @@ interface KeyPanelProps {
 export function KeyPanel({ keyInfo, zone, controller, close }: KeyPanelProps): VNode {
   const [isChanging, setChanging] = useState(false);
   return (
-    <section class="card panel" aria-label="Key">
+    <>
       <h2>Key</h2>
       {keyInfo !== undefined && (
         <dl>
@@ -52,7 +52,7 @@ export function KeyPanel({ keyInfo, zone, controller, close }: KeyPanelProps): V
           Cancel
         </button>
       </p>
-    </section>
+    </>
   );
 }
 

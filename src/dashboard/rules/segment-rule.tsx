@@ -10,12 +10,12 @@ import type { Page } from "../view.js";
 import { usePoll } from "../views/use-poll.js";
 import { RuleTree } from "./rule-tree.js";
 import { useSegmentNames } from "./use-segment-names.js";
+import { WhyCard } from "./why-card.js";
 
 /** Pause between two reads of the progress, ms. */
 const PROGRESS_MS = 3_000;
 
 const builder = async () => (await import("./builder.js")).Builder;
-const whyCard = async () => (await import("./why-card.js")).WhyCard;
 
 interface SegmentRuleProps {
   /** A segment by rule. */
@@ -33,7 +33,7 @@ export function SegmentRule({ segment, page }: SegmentRuleProps): VNode {
         <ShownRule segment={segment} page={page} hasFocus={isEdited === false} onEdit={() => setEdited(true)} />
         {segment.computing !== null && <Progress segment={segment} page={page} />}
       </Card>
-      {page.scopes.has("entity:read") && <Later script={whyCard} props={{ segment, page }} />}
+      {page.scopes.has("entity:read") && <WhyCard segment={segment} page={page} />}
     </div>
   );
 }

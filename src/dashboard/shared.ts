@@ -1,0 +1,11 @@
+// Modules of most views. The build adds this file to the script of each view, so that they are one file: as many small
+// files, one for each group of views that shares them, are a tenth larger. It has no chart, which waits for uPlot.
+import "./fetch-series.js";
+import "./list/list-view.js";
+import "./marks.js";
+import "./optional.js";
+import "./page/app.js";
+import "./page/controller.js";
+import "./page/dialog.js";
+import "./page/head.js";
+import "./views/use-poll.js";
