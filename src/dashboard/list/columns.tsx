@@ -17,7 +17,7 @@ export interface Ticks {
   tick(id: string): void;
 }
 
-/** The name of an entry on one line, which leads to its page; with `ticks` after a box to tick. */
+/** The name of an entry on one line, which leads to its page; with `ticks` it has a box to tick. */
 export function nameColumn<L extends EntryList>(
   head: string,
   list: L,
@@ -31,6 +31,7 @@ export function nameColumn<L extends EntryList>(
       const { id, name } = entryOf(row);
       return (
         <span class="name">
+          <NameLink name={name} to={{ view: list, id }} page={page} />
           {ticks !== undefined && (
             <label>
               <input
@@ -41,7 +42,6 @@ export function nameColumn<L extends EntryList>(
               />
             </label>
           )}
-          <NameLink name={name} to={{ view: list, id }} page={page} />
         </span>
       );
     },
