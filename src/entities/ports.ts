@@ -1,3 +1,4 @@
+import { ServiceError } from "../errors.js";
 import type { EntityId, SegmentDeletions, StoredEntity } from "./profile/entity.js";
 import type { IdentityHash } from "./profile/identity.js";
 
@@ -183,6 +184,13 @@ export interface HistoryMessage {
 /** Place of a message in the order of arrival. Two processes may give two messages the same place. */
 export type Place = Pick<HistoryMessage, "arrival" | "position">;
 
+/** Rejection of a read of messages that are damaged on the disk: it would fail again. */
+export class DamagedHistory extends ServiceError {
+  constructor(cause: unknown) {
+    super("unavailable", "The stored messages of the profile are damaged", { cause });
+  }
+}
+
 /**
  * PORT. The archive of messages. `EntityStore.commit` adds to it. Counts of a stream never decrease. Rejects as every
  * store does: see `ToServiceError`.
@@ -196,7 +204,10 @@ export interface History {
   holds(entities: readonly EntityId[]): Promise<boolean>;
   /** Counts the stored messages of these entities by stream; streams without messages are absent. */
   countByStream(entities: readonly EntityId[]): Promise<Map<string, number>>;
-  /** Returns at most `limit` messages of these entities after `after`, in order of arrival, position and id. */
+  /**
+   * Returns at most `limit` messages of these entities after `after`, in order of arrival, position and id. Rejects with
+   * `DamagedHistory` if one of them is damaged.
+   */
   page(
     entities: readonly EntityId[],
     after: (Place & Pick<HistoryMessage, "id">) | undefined,

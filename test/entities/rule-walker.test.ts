@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { SegmentRule } from "../../src/catalogue/ports.js";
 import { decideProfiles } from "../../src/entities/decide/decide-profiles.js";
 import { ruleWalker } from "../../src/entities/decide/rule-walker.js";
+import { DamagedHistory } from "../../src/entities/ports.js";
 import { seal, unseal } from "../../src/entities/profile/encryption.js";
 import { decodeDocument, encodeDocument } from "../../src/entities/profile/entity-document.js";
 import { segmentsIn } from "../../src/entities/profile/memberships.js";
@@ -226,6 +227,20 @@ describe("the walk that decides rules about stored profiles", () => {
     await finish(walker);
     expect([await membersOf("all"), await computing("all"), walker.lag()]).to.deep.equal([1, undefined, 0]);
     expect(reported).to.deep.equal([id]);
+  });
+
+  it("skips a profile whose history is damaged, which does not hold up the others", async () => {
+    await stage.collect([{ _uid: "a" }, { _uid: "b" }], { stream: "shop" });
+    await stage.collect([{ _uid: "a" }, { _uid: "b" }], { stream: "shop" });
+    const { id } = await stage.stored("a");
+    const { history } = stage.stores;
+    const page: typeof history.page = async (entities, ...args) => {
+      if (entities.includes(id)) throw new DamagedHistory(undefined);
+      return history.page(entities, ...args);
+    };
+    await put("twice", { stream: "shop", count: { at_least: 2, within: "1d" } });
+    await finish(walkerOf({ history: { ...history, page } }));
+    expect([await membersOf("twice"), await computing("twice"), reported]).to.deep.equal([1, undefined, [id]]);
   });
 
   it("changes few updates of segments in one commit, which is one step of the embedded engine", async () => {

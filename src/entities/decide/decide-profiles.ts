@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.js";
 import type { MemoryBudget } from "../../memory-budget.js";
 import type { CurrentRules } from "../../segments/current-rules.js";
 import type { CountDecisions } from "../collect/apply-batch.js";
-import type { EntityKeys, EntityStore, ProfileChange } from "../ports.js";
+import { DamagedHistory, type EntityKeys, type EntityStore, type ProfileChange } from "../ports.js";
 import { type FactDependencies, withFacts } from "../profile/complete-facts.js";
 import { seal, unseal } from "../profile/encryption.js";
 import { type EntityId, type StoredEntity, storedBytes } from "../profile/entity.js";
@@ -18,7 +18,7 @@ export interface DecideDependencies extends FactDependencies {
   readonly clock: Clock;
   readonly memory: MemoryBudget;
   readonly countDecisions: CountDecisions;
-  /** Called for each profile that is skipped because it cannot be decrypted: it is erased, or damaged. */
+  /** Called for each profile that is skipped because it is erased, or it or its history is damaged. */
   skipped(id: EntityId, isErased: boolean): void;
 }
 
@@ -72,11 +72,12 @@ async function decidePage(
     for (const entity of profiles.values()) {
       await yieldWhenDue();
       const profile = decodeUnlessDamaged(entity, keys);
-      if (profile === undefined) {
+      const complete =
+        profile && (await withFacts({ history, entityKeys }, profile, rules).catch(unlessHistoryDamaged));
+      if (complete === undefined) {
         skipped(entity.id, (await entityKeys.destroyed([entity.id])).has(entity.id));
         continue;
       }
-      const complete = await withFacts({ history, entityKeys }, profile, rules);
       const draft = ProfileDraft.stored(complete, rules);
       const changed = draft.decide(now);
       if (changed === 0 && complete === profile && draft.due === entity.due) continue;
@@ -103,6 +104,10 @@ function decodeUnlessDamaged(
   } catch {
     return undefined;
   }
+}
+
+function unlessHistoryDamaged(error: unknown): undefined {
+  if (!(error instanceof DamagedHistory)) throw error;
 }
 
 function sealed({ id, attributes }: ProfileDraft, keys: ReadonlyMap<EntityId, Uint8Array>): Uint8Array {
