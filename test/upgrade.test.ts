@@ -44,6 +44,27 @@ describe("a metrics.db of version 1.0.0 in which a damaged page hides chunks", (
   });
 });
 
+describe("a folder of version 1.0.0 that is started with another pepper", () => {
+  it("is refused before one of its files is upgraded", async () => {
+    const { dir } = await earlierData("folder", "");
+    const layouts = () =>
+      ["ledger.db", "entities.db", "metrics.db"].map((name) => {
+        const db = new DatabaseSync(join(dir, name), { readOnly: true });
+        const layout = layoutOf(db);
+        db.close();
+        return layout;
+      });
+    try {
+      const before = layouts();
+      const failure = await startService({ pepper: "x".repeat(32) }, { dir }).catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(StartError).with.property("message").that.matches(/^PEPPER is not the pepper/);
+      expect(layouts()).to.deep.equal(before);
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+});
+
 onServers(["mongodb"], "databases of version 1.0.0 on MongoDB", function () {
   this.timeout(60_000);
   testsOf("mongodb");

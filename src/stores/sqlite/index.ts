@@ -43,10 +43,10 @@ export async function openSqliteEntities({
   const { data, entities } = foldersOf(settings);
   return openedFiles(async (files) => {
     files.lock("entities", data, entities);
-    const ledgerDb = files.open(entities, ledgerFile, { log, failpoint });
+    const pepperOf = (ledger: Database) => openPepper(data, ledger, settings.pepper);
+    const ledgerDb = files.open(entities, ledgerFile, { log, failpoint, beforeUpgrade: pepperOf });
     const entitiesDb = files.open(entities, entitiesFile, { log, failpoint });
     const mark = await matchLedger(ledgerDb, entitiesDb, entities);
-    const pepper = await openPepper(data, factsOf(ledgerDb), settings.pepper);
     return {
       entities: sqliteEntityStore(entitiesDb, ledgerDb),
       memberships: sqliteMembershipIndex(entitiesDb, clock),
@@ -65,7 +65,7 @@ export async function openSqliteEntities({
       commitMs: 0,
       entityKeys: sqliteEntityKeys(ledgerDb, failpoint),
       probes: [probe("ledger", ledgerDb, entities), probe("entities", entitiesDb, entities)],
-      pepper,
+      pepper: pepperOf(ledgerDb),
       toServiceError: sqliteServiceError,
       startErrorOf: (error) => files.startErrorOf(error),
       close: async () => files.close(),

@@ -36,6 +36,8 @@ export interface OpenOptions {
   readonly isShared?: boolean;
   readonly log?: Pick<Log, "info">;
   readonly failpoint?: Failpoint | undefined;
+  /** Called before a file of an older layout is changed; throws to refuse it. */
+  readonly beforeUpgrade?: (db: Database) => void;
 }
 
 /** Page cache, KiB. With SQLite's default of 2 MiB, a write of 500 new profiles reads each page of an index again. */
@@ -64,6 +66,7 @@ export function openDatabase(dir: string, layout: FileLayout, options: OpenOptio
     opened.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES}`);
     if (!options.isShared) {
       if (found === newest) refuseMissingTables(opened, path, layout);
+      else if (found > 0) options.beforeUpgrade?.(opened);
       upgrade(opened, layout, options);
       tolerateFullDisk(opened, newest, () => createTables(opened, layout));
     }

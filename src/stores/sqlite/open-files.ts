@@ -12,7 +12,7 @@ export class OpenFiles {
     for (const folder of new Set(folders)) this.#unlock.push(lockFolder(folder, name));
   }
 
-  open(dir: string, layout: FileLayout, options: Pick<OpenOptions, "log" | "failpoint"> = {}): Database {
+  open(dir: string, layout: FileLayout, options: Omit<OpenOptions, "isShared"> = {}): Database {
     const db = openDatabase(dir, layout, options);
     this.#open.push(db);
     return db;

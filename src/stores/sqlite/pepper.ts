@@ -2,25 +2,28 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "../../errors.js";
-import type { Facts } from "../../facts.js";
 import { PEPPER_MARK, pepperBytes, pepperFingerprint } from "../pepper.js";
+import type { Database } from "./connection.js";
+import { storedValue } from "./database-facts.js";
 
 /**
  * Returns the key of the identity hashes: `setting` (PEPPER), else the file `pepper` of the folder, else 32 new random
  * bytes, stored in that file for its owner only. Throws if the ledger was created with another pepper.
  */
-export async function openPepper(dir: string, ledger: Facts, setting: string | null): Promise<Uint8Array> {
-  const known = await ledger.text(PEPPER_MARK);
+export function openPepper(dir: string, ledger: Database, setting: string | null): Uint8Array {
+  const known = storedValue(ledger, PEPPER_MARK);
   const file = join(dir, "pepper");
   const pepper =
     setting === null
       ? (readPepper(file) ?? (known === undefined ? makePepper(file) : missing(file)))
       : pepperBytes(setting);
   const fingerprint = pepperFingerprint(pepper);
-  if ((await ledger.textOnce(PEPPER_MARK, fingerprint)) === fingerprint) return pepper;
-  throw new StartError(
-    `${setting === null ? file : "PEPPER"} is not the pepper of the data in ${dir}: restore the original pepper`,
-  );
+  if (known === undefined) ledger.prepare("INSERT INTO fact VALUES (?, ?)").run(PEPPER_MARK, fingerprint);
+  else if (known !== fingerprint)
+    throw new StartError(
+      `${setting === null ? file : "PEPPER"} is not the pepper of the data in ${dir}: restore the original pepper`,
+    );
+  return pepper;
 }
 
 function readPepper(file: string): Buffer | undefined {
