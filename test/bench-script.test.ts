@@ -20,7 +20,20 @@ describe("npm run bench", function () {
     });
 
   it("checks the responses, prints a row for each part, and leaves no file behind", () => {
-    const sizes = ["--series", "5", "--days", "3", "--secs", "0.03", "--people", "200", "--overload-secs", "0.3"];
+    const sizes = [
+      "--series",
+      "5",
+      "--days",
+      "3",
+      "--secs",
+      "0.03",
+      "--people",
+      "200",
+      "--due",
+      "200",
+      "--overload-secs",
+      "0.3",
+    ];
     const { status, stdout, stderr } = bench(...sizes);
     expect(status, stderr).to.equal(0);
 
@@ -31,7 +44,7 @@ describe("npm run bench", function () {
     expect(stdout).to.match(new RegExp(`^${reads + writes} values checked`, "m"));
 
     const parts = new Set([...stdout.matchAll(/^\| (\w+)/gm)].slice(1).map(([, part]) => part));
-    expect([...parts]).to.have.members(["reads", "writes", "entities", "overload"]);
+    expect([...parts]).to.have.members(["reads", "writes", "entities", "rules", "overload"]);
     expect(readdirSync(dir).filter((name) => name.startsWith("entity-metrics-bench-"))).to.deep.equal([]);
   });
 });

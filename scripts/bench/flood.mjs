@@ -45,6 +45,18 @@ export async function flood({ address }, requestOf, { perSecond, secs }) {
   return { offered, unsent, byStatus, seconds };
 }
 
+/** Returns a request as bytes of HTTP/1.1. */
+export function bytesOf({ address }, { method, path, body }, key) {
+  const head = [
+    `${method} ${path} HTTP/1.1`,
+    `Host: ${address.host}`,
+    `Authorization: ${key}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
+}
+
 /** A connection for one request after another. Responses must have a Content-Length. */
 class Connection {
   #socket;

@@ -3,13 +3,14 @@ import { parseArgs } from "node:util";
 import { answerHelp } from "../usage.mjs";
 
 /** Parts of the benchmark, in order of execution. */
-export const PARTS = ["reads", "writes", "entities", "overload"];
+export const PARTS = ["reads", "writes", "entities", "rules", "overload"];
 
 /** Options that are counts, with their defaults and maxima. */
 const COUNTS = {
   series: { usual: 500, most: 20_000 },
   days: { usual: 60, most: 400 },
   people: { usual: 10_000, most: 1_000_000 },
+  due: { usual: 10_000, most: 100_000 },
 };
 
 const SECONDS = { secs: 1, "overload-secs": 5 };
@@ -24,12 +25,13 @@ const HELP = {
     ["--series <n>", `series of hourly points (${COUNTS.series.usual})`],
     ["--days <n>", `days of points in each (${COUNTS.days.usual})`],
     ["--people <n>", `profiles (${COUNTS.people.usual})`],
+    ["--due <n>", `people whom a rule decides by time, 100,000 per minute (${COUNTS.due.usual})`],
     ["--overload-secs <n>", `seconds of ten times the load that the service can take (${SECONDS["overload-secs"]})`],
   ],
 };
 
 /**
- * Returns the options of the command line: `{ only, secs, seriesCount, days, people, overloadSecs }`.
+ * Returns the options of the command line: `{ only, secs, seriesCount, days, people, due, overloadSecs }`.
  * Ends the process on `--help` and on invalid options.
  */
 export function readOptions() {
@@ -49,6 +51,7 @@ export function readOptions() {
       seriesCount: countOf("series", values),
       days: countOf("days", values),
       people: countOf("people", values),
+      due: countOf("due", values),
     };
   } catch (error) {
     process.stderr.write(`${error.message}\n\n(npm run bench -- --help shows more)\n`);

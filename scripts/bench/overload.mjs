@@ -1,5 +1,5 @@
 // Measures overload, ten times as many requests as the service can serve, against the promises.
-import { flood } from "./flood.mjs";
+import { bytesOf, flood } from "./flood.mjs";
 import { closeIdle, send, sendAll, sendFor, writeBlocks } from "./load.mjs";
 import { quantile } from "./quantile.mjs";
 import { costIsCpu } from "./server.mjs";
@@ -99,17 +99,6 @@ function distinctReads(seriesCount, filled) {
     const from = filled.from + i * HOUR;
     return windowWorkload({ ...window, from, to: from + length }, { series }).request;
   });
-}
-
-function bytesOf({ address }, { method, path, body }, key) {
-  const head = [
-    `${method} ${path} HTTP/1.1`,
-    `Host: ${address.host}`,
-    `Authorization: ${key}`,
-    "Content-Type: application/json",
-    `Content-Length: ${Buffer.byteLength(body)}`,
-  ];
-  return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
 /** Requests `/health` repeatedly; `stop` resolves with the ms of each response. */

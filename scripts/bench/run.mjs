@@ -5,6 +5,7 @@ import { measureEntities } from "./entities.mjs";
 import { readOptions } from "./options.mjs";
 import { measureOverload } from "./overload.mjs";
 import { measureReads } from "./reads.mjs";
+import { measureRules } from "./rules.mjs";
 import { openSession } from "./session.mjs";
 import { tableOf } from "./table.mjs";
 import { measureWrites } from "./writes.mjs";
@@ -34,6 +35,7 @@ async function bench() {
     reads: () => measureReads(session),
     writes: () => measureWrites(session),
     entities: () => measureEntities(session),
+    rules: () => measureRules(session),
     overload: () => measureOverload(session),
   };
   for (const part of options.only) {

@@ -39,6 +39,12 @@ export function startServer(args, environment = {}) {
         startMs,
         cost: () => costOf(child.pid),
         memory: () => memoryOf(child.pid),
+        /** The longest stall of the event loop since the last call, ms, of a server with stalls.mjs. */
+        stall: () =>
+          new Promise((resolve) => {
+            child.once("message", ({ stallMs }) => resolve(stallMs));
+            child.send("stall");
+          }),
         stop,
       });
     });
