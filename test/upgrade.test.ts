@@ -57,7 +57,10 @@ describe("a folder of version 1.0.0 that is started with another pepper", () => 
     try {
       const before = layouts();
       const failure = await startService({ pepper: "x".repeat(32) }, { dir }).catch((error: unknown) => error);
-      expect(failure).to.be.instanceOf(StartError).with.property("message").that.matches(/^PEPPER is not the pepper/);
+      expect(failure)
+        .to.be.instanceOf(StartError)
+        .with.property("message")
+        .that.matches(/^PEPPER is not the pepper/);
       expect(layouts()).to.deep.equal(before);
     } finally {
       rmSync(dir, { recursive: true, force: true });
@@ -68,6 +71,30 @@ describe("a folder of version 1.0.0 that is started with another pepper", () => 
 onServers(["mongodb"], "databases of version 1.0.0 on MongoDB", function () {
   this.timeout(60_000);
   testsOf("mongodb");
+
+  it("are refused with another pepper before one of them is upgraded", async () => {
+    const name = ownName();
+    const { dir, settings } = await earlierData("mongodb", name);
+    const client = new MongoClient(mongodbUrl(name));
+    const layouts = () => {
+      const marks = [name, `${name}_ledger`].map((database) => client.db(database).collection("marks"));
+      return Promise.all(marks.map((facts) => facts.findOne({ _id: "layout" as never })));
+    };
+    try {
+      const before = await layouts();
+      const start = startService({ ...settings, pepper: "x".repeat(32) }, { dir });
+      const failure = await start.catch((error: unknown) => error);
+      expect(failure)
+        .to.be.instanceOf(StartError)
+        .with.property("message")
+        .that.matches(/^PEPPER is not the pepper/);
+      expect(await layouts()).to.deep.equal(before);
+    } finally {
+      await client.close();
+      await dropDatabases(name);
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
 });
 
 onServers(["mongodb"], "npm run migrate", function () {

@@ -43,16 +43,24 @@ export async function openDatabases(
   { log, waitMs, ...options }: OpenOptions,
 ): Promise<OpenDatabases> {
   const pepper = requiredPepper(settings.pepper);
+  const fingerprint = pepperFingerprint(pepper);
   const server = { url: settings.entities.url, deadlineMs: settings.limits.store_deadline_ms, log };
   const prepare = async (connection: Connection) => {
     const { client, data, ledger } = connection;
     await checkCluster(client, { name: data.databaseName, plans: plans.data }, ledger.databaseName);
+    const facts = factsOf(ledger);
+    const refuseOtherPepper = (known: string) => {
+      if (known === fingerprint) return;
+      const name = ledger.databaseName;
+      throw new StartError(`PEPPER is not the pepper of the data in ${name}: restore the original pepper`);
+    };
+    refuseOtherPepper((await facts.text(PEPPER_MARK)) ?? fingerprint);
     await upgradeDatabases(connection, { ...options, log, steps: plans.steps });
     await makeCollections(ledger, plans.ledger);
     await makeCollections(data, plans.data);
     await matchLedger(ledger, data);
-    await matchPepper(ledger, pepper);
-    if (!options.isShared) await refuseUnfinishedCopy(factsOf(ledger), ledger.databaseName);
+    refuseOtherPepper(await facts.textOnce(PEPPER_MARK, fingerprint));
+    if (!options.isShared) await refuseUnfinishedCopy(facts, ledger.databaseName);
   };
   const connection = await connect({ ...server, ...(waitMs === undefined ? {} : { waitMs }) }, prepare);
   return { ...connection, pepper };
@@ -62,13 +70,6 @@ export async function openDatabases(
 function requiredPepper(setting: string | null): Uint8Array {
   if (setting !== null) return pepperBytes(setting);
   throw new StartError("PEPPER is missing: with MongoDB it is not generated. Set it to a secret of at least 32 bytes");
-}
-
-/** Refuses a pepper that the ledger was not created with. */
-async function matchPepper(ledger: Db, pepper: Uint8Array): Promise<void> {
-  const fingerprint = pepperFingerprint(pepper);
-  if ((await factsOf(ledger).textOnce(PEPPER_MARK, fingerprint)) === fingerprint) return;
-  throw new StartError(`PEPPER is not the pepper of the data in ${ledger.databaseName}: restore the original pepper`);
 }
 
 /** Refuses data that does not belong to its ledger, and marks new data. */
