@@ -17,12 +17,12 @@ const READS = 200;
 const MESSAGES = 50;
 const BATCHES = 50;
 
-/** Returns the lines about reads and messages beside the walk. */
-export async function measureBesideWalk(session) {
+/** Returns the lines about reads and messages during the walk. */
+export async function measureDuringWalk(session) {
   const { key, people, seriesCount, days, secs, say } = session;
   const filled = filledTime(days, Date.now());
   // All requests use one key, so its limit is raised out of the way.
-  const service = await session.service("rules: beside the walk", { LIMITS_REQUESTS_PER_KEY: "512" });
+  const service = await session.service("rules: during the walk", { LIMITS_REQUESTS_PER_KEY: "512" });
   await writeBlocks(service, blocks({ end: seriesCount, ...filled }), key);
   const rule = (n, version) => putRule(service, n, { attribute: "group", is: n }, key, version);
   for (let n = 0; n < RULES; n += 1) await rule(n, 0);
@@ -46,7 +46,7 @@ export async function measureBesideWalk(session) {
     ]);
     return results.map(({ byStatus }) => {
       if ([...byStatus.keys()].some((status) => status !== 200))
-        throw new Error(`statuses beside the walk: ${[...byStatus.keys()].join(", ")}`);
+        throw new Error(`statuses during the walk: ${[...byStatus.keys()].join(", ")}`);
       return byStatus.get(200).times;
     });
   };
@@ -58,7 +58,7 @@ export async function measureBesideWalk(session) {
   let version = 0;
   await timesOf();
   for (let turn = 0; turn < TURNS; turn += 1) {
-    say(`rules: beside the walk, turn ${turn + 1} of ${TURNS}`);
+    say(`rules: during the walk, turn ${turn + 1} of ${TURNS}`);
     let isOver = false;
     // Another rule changes before the walk of the last one ends.
     const walk = (async () => {
@@ -69,12 +69,12 @@ export async function measureBesideWalk(session) {
       }
       for (let n = 0; n < RULES; n += 1) await untilComputed(service, n, key);
     })();
-    const beside = await timesOf();
+    const during = await timesOf();
     isOver = true;
     await walk;
     const alone = await timesOf();
     for (const kind of [0, 1]) {
-      walking[kind].push(...beside[kind]);
+      walking[kind].push(...during[kind]);
       still[kind].push(...alone[kind]);
     }
   }
@@ -82,7 +82,7 @@ export async function measureBesideWalk(session) {
   return ["POST /api/metric, W1", "collect, one message"].flatMap((what, kind) =>
     [0.5, 0.99].map((part) =>
       line(
-        `${what}, p${part * 100} beside the walk`,
+        `${what}, p${part * 100} during the walk`,
         "ms",
         quantile(walking[kind], part),
         "without it",

@@ -2,7 +2,7 @@
 import { sendAll, sendFor, settledCost } from "./load.mjs";
 import { quantile } from "./quantile.mjs";
 import { measureDue } from "./rules-due.mjs";
-import { measureBesideWalk } from "./rules-load.mjs";
+import { measureDuringWalk } from "./rules-load.mjs";
 import { costUnit } from "./server.mjs";
 import { line } from "./table.mjs";
 
@@ -84,7 +84,7 @@ export async function measureRules(session) {
         WALK_US,
       ),
     ),
-    ...(await measureBesideWalk(session)),
+    ...(await measureDuringWalk(session)),
     ...(await measureDue(session)),
   ];
 }

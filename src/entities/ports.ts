@@ -205,8 +205,8 @@ export interface History {
   /** Counts the stored messages of these entities by stream; streams without messages are absent. */
   countByStream(entities: readonly EntityId[]): Promise<Map<string, number>>;
   /**
-   * Returns at most `limit` messages of these entities after `after`, in order of arrival, position and id. Rejects with
-   * `DamagedHistory` if one of them is damaged.
+   * Returns at most `limit` messages of these entities after `after`, in order of arrival, position and id. Rejects
+   * with `DamagedHistory` if one of them is damaged.
    */
   page(
     entities: readonly EntityId[],

@@ -72,8 +72,8 @@ function transaction<T>(db: Database, work: () => T): T {
 }
 
 /**
- * SQL of a REAL as an exact JSON number: SQLite's own has 15 digits, too few for the parts of a ms of an arrival. A whole
- * number, as most times are, is converted in half of the time.
+ * SQL of a REAL as an exact JSON number: SQLite's own has 15 digits, too few for the parts of a ms of an arrival. A
+ * whole number, as most times are, is converted in half of the time.
  */
 export function exactJson(column: string): string {
   return `iif(${column} = CAST(${column} AS INTEGER), CAST(${column} AS INTEGER), json(format('%!.17g', ${column})))`;
