@@ -13,7 +13,7 @@ const DOWNLOAD_MS = 5_000;
 const command = new Command("npm run receipt --")
   .description("Fetches or verifies the signed receipt of a completed deletion.")
   .addArgument(new Argument("<action>", "what to do").choices(["get", "verify"]))
-  .argument("<what>", "get: request id of the deletion; verify: file with a receipt, - is stdin")
+  .argument("<what>", "get: request id of the deletion; verify: file with a receipt, or one a line; - is stdin")
   .option("--keys <place>", "file or URL of the public keys (default: the keys of the service)")
   .option("--url <address>", URL_HELP)
   .addHelpText(
@@ -34,7 +34,7 @@ await runCommand(command, async () => {
   const { keys, url } = command.opts<{ keys?: string; url?: string }>();
   if (action === "get" && keys !== undefined) throw new UsageError("--keys is only for verify");
   const address = () => serviceUrl(url, process.env);
-  const text = action === "get" ? await getReceipt(address(), what) : await verifyReceipt(address, what, keys);
+  const text = action === "get" ? await getReceipt(address(), what) : await verifyReceipts(address, what, keys);
   process.stdout.write(`${text}\n`);
   return 0;
 });
@@ -49,19 +49,23 @@ async function getReceipt(url: string, id: string): Promise<string> {
   });
 }
 
-async function verifyReceipt(address: () => string, file: string, jwks: string | undefined): Promise<string> {
-  const receipt = readText(file).trim();
+async function verifyReceipts(address: () => string, file: string, jwks: string | undefined): Promise<string> {
+  const receipts = readText(file).trim().split(/\s+/);
   const { keys } = (jwks === undefined ? await serviceClient(address(), undefined).jwks() : await readKeys(jwks)) ?? {};
   if (!Array.isArray(keys)) throw new StartError(`${jwks} contains no public keys (a JSON object with keys)`);
-  try {
-    const keySet = createLocalJWKSet({ keys: keys as JWK[] });
-    const { payload } = await compactVerify(receipt, keySet, { algorithms: ["EdDSA"] });
-    const text = JSON.stringify(JSON.parse(Buffer.from(payload).toString()), null, 2);
-    process.stderr.write("The receipt is valid\n");
-    return text;
-  } catch (error) {
-    throw new StartError(`The receipt is not valid: ${(error as Error).message}`, { cause: error });
+  const claims: string[] = [];
+  for (const [index, receipt] of receipts.entries()) {
+    try {
+      const keySet = createLocalJWKSet({ keys: keys as JWK[] });
+      const { payload } = await compactVerify(receipt, keySet, { algorithms: ["EdDSA"] });
+      claims.push(JSON.stringify(JSON.parse(Buffer.from(payload).toString()), null, 2));
+    } catch (error) {
+      const name = receipts.length === 1 ? "The receipt" : `Receipt ${index + 1} of ${receipts.length}`;
+      throw new StartError(`${name} is not valid: ${(error as Error).message}`, { cause: error });
+    }
   }
+  process.stderr.write(claims.length === 1 ? "The receipt is valid\n" : `All ${claims.length} receipts are valid\n`);
+  return claims.join("\n");
 }
 
 async function readKeys(place: string): Promise<{ readonly keys?: unknown } | null> {

@@ -29,7 +29,7 @@ describe("the receipt command", () => {
     expect(JSON.parse(verified.out)).to.include({ request_id: completed, service: "entity-metrics" });
   });
 
-  it("verifies a receipt with public keys of a file or an address, without a service", async () => {
+  it("verifies a receipt, or a file with one a line, with public keys of a file or an address, without a service", async () => {
     const receipt = file("receipt.jws", (await run(["get", completed])).out);
     const keys = file("jwks.json", await (await service.fetch("/.well-known/jwks.json", { key: null })).text());
     const nowhere = { ENTITY_METRICS_URL: "http://127.0.0.1:9" };
@@ -37,6 +37,12 @@ describe("the receipt command", () => {
       const { code, err } = await run(["verify", receipt, "--keys", place], nowhere);
       expect({ code, err }, place).to.deep.equal({ code: 0, err: "The receipt is valid\n" });
     }
+    const text = readFileSync(receipt, "utf8");
+    const many = await run(["verify", file("many.jws", text + text), "--keys", keys], nowhere);
+    expect({ code: many.code, err: many.err }).to.deep.equal({ code: 0, err: "All 2 receipts are valid\n" });
+    expect(many.out.match(new RegExp(completed, "g"))).to.have.length(2);
+    const one = await run(["verify", file("many.jws", `${text}x`), "--keys", keys], nowhere);
+    expect(one.err).to.match(/^Receipt 2 of 2 is not valid: Invalid Compact JWS\n$/);
     const changed = file(
       "changed.jws",
       readFileSync(receipt, "utf8").replace(/\.(.)/, (_, c) => (c === "e" ? ".f" : ".e")),

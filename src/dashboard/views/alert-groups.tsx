@@ -19,22 +19,21 @@ import {
 
 /** Series of a rule that are listed, the worst first. */
 const LISTED_SERIES = 100;
+const CARD_SERIES = 10;
 
 /** Rules of the card. */
 const CARD_RULES = 3;
 
-interface AlertGroupsProps {
+interface AlertsProps {
   readonly alerts: readonly Alert[];
   readonly page: Page;
-  /** Maximum rules; default: all. */
-  readonly most?: number;
 }
 
 /** The rules that fired last, and a link to all alerts. */
-export function AlertCard({ alerts, page }: AlertGroupsProps): VNode {
+export function AlertCard({ alerts, page }: AlertsProps): VNode {
   return (
     <Card title={`Alerts: ${count(alerts.length)}`}>
-      <AlertGroups alerts={alerts} page={page} most={CARD_RULES} />
+      <AlertGroups alerts={alerts} page={page} rules={CARD_RULES} series={CARD_SERIES} />
       <p>
         <Link to={{ view: "alerts" }} page={page}>
           All alerts
@@ -44,20 +43,34 @@ export function AlertCard({ alerts, page }: AlertGroupsProps): VNode {
   );
 }
 
+interface AlertGroupsProps extends AlertsProps {
+  /** Maximum rules; default: all. */
+  readonly rules?: number;
+  /** Maximum listed series of a rule. */
+  readonly series?: number;
+}
+
 /** The alerts that are firing, a line for each rule, which opens in place. */
-export function AlertGroups({ alerts, page, most }: AlertGroupsProps): VNode {
+export function AlertGroups({ alerts, page, rules, series = LISTED_SERIES }: AlertGroupsProps): VNode {
   return (
     <>
       {alertGroups(alerts)
-        .slice(0, most)
+        .slice(0, rules)
         .map((group) => (
-          <OneRule key={group.key} group={group} page={page} />
+          <OneRule key={group.key} group={group} most={series} page={page} />
         ))}
     </>
   );
 }
 
-function OneRule({ group, page }: { readonly group: AlertGroup; readonly page: Page }): VNode {
+interface OneRuleProps {
+  readonly group: AlertGroup;
+  /** Maximum listed series. */
+  readonly most: number;
+  readonly page: Page;
+}
+
+function OneRule({ group, most, page }: OneRuleProps): VNode {
   const [isOpen, setOpen] = useState(false);
   const { alerts } = group;
   const [{ name, over, value }] = alerts;
@@ -73,12 +86,12 @@ function OneRule({ group, page }: { readonly group: AlertGroup; readonly page: P
           {value !== null && ` · over ${spanText(over)}`} · since <Time at={since} page={page} />
         </span>
       </summary>
-      {isOpen && <Series alerts={alerts} page={page} />}
+      {isOpen && <Series alerts={alerts} most={most} page={page} />}
     </details>
   );
 }
 
-function Series({ alerts, page }: { readonly alerts: readonly Alert[]; readonly page: Page }): VNode {
+function Series({ alerts, most, page }: AlertsProps & Pick<OneRuleProps, "most">): VNode {
   const [{ name, condition, dimension }] = alerts as [Alert];
   const columns: readonly Column<Alert>[] = [
     seriesColumn(
@@ -90,10 +103,10 @@ function Series({ alerts, page }: { readonly alerts: readonly Alert[]; readonly 
   ];
   return (
     <>
-      <Table caption={name} columns={columns} rows={alerts.slice(0, LISTED_SERIES)} rowKey={({ id }) => id} />
-      {alerts.length > LISTED_SERIES && (
+      <Table caption={name} columns={columns} rows={alerts.slice(0, most)} rowKey={({ id }) => id} />
+      {alerts.length > most && (
         <p class="note">
-          The worst {LISTED_SERIES} of {count(alerts.length)} are shown.
+          The worst {most} of {count(alerts.length)} are shown.
         </p>
       )}
     </>
