@@ -103,7 +103,7 @@ function Series({ alerts, most, page }: AlertsProps & Pick<OneRuleProps, "most">
   ];
   return (
     <>
-      <Table caption={name} columns={columns} rows={alerts.slice(0, most)} rowKey={({ id }) => id} />
+      <Table class="pairs" caption={name} columns={columns} rows={alerts.slice(0, most)} rowKey={({ id }) => id} />
       {alerts.length > most && (
         <p class="note">
           The worst {most} of {count(alerts.length)} are shown.
@@ -119,7 +119,9 @@ export function seriesColumn(head: string, page: Page): Column<Alert> {
     head,
     cell: (alert) => (
       <Link to={alertPlace(alert)} page={page}>
-        <bdi>{alertName(alert)}</bdi>
+        <bdi class="cut" title={alertName(alert)}>
+          {alertName(alert)}
+        </bdi>
       </Link>
     ),
   };

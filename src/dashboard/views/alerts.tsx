@@ -33,16 +33,16 @@ export function Show({ data: { firing, ended }, page }: { readonly data: Data; r
     {
       head: "Rule",
       cell: (alert) => (
-        <>
+        <span class="wrap">
           <bdi>{alert.name}</bdi>{" "}
           <span class="note">
             {limitText(alert)}
             {alert.value !== null && `, over ${spanText(alert.over)}`}
           </span>
-        </>
+        </span>
       ),
     },
-    measuredColumn,
+    { ...measuredColumn, phone: "first" },
     { head: "Began", isNumber: true, cell: ({ since }) => <Time at={since} page={page} /> },
     {
       head: "Lasted",
@@ -71,7 +71,13 @@ export function Show({ data: { firing, ended }, page }: { readonly data: Data; r
               cursors={page.address.cursors}
               onChange={(cursors) => page.go({ cursors })}
             />
-            <Table caption="Alerts that have ended" columns={columns} rows={ended.data} rowKey={({ id }) => id} />
+            <Table
+              class="list"
+              caption="Alerts that have ended"
+              columns={columns}
+              rows={ended.data}
+              rowKey={({ id }) => id}
+            />
           </>
         )}
       </Card>

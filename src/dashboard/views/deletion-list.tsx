@@ -76,6 +76,7 @@ export function DeletionList({ title, query, first, columns, page, children, ...
       )}
       {problem !== undefined && <p role="alert">{problem}</p>}
       <Table
+        class="list"
         caption={title}
         columns={columns}
         rows={list?.data ?? []}

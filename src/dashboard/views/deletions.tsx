@@ -70,7 +70,7 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
         page={page}
         columns={[
           request,
-          { head: "Accepted", cell: ({ accepted_at }) => <Time at={accepted_at} page={page} /> },
+          { head: "Accepted", phone: "none", cell: ({ accepted_at }) => <Time at={accepted_at} page={page} /> },
           {
             head: "Completed",
             cell: ({ completed_at: at }) => (at === null ? "–" : <Time at={at} page={page} />),
@@ -81,7 +81,11 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
             cell: ({ accepted_at, completed_at }) =>
               age(Date.parse(completed_at ?? accepted_at) - Date.parse(accepted_at)),
           },
-          { head: "Proof", cell: ({ request_id }) => <ReceiptButton requestId={request_id} page={page} /> },
+          {
+            head: "Proof",
+            phone: "first",
+            cell: ({ request_id }) => <ReceiptButton requestId={request_id} page={page} />,
+          },
         ]}
       />
     </>

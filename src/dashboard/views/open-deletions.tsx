@@ -40,7 +40,12 @@ export function OpenDeletions({ open, request, problem, onProblem, page }: OpenD
       onSort={(sort) => setQuery({ state, order: sort === "accepted" ? "asc" : "desc" })}
       columns={[
         request,
-        { head: "Accepted", sort: "accepted", cell: ({ accepted_at }) => <Time at={accepted_at} page={page} /> },
+        {
+          head: "Accepted",
+          sort: "accepted",
+          phone: "none",
+          cell: ({ accepted_at }) => <Time at={accepted_at} page={page} />,
+        },
         {
           head: "Age",
           isNumber: true,
@@ -51,22 +56,27 @@ export function OpenDeletions({ open, request, problem, onProblem, page }: OpenD
             </>
           ),
         },
-        { head: "Stage", cell: ({ stage }) => stageName(stage) },
+        { head: "Stage", phone: "none", cell: ({ stage }) => stageName(stage) },
         {
           head: "Reason",
           cell: (row) => (
-            <>
+            <span class="wrap" title={row.problem ?? undefined}>
               {row.stuck && <b class="bad">stuck ▲ </b>}
               {row.problem ?? "in progress"}
-            </>
+            </span>
           ),
         },
-        { head: "Attempts", isNumber: true, cell: ({ attempts }) => count(attempts) },
+        { head: "Attempts", isNumber: true, phone: "none", cell: ({ attempts }) => count(attempts) },
         {
           head: "Next try",
+          phone: "none",
           cell: ({ next_try_at: at }) => (at === null ? "now" : <Time at={at} page={page} />),
         },
-        { head: "Action", cell: ({ request_id }) => <TryNowButton requestId={request_id} page={page} /> },
+        {
+          head: "Action",
+          phone: "first",
+          cell: ({ request_id }) => <TryNowButton requestId={request_id} page={page} />,
+        },
       ]}
     >
       <div class="controls">
