@@ -21,7 +21,7 @@ export interface Page {
   readonly signal: AbortSignal;
   /** Shows another state of the page. The back button returns, unless `replace` is set. */
   go(change: Partial<Address>, options?: { readonly replace?: boolean }): void;
-  /** Checks the key, then loads the view again. */
+  /** Loads the view again. */
   reload(): void;
   /** Query of a link to another state of the page. */
   link(change: Partial<Address>): string;

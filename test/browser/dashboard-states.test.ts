@@ -99,6 +99,26 @@ describe("in the dashboard,", function () {
     onlyRefusals(one);
   });
 
+  it("a key that is revoked or expires ends a page that makes no requests, with its profile, within a minute", async () => {
+    const { key, id } = await on.newKey(["entity:read"], empty);
+    const one = await on.open("", { key }, empty);
+    await one.page.waitForSelector("main[data-view=people][data-state=ready]");
+    await empty.service.stores.keys.revoke(id, NOW);
+    nowOfEmpty += HOUR;
+    one.requests.length = 0;
+    await one.page.clock.fastForward(2 * MINUTE);
+    await state(one.page, "wrong-key");
+    expect(one.requests).to.deep.equal(["GET /api/key"]);
+    const expiring = await on.newKey(["metric:read"], on.service, { expiresAt: NOW + MINUTE });
+    const other = await on.ready("?view=health", { key: expiring.key });
+    other.requests.length = 0;
+    await other.page.clock.fastForward(MINUTE);
+    await state(other.page, "wrong-key");
+    expect(await other.page.innerText("main [role=alert]")).to.include("This key has expired");
+    expect(other.requests).to.deep.equal([]);
+    expect(await other.page.locator("header").getByRole("link").count()).to.equal(0);
+  });
+
   it("a view without its scope stays in the bar, and its link and page name the scope", async () => {
     const { key } = await on.newKey(["metric:read"]);
     const { page, requests, errors } = await on.open("", { key });

@@ -111,6 +111,7 @@ function Forbidden({ state: { view, reason } }: { readonly state: State }): VNod
     <section class="card">
       <h1>{label} needs another key</h1>
       <p role="alert">{reason}</p>
+      <p>In the folder of the service this makes one:</p>
       <Code text={`npx entity-metrics key create --scopes ${view.scopes[0]} --name dashboard`} />
     </section>
   );

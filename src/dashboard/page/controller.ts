@@ -1,13 +1,15 @@
-import { ApiError, type Client, createClient, type KeyInfo } from "../../client/client.js";
+import { ApiError, type Client, type KeyInfo } from "../../client/client.js";
 import { type Address, addressText, nextAddress, readAddress } from "../address.js";
 import type { Zone } from "../format.js";
 import { changedMarks, marksFor } from "../marks.js";
 import type { Page, View, ViewScript } from "../view.js";
 import { views } from "../views.js";
+import { guardedClient, KEY } from "./guarded-client.js";
 import { limited, loadScript, reasonOf } from "./load-limits.js";
 import { keepPlace, type Place, returnTo, startAtTop } from "./place.js";
 import { scheduler } from "./schedule.js";
 import { troubleOf } from "./trouble.js";
+import { forgetVisited, keepVisited } from "./visited.js";
 
 type Phase = "no-key" | "wrong-key" | "loading" | "ready" | "empty" | "stale" | "forbidden";
 
@@ -41,7 +43,10 @@ export interface State {
 
 export interface Controller {
   go(change: Partial<Address>, options?: { readonly replace?: boolean }): void;
+  /** Loads the view again. */
   reload(): void;
+  /** The same, without parts that change seldom. */
+  refresh(): void;
   link(change: Partial<Address>): string;
   useKey(key: string): void;
   forgetKey(): void;
@@ -55,12 +60,12 @@ export interface AppProps {
   readonly controller: Controller;
 }
 
-/** Shared with /docs; ends with the tab. */
-const KEY = "api-key";
 const ZONE = "time-zone";
 /** Pause between two loads of an empty service, so that its first data appears within 10 s. */
 const EMPTY_PAUSE_MS = 5_000;
 const FAILURE_PAUSE_MS = 10_000;
+/** Age after which a check tries the key of a view that has no timer: it can show a profile. */
+const KEY_MS = 60_000;
 /** Pause between two checks of the service, which no view waits for. */
 const CHECK_PAUSE_MS = 15_000;
 /** Age after which a check reads the marks again: other people's marks appear within a minute. */
@@ -82,11 +87,17 @@ export function startController(draw: (state: State, controller: Controller) => 
   };
   /** Place to return to once the view is drawn. */
   let openedAt: Place | null | undefined;
-  let client: Client | undefined;
-  let isKeyChecked = false;
+  /** Time of the last response to the key, Unix ms; undefined until the service has described it. */
+  let keyAt: number | undefined;
+  /** Whether the first view that the key may see replaces one that it may not: no link or click named that one. */
+  let mayLand = !new URLSearchParams(location.search).has("view");
   let current: AbortController | undefined;
   /** Time of the last read of marks that was not a refresh, Unix ms. */
   let marksAt = 0;
+  const client = guardedClient({
+    mayAsk: () => !endIfExpired(),
+    onRefused: (reason) => end("wrong-key", reason),
+  });
   const schedule = scheduler(() => void load({ isRefresh: state.phase === "ready" }));
   const checks = scheduler(() => void check());
 
@@ -104,15 +115,14 @@ export function startController(draw: (state: State, controller: Controller) => 
       open(address);
       if (isOther && !replace) startAtTop();
     },
-    reload() {
-      isKeyChecked = false;
-      void load();
-    },
+    reload: () => void load(),
+    refresh: () => void load({ isRefresh: state.phase === "ready" }),
     link: (change) => addressText(nextAddress(state.address, change)),
     useKey(key) {
       sessionStorage.setItem(KEY, key);
       set({ key: undefined, shown: undefined });
-      isKeyChecked = false;
+      keyAt = undefined;
+      mayLand = true;
       void load();
     },
     forgetKey() {
@@ -155,12 +165,13 @@ export function startController(draw: (state: State, controller: Controller) => 
     const signal = limited(own.signal);
     set({ isLoading: true, ...(state.shown === undefined ? { phase: "loading" as const } : {}) });
     try {
-      client ??= makeClient();
-      if (!isKeyChecked) {
+      // The script is loaded at the same time as the key.
+      state.view.script().catch(() => {});
+      if (keyAt === undefined) {
         set({ key: await client.key({ signal }) });
         checks.at(Date.now() + CHECK_PAUSE_MS);
       }
-      isKeyChecked = true;
+      keyAt = Date.now();
       await loadView(client, signal, isRefresh);
     } catch (error) {
       if (!own.signal.aborted) fail(error);
@@ -170,6 +181,8 @@ export function startController(draw: (state: State, controller: Controller) => 
   async function loadView(ready: Client, signal: AbortSignal, isRefresh: boolean): Promise<void> {
     const { address, view, zone } = state;
     if (!controller.mayOpen(view)) {
+      const first = views.find((one) => one.parent === undefined && controller.mayOpen(one));
+      if (mayLand && first !== undefined) return controller.go({ view: first.name }, { replace: true });
       const needed = view.scopes.join(" or ");
       return set({
         phase: "forbidden",
@@ -178,6 +191,7 @@ export function startController(draw: (state: State, controller: Controller) => 
         reason: `This key lacks the scope ${needed}.`,
       });
     }
+    mayLand = false;
     const now = Date.now();
     const key = state.key as KeyInfo;
     const scopes: ReadonlySet<string> = new Set(key.scopes);
@@ -200,13 +214,18 @@ export function startController(draw: (state: State, controller: Controller) => 
     const at = isEmpty ? now + EMPTY_PAUSE_MS : nextAt;
     set({ phase: isEmpty ? "empty" : "ready", isLoading: false, shown, reason: undefined, nextAt: at });
     if (at !== undefined) schedule.at(isEmpty ? at : schedule.spread(at, now));
+    if (address.id !== undefined) keepVisited({ view: view.name, id: address.id, name: title ?? address.id });
     if (openedAt) returnTo(openedAt);
     openedAt = undefined;
   }
 
   /** Marks the figures as stale while the service or a store is down, and loads again once it is back. */
   async function check(): Promise<void> {
-    if (client === undefined || state.key === undefined) return;
+    if (state.key === undefined || endIfExpired()) return;
+    if (state.nextAt === undefined && Date.now() - (keyAt ?? 0) >= KEY_MS) {
+      keyAt = Date.now();
+      await client.key().catch(() => {});
+    }
     const trouble = await troubleOf(client);
     if (state.key === undefined) return;
     const wasKnown = state.trouble;
@@ -226,12 +245,7 @@ export function startController(draw: (state: State, controller: Controller) => 
   }
 
   function fail(error: unknown): void {
-    if (error instanceof ApiError && error.status === 401) {
-      end(
-        "wrong-key",
-        "The service does not accept this key, or it was revoked or has expired. No more requests are made with it.",
-      );
-    } else if (error instanceof ApiError && error.status === 403) {
+    if (error instanceof ApiError && error.status === 403) {
       set({ phase: "forbidden", isLoading: false, shown: undefined, reason: error.message });
     } else if (error instanceof ApiError && error.status === 400 && state.address.cursors.length > 0) {
       // The order of a list that the history names has expired.
@@ -246,9 +260,19 @@ export function startController(draw: (state: State, controller: Controller) => 
     schedule.at(nextAt);
   }
 
+  function endIfExpired(): boolean {
+    const expiry = state.key?.expires_at;
+    const hasExpired = expiry !== undefined && Date.parse(expiry) <= Date.now();
+    if (hasExpired) end("wrong-key", "This key has expired. No more requests are made with it.");
+    return hasExpired;
+  }
+
   function end(phase: "no-key" | "wrong-key", reason: string | undefined): void {
-    isKeyChecked = false;
+    current?.abort();
+    schedule.stop();
     checks.stop();
+    keyAt = undefined;
+    forgetVisited();
     set({ phase, reason, isLoading: false, key: undefined, shown: undefined, nextAt: undefined, trouble: undefined });
   }
 
@@ -256,7 +280,7 @@ export function startController(draw: (state: State, controller: Controller) => 
   async function signIn(code: string): Promise<void> {
     history.replaceState(null, "", location.pathname + location.search);
     try {
-      controller.useKey(await makeClient().signIn(code));
+      controller.useKey(await client.signIn(code));
     } catch (error) {
       const isUsed = error instanceof ApiError && error.status === 404;
       end("wrong-key", isUsed ? "The link was used before, has expired, or is of another machine." : reasonOf(error));
@@ -272,8 +296,5 @@ export function startController(draw: (state: State, controller: Controller) => 
   void (code === undefined ? load() : signIn(code));
   return controller;
 }
-
-const makeClient = () =>
-  createClient({ url: new URL(".", location.href).href, key: () => sessionStorage.getItem(KEY) ?? "", tries: 1 });
 
 const viewOf = (address: Address) => views.find(({ name }) => name === address.view) as View;

@@ -12,6 +12,10 @@ export function FirstSteps({ title }: { readonly title: string }): VNode {
       <p>The service contains nothing yet.</p>
       <ol>
         <li>
+          Paste this into a shell, then a key with the scopes <code>entity:write</code> and <code>metric:write</code>:
+          <Code text="printf 'API key: '; read -r KEY" />
+        </li>
+        <li>
           Send a message:
           <Code text={call("collect/json/web", '{"_uid":"u-1","segments":["newsletter"]}')} />
         </li>
@@ -24,8 +28,8 @@ export function FirstSteps({ title }: { readonly title: string }): VNode {
             )}
           />
         </li>
-        <li>See it here: this page looks for the first data every few seconds.</li>
       </ol>
+      <p class="note">This page looks for the first data every few seconds.</p>
     </section>
   );
 }

@@ -15,7 +15,10 @@ export function KeyCard({ reason, controller }: KeyCardProps): VNode {
     <section class="card">
       <h1>{reason === undefined ? "API key" : "This key does not work"}</h1>
       {reason !== undefined && <p role="alert">{reason}</p>}
-      <p>Every request carries an API key. The first start of the service made one; this command makes more:</p>
+      <p>
+        Every request carries an API key. The first start of the service made one. In the folder of the service this
+        makes more; on another machine, ask its operator for one:
+      </p>
       <Code text="npx entity-metrics key create --scopes metric:read,entity:read --name dashboard" />
       <KeyForm onKey={controller.useKey} />
       {reason !== undefined && (

@@ -6,7 +6,7 @@ import type { Controller } from "./controller.js";
 const typedInto = "input:not([type=checkbox]), select, textarea";
 
 /** Listens for the keys of the page while no field has the focus and no dialog is open. */
-export function useShortcuts({ go, reload }: Controller) {
+export function useShortcuts({ go, refresh }: Controller) {
   const [dialog, show] = useState<"keys" | "go-to">();
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -19,7 +19,7 @@ export function useShortcuts({ go, reload }: Controller) {
       if (isTyping || document.querySelector("dialog[open]") !== null) return;
       const view = views.filter(({ parent }) => parent === undefined)[Number(event.key) - 1];
       if (event.key === "?") show("keys");
-      else if (event.key === "r") reload();
+      else if (event.key === "r") refresh();
       else if (event.key === "m") addMark(event);
       else if (event.key === "t") document.querySelector<HTMLElement>("main [data-key=t]")?.click();
       else if (event.key === "d" || event.key === "D") {

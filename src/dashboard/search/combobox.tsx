@@ -132,11 +132,11 @@ export function Combobox<O extends Option>(props: ComboboxProps<O>): VNode {
               choose(option);
             }}
           >
-            {option.text} <span class="note">{option.note}</span>
+            <bdi>{option.text}</bdi> <span class="note">{option.note}</span>
           </div>
         ))}
         {problem !== undefined && <p class="bad">{problem}</p>}
-        {problem === undefined && options?.length === 0 && <p class="note">No {subject.toLowerCase()} matches.</p>}
+        {problem === undefined && options?.length === 0 && <p class="note">No {subject.toLowerCase()} match.</p>}
       </div>
     </div>
   );

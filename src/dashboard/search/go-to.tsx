@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import type { Address } from "../address.js";
 import { openRequest } from "../opened.js";
 import { Dialog } from "../page/dialog.js";
+import { type Visited, visited } from "../page/visited.js";
 import type { Page } from "../view.js";
 import { segmentsWithPoints } from "../views/segments-with-points.js";
 import { views } from "../views.js";
@@ -48,9 +49,16 @@ export function GoTo({ page, close }: GoToProps): VNode {
 async function findPlaces(text: string, { client, scopes }: Page, signal: AbortSignal): Promise<Place[]> {
   if (REQUEST_ID.test(text)) return [{ key: text, text, note: "deletion request", to: undefined }];
   const named = views
-    .filter(({ parent, label }) => parent === undefined && label.toLowerCase().includes(text.toLowerCase()))
+    .filter(({ parent, label, scopes: needed }) => {
+      const isFound = parent === undefined && label.toLowerCase().includes(text.toLowerCase());
+      return isFound && needed.some((scope) => scopes.has(scope));
+    })
     .map(({ name, label }): Place => ({ key: name, text: label, note: "view", to: { view: name } }));
-  if (text === "" || !scopes.has("metric:read")) return named;
+  const place = (view: Visited["view"], id: string, name: string): Place => {
+    return { key: `${view}.${id}`, text: name, note: name === id ? view : `${view} ${id}`, to: { view, id } };
+  };
+  if (text === "") return [...named, ...visited().map(({ view, id, name }) => place(view, id, name))];
+  if (!scopes.has("metric:read")) return named;
   const query = { limit: OPTIONS, q: text };
   const [segments, experiences, streams, points] = await Promise.all([
     client.page("segment", query, { signal }),
@@ -58,9 +66,6 @@ async function findPlaces(text: string, { client, scopes }: Page, signal: AbortS
     client.page("stream", query, { signal }),
     segmentsWithPoints({ client, signal }, OPTIONS, text),
   ]);
-  const place = (view: "segment" | "experience" | "stream", id: string, name: string): Place => {
-    return { key: `${view}.${id}`, text: name, note: name === id ? view : `${view} ${id}`, to: { view, id } };
-  };
   return [
     ...named,
     ...segments.data.map(({ id, name }) => place("segment", id, name)),

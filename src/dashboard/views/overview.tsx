@@ -74,13 +74,15 @@ async function readPoints({ client, signal }: Page): Promise<OnlyPoints> {
 
 const countOfPoints = kept(async (page) => (await segmentsWithPoints(page, 1))?.meta.total ?? 0);
 
-/** State of the service, messages and changes. The first request is made alone, so a revoked key costs one. */
+/** State of the service, messages and changes. A refresh makes the first request alone: a revoked key costs one. */
 export async function load(page: Page): Promise<Loaded<Data>> {
   const { client, now, signal } = page;
-  const service = readServiceMetrics(await client.serviceMetrics({ signal }));
+  const read = client.serviceMetrics({ signal });
+  if (page.isRefresh) await read;
   const moved = { sort: "distance", order: "desc", limit: ROWS } as const;
   const largest = { sort: "now", order: "desc", limit: STREAMS } as const;
-  const [alerts, segments, experiences, streams, segmentsOfPoints] = await Promise.all([
+  const [metrics, alerts, segments, experiences, streams, segmentsOfPoints] = await Promise.all([
+    read,
     readAlerts(page),
     optional(entryPage("segment", moved, page)),
     optional(entryPage("experience", moved, page)),
@@ -106,7 +108,7 @@ export async function load(page: Page): Promise<Loaded<Data>> {
   const isEmpty = entries === 0 && points === undefined;
   return {
     data: {
-      service,
+      service: readServiceMetrics(metrics),
       Empty: isEmpty ? (await import("../page/first-steps.js")).FirstSteps : undefined,
       alerts,
       segments,
