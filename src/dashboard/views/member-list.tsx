@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { MemberLine, Segment } from "../../client/client.js";
-import { fullTime } from "../format.js";
 import { Pager } from "../list/pager.js";
 import { type Column, Table } from "../list/table.js";
+import { Time } from "../list/time.js";
 import { openPerson } from "../opened.js";
 import { keepMembers } from "../page/place.js";
 import { readTables } from "../tables.js";
@@ -94,7 +94,7 @@ function MemberTable({ shown: { members, cursors }, table, page }: MemberTablePr
   });
   const since: Column<Member> = {
     head: "Member since",
-    cell: ({ since }) => fullTime(Date.parse(since), page.zone),
+    cell: ({ since }) => <Time at={since} page={page} />,
   };
   return (
     <Table
