@@ -8,7 +8,9 @@ import { line } from "./table.mjs";
 
 const MESSAGES = 500;
 const SENDERS = 2;
+/** Maximum number of rounds, and minimum of people in each. */
 const ROUNDS = 5;
+const ROUND_PEOPLE = 2_000;
 /** The promise about the walk, µs of CPU a profile. */
 const WALK_US = 100;
 
@@ -36,9 +38,10 @@ export async function measureRules(session) {
     cases.push({ name, rules, isMember, service, fresh: [], known: [], walk: [] });
   }
 
-  const round = Math.ceil(people / ROUNDS);
-  for (let turn = 0; turn < ROUNDS; turn += 1) {
-    say(`rules: collect, round ${turn + 1} of ${ROUNDS}`);
+  const rounds = Math.min(ROUNDS, Math.ceil(people / ROUND_PEOPLE));
+  const round = Math.ceil(people / rounds);
+  for (let turn = 0; turn < rounds; turn += 1) {
+    say(`rules: collect, round ${turn + 1} of ${rounds}`);
     for (const { service, fresh, known } of cases) {
       const name = `person-${turn}`;
       fresh.push(
@@ -60,8 +63,8 @@ export async function measureRules(session) {
     }
   }
   const ruled = cases.filter(({ rules }) => rules > 0);
-  for (let turn = 0; turn < ROUNDS; turn += 1) {
-    say(`rules: the walk, round ${turn + 1} of ${ROUNDS}`);
+  for (let turn = 0; turn < rounds; turn += 1) {
+    say(`rules: the walk, round ${turn + 1} of ${rounds}`);
     for (const { service, isMember, walk } of ruled) walk.push(await costOfWalk(service, isMember(0), turn, key));
   }
   await session.stop(...cases.map(({ service }) => service));
@@ -79,7 +82,7 @@ export async function measureRules(session) {
       line(
         `walk, ${name}`,
         "CPU µs a profile",
-        (median(walk) / (round * ROUNDS + MESSAGES)) * 1000,
+        (median(walk) / (round * rounds + MESSAGES)) * 1000,
         "promised",
         WALK_US,
       ),
