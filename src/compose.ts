@@ -29,7 +29,7 @@ import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { MemoryBudget } from "./memory-budget.js";
 import { openMeters } from "./meters.js";
-import { walkPlaces } from "./segments/walk-place.js";
+import { walkPlace } from "./segments/walk-place.js";
 import type { ServiceClock } from "./service-clock.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
@@ -97,7 +97,7 @@ export async function compose(
   const signInCodes = new SignInCodes(clock);
   const { catalogue, marks, facts, entities, memberships } = stores;
   const listed = { catalogue, newest: series.newest, clock };
-  const progress = { walkPlaces: () => walkPlaces(facts), countProfiles: entities.count };
+  const progress = { walkPlace: (table: string) => walkPlace(facts, table), countProfiles: entities.count };
   const served = [
     ...series.routes,
     ...segmentRoutes({ ...listed, ...progress, marks, members: memberships, tables }),

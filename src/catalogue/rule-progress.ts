@@ -3,8 +3,8 @@ import type { CatalogueStore, WalkPlace } from "./ports.js";
 
 export interface ProgressDependencies {
   readonly catalogue: Pick<CatalogueStore, "rules">;
-  /** Returns the place of the walk in each table; tables without a walk are absent. */
-  walkPlaces(): Promise<Readonly<Record<string, WalkPlace>>>;
+  /** Returns the place of the walk in a table. */
+  walkPlace(table: string): Promise<WalkPlace>;
   /** Counts the stored profiles of a table. */
   countProfiles(table: string): Promise<number>;
 }
@@ -21,21 +21,18 @@ export interface Progress {
 /** Returns the progress of each segment that is computing. */
 export async function ruleProgress({
   catalogue,
-  walkPlaces,
+  walkPlace,
   countProfiles,
 }: ProgressDependencies): Promise<ReadonlyMap<string, Progress>> {
   const { segments } = await catalogue.rules();
   const computing = computingSegments(segments);
-  if (computing.size === 0) return new Map();
-  const places = await walkPlaces();
-  const counts = new Map<string, number>();
+  const tables = new Map<string, Pick<WalkPlace, "passed"> & { readonly of: number }>();
   const progress = new Map<string, Progress>();
   for (const { id, table } of segments) {
     const rules = computing.get(id);
     if (rules === undefined) continue;
-    const of = counts.get(table) ?? (await countProfiles(table));
-    counts.set(table, of);
-    const passed = places[table]?.passed ?? 0;
+    const { passed, of } = tables.get(table) ?? { ...(await walkPlace(table)), of: await countProfiles(table) };
+    tables.set(table, { passed, of });
     const done = Math.min(of, ...rules.map(({ start }) => passed - (start?.passed ?? passed)));
     progress.set(id, { done: Math.max(0, done), of, since: Math.min(...rules.map(({ since }) => since)) });
   }

@@ -75,7 +75,8 @@ function shapeError({ keyword, instancePath, params, parentSchema, message }: Er
   }
   if (keyword === "maxItems") return invalid("rule_too_large", path, `${field} has at most ${params.limit} elements`);
   if (keyword === "type") return invalid("invalid_type", path, `${field} must be ${[params.type].flat().join(" or ")}`);
-  return invalid("invalid_value", path, `${field} ${parentSchema?.words ?? message}`);
+  const words = parentSchema?.words ?? (keyword === "minItems" ? "has at least one element" : message);
+  return invalid("invalid_value", path, `${field} ${words}`);
 }
 
 /** Returns the object with its fields in the order of a shape, so that equal rules are equal as JSON text. */

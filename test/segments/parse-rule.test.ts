@@ -225,6 +225,11 @@ describe("a rule as JSON", () => {
     }
   });
 
+  it("An error about an empty list is a sentence", () => {
+    const errors = [{ attribute: "x", is: [] }, { all: [] }].map((rule) => issueOf(rule)?.message);
+    expect(errors).to.deep.equal(["is has at least one element", "all has at least one element"]);
+  });
+
   it("A valid rule keeps its conditions", () => {
     expect(parse(example)).to.deep.equal(example);
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CatalogueStore, SegmentRules, WalkPlace } from "../../catalogue/ports.js";
 import type { Facts } from "../../facts.js";
-import { firstPlace, hasPassed, moveWalk, walkPlaces } from "../../segments/walk-place.js";
+import { hasPassed, moveWalk, walkPlace } from "../../segments/walk-place.js";
 import type { DueProfile, EntityStore } from "../ports.js";
 import type { EntityId } from "../profile/entity.js";
 import { type DecideDependencies, decideProfiles } from "./decide-profiles.js";
@@ -116,7 +116,7 @@ export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
    * moved the place since: it may have decided this page by earlier rules.
    */
   async function walkPage(table: string): Promise<{ from: WalkPlace; to: WalkPlace } | undefined> {
-    const from = (await walkPlaces(facts))[table] ?? firstPlace;
+    const from = await walkPlace(facts, table);
     const began = performance.now();
     const ids = await entities.idsAfter(from.after || undefined, PAGE, table);
     await decideProfiles(deciding, ids, "walk");
