@@ -1,10 +1,7 @@
 import type { Leaf, Rule } from "../../src/segments/rule.js";
 import { amount } from "../support/servers.js";
-import { openTemporaryStores } from "../support/stores.js";
-import { RuleWorld, randomOf, type Sent } from "./rule-world.js";
+import { type RuleWorld, randomHistories, randomOf, type Sent } from "./rule-world.js";
 
-const HISTORIES = Number(process.env.RULE_HISTORIES ?? amount(12, 2));
-const SEED = Number(process.env.RULE_SEED ?? 1);
 const STEPS = 60;
 
 const MINUTE = 60_000;
@@ -12,17 +9,11 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 describe("P37: a rule is true", () => {
-  for (let seed = SEED; seed < SEED + HISTORIES; seed += 1) {
-    it(`about everyone at every quiet moment, and at its boundaries, of the random history ${seed}`, async function () {
-      this.timeout(600_000);
-      const open = await openTemporaryStores();
-      try {
-        await liveThrough(new RuleWorld(open), seed);
-      } finally {
-        await open.close();
-      }
-    });
-  }
+  randomHistories(
+    "about everyone at every quiet moment, and at its boundaries, of the random history",
+    amount(12, 2),
+    liveThrough,
+  );
 });
 
 const STREAMS = ["web", "shop", "app"];

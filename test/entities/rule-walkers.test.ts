@@ -4,26 +4,17 @@ import type { RuleWalker } from "../../src/entities/decide/rule-walker.js";
 import type { Rule } from "../../src/segments/rule.js";
 import { type Around, portsThrough } from "../support/held-calls.js";
 import { amount } from "../support/servers.js";
-import { openTemporaryStores } from "../support/stores.js";
-import { RuleWorld, randomOf, type Sent } from "./rule-world.js";
+import { type RuleWorld, randomHistories, randomOf, type Sent } from "./rule-world.js";
 
-const HISTORIES = Number(process.env.RULE_HISTORIES ?? amount(8, 1));
-const SEED = Number(process.env.RULE_SEED ?? 1);
 const CHANGES = 20;
 const HOUR = 3_600_000;
 
 describe("P38: a changed rule reaches everyone", () => {
-  for (let seed = SEED; seed < SEED + HISTORIES; seed += 1) {
-    it(`with walkers that are killed, or held at any call and continue late: random history ${seed}`, async function () {
-      this.timeout(600_000);
-      const open = await openTemporaryStores();
-      try {
-        await changeDuringWalks(new RuleWorld(open), seed);
-      } finally {
-        await open.close();
-      }
-    });
-  }
+  randomHistories(
+    "with walkers that are killed, or held at any call and continue late: random history",
+    amount(8, 1),
+    changeDuringWalks,
+  );
 });
 
 const RULES = ["r0", "r1", "r2"];

@@ -15,7 +15,7 @@ import type { Rule } from "../../src/segments/rule.js";
 import { type Deletions, deletionsOver, runDue } from "../deletions/erasure-stage.js";
 import { commitOf } from "../support/commits.js";
 import { messageRules, userTable } from "../support/entity-stage.js";
-import type { OpenStores } from "../support/stores.js";
+import { type OpenStores, openTemporaryStores } from "../support/stores.js";
 import { type KeptMessage, PeopleOfRules, type Person, segmentsNamed } from "./people-of-rules.js";
 
 const DAY = 86_400_000;
@@ -217,6 +217,27 @@ export class RuleWorld {
       const { due } = await this.stored(person);
       if (due !== undefined && due > this.now + DAY) expect(due % DAY).to.equal(0);
     }
+  }
+}
+
+/** Adds a test of a random history for each of `count` seeds, over stores of its own. */
+export function randomHistories(
+  title: string,
+  count: number,
+  live: (world: RuleWorld, seed: number) => Promise<void>,
+): void {
+  const first = Number(process.env.RULE_SEED ?? 1);
+  const last = first + Number(process.env.RULE_HISTORIES ?? count);
+  for (let seed = first; seed < last; seed += 1) {
+    it(`${title} ${seed}`, async function () {
+      this.timeout(600_000);
+      const open = await openTemporaryStores();
+      try {
+        await live(new RuleWorld(open), seed);
+      } finally {
+        await open.close();
+      }
+    });
   }
 }
 
