@@ -185,8 +185,14 @@ export const isUnfinished = ({ window, completeUntil }: Series, index: number): 
   endOf(window, index) > completeUntil;
 
 /** The newest saved value; null without one. */
-export const newestOf = (series: Series | undefined): number | null =>
-  series?.values.findLast((value) => value !== null) ?? null;
+export const newestOf = (series: Series | undefined): number | null => newestSlot(series)?.value ?? null;
+
+/** The newest saved value with the start of its bucket, Unix ms; undefined without one. */
+export function newestSlot(series: Series | undefined): { readonly at: number; readonly value: number } | undefined {
+  const index = series?.values.findLastIndex((value) => value !== null) ?? -1;
+  const [at, value] = [series?.window.buckets[index], series?.values[index]];
+  return at === undefined || value == null ? undefined : { at, value };
+}
 
 /** Sum of the values that exist. */
 export const sumOf = (values: Values): number => values.reduce<number>((sum, value) => sum + (value ?? 0), 0);

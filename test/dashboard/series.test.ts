@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { HOUR } from "../../src/dashboard/duration.js";
 import { comparisonOf, newestOf, type Series, type Values } from "../../src/dashboard/fetch-series.js";
 import { dayTotals, messagesByStream } from "../../src/dashboard/views/messages-by-stream.js";
+import { newestReach } from "../../src/dashboard/views/newest-reach.js";
 import { serveDimensions } from "./served-dimensions.js";
 
 const OPEN = Date.UTC(2026, 10, 20, 21);
@@ -98,5 +99,23 @@ describe("the comparison of a series with the window before", () => {
     expect(newestOf(hourly("web", [1, 2, null]))).to.equal(2);
     expect(newestOf(hourly("web", [1, 0]))).to.equal(0);
     expect(newestOf(undefined)).to.equal(null);
+  });
+});
+
+describe("the newest reach", () => {
+  const reach = (potential: Values, actual: Values) => {
+    const named = (type: string, values: Values) => ({ ...hourly("x", values), name: `experience.x.${type}` });
+    return newestReach({ series: [named("potentialreach", potential), named("actualreach", actual)], refused: [] });
+  };
+
+  it("is of one slot", () => {
+    expect(reach([10, 20, null], [1, 5, null])).to.include({ at: OPEN - HOUR, potential: 20, actual: 5, rate: 0.25 });
+    expect(reach([10, 20], [5, null])).to.include({ potential: 20, actual: 0, rate: 0 });
+  });
+
+  it("has an actual reach and a rate of 0 where no actual reach is saved", () => {
+    expect(reach([20], [null])).to.include({ actual: 0, rate: 0 });
+    expect(reach([0], [null])).to.include({ potential: 0, actual: 0, rate: 0 });
+    expect(reach([null], [null])).to.equal(undefined);
   });
 });

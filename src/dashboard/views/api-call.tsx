@@ -1,6 +1,5 @@
 import type { VNode } from "preact";
 import { requestOf, type WantedSeries } from "../fetch-series.js";
-import { Card } from "../page/card.js";
 import { Code } from "../page/code.js";
 import { windowOf } from "../time-window.js";
 import type { Page } from "../view.js";
@@ -8,9 +7,10 @@ import type { Page } from "../view.js";
 /** The same values by the API. */
 export function ApiCall({ wanted, page }: { readonly wanted: readonly WantedSeries[]; readonly page: Page }): VNode {
   return (
-    <Card title="The API call">
+    <details class="card">
+      <summary>The API call</summary>
       <Code text={curlOf(wanted, page)} />
-    </Card>
+    </details>
   );
 }
 

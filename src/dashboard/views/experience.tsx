@@ -1,9 +1,7 @@
-import { changeOf } from "../figures.js";
 import { findEntry } from "../list/entries.js";
 import { unlessNotFound } from "../optional.js";
 import { Link } from "../page/link.js";
-import { rangeWords } from "../range.js";
-import { Funnel, ReachCharts, rateFact, wantedReach } from "./reach.js";
+import { Funnel, ReachCharts, rateFigure, wantedReach } from "./reach.js";
 import { seriesView } from "./series-view.js";
 
 /** One experience: its funnel now, three trends, its segments. */
@@ -29,27 +27,22 @@ export const { load, Show } = seriesView({
         </Link>
       </>
     ),
-  about: ({ id, row, more: names, recent, page }) => (
-    <>
-      {row === undefined ? (
-        <p class="note">{id} is not in the catalogue</p>
-      ) : (
-        <p>
-          <Link to={{ view: "segment", id: row.audience }} page={page}>
-            {names.get(row.audience) ?? row.audience}
-          </Link>
-          {" → "}
-          <Link to={{ view: "segment", id: row.goal }} page={page}>
-            {names.get(row.goal) ?? row.goal}
-          </Link>
-        </p>
-      )}
-      <Funnel recent={recent} />
-    </>
-  ),
-  facts: ({ row, recent, page }) => [
-    rateFact({ recent }),
-    ...(row === undefined ? [] : [[`Change, ${rangeWords(page)}`, changeOf(row, "rate", page.zone)] as const]),
-  ],
+  about: ({ id, row, more: names, page }) =>
+    row === undefined ? (
+      <p class="note">{id} is not in the catalogue</p>
+    ) : (
+      <p>
+        <Link to={{ view: "segment", id: row.audience }} page={page}>
+          <bdi>{names.get(row.audience) ?? row.audience}</bdi>
+        </Link>
+        {" → "}
+        <Link to={{ view: "segment", id: row.goal }} page={page}>
+          <bdi>{names.get(row.goal) ?? row.goal}</bdi>
+        </Link>
+      </p>
+    ),
+  figure: ({ recent, page }) => rateFigure(recent, page),
+  change: ({ row }) => row && { ...row, unit: "rate" },
+  below: Funnel,
   cards: ReachCharts,
 });

@@ -1,6 +1,6 @@
 import { ExperienceLinks } from "./experience-links.js";
 import { findExperiences } from "./find-experiences.js";
-import { Funnel, ReachCharts, rateFact, wantedReach } from "./reach.js";
+import { Funnel, ReachCharts, rateFigure, wantedReach } from "./reach.js";
 import { seriesView } from "./series-view.js";
 
 /** One group: the sums over its experiences, and the experiences. */
@@ -14,8 +14,8 @@ export const { load, Show } = seriesView({
   },
   wanted: (id) => wantedReach("experiencegroup", id),
   more: async () => undefined,
-  about: Funnel,
-  facts: (group) => [rateFact(group)],
+  figure: ({ recent, page }) => rateFigure(recent, page),
+  below: Funnel,
   cards: ({ row = [], fetched, page }) => (
     <>
       <ReachCharts fetched={fetched} page={page} />

@@ -1,7 +1,9 @@
 import type { VNode } from "preact";
-import { type Fetched, newestOf, type Series, type WantedSeries } from "../fetch-series.js";
+import type { Fetched, WantedSeries } from "../fetch-series.js";
 import { valueIn } from "../list/columns.js";
+import { Time } from "../list/time.js";
 import type { Page } from "../view.js";
+import { newestReach } from "./newest-reach.js";
 import { UnitChart } from "./unit-chart.js";
 
 const labels = {
@@ -15,30 +17,35 @@ export function wantedReach(dimension: "experience" | "experiencegroup", dimensi
   return Object.entries(labels).map(([dimension_type, label]) => ({ dimension, dimension_id, dimension_type, label }));
 }
 
-/** The newest saved conversion rate as a fact. */
-export function rateFact({ recent }: { readonly recent: Fetched }) {
-  return [labels.conversionrate, valueIn(newestOf(seriesOfType(recent, "conversionrate")), "rate")] as const;
+/** The newest conversion rate, for the head of a page. */
+export function rateFigure(recent: Fetched, page: Page) {
+  const reach = newestReach(recent);
+  if (reach === undefined) return { value: "–", unit: labels.conversionrate };
+  return {
+    value: valueIn(reach.rate, "rate"),
+    unit: (
+      <>
+        conversion at <Time at={new Date(reach.at).toISOString()} page={page} />
+      </>
+    ),
+  };
 }
 
-/** The newest saved potential and actual reach as bars of one scale. */
-export function Funnel({ recent }: { readonly recent: Fetched }): VNode {
-  const potential = newestOf(seriesOfType(recent, "potentialreach"));
-  const actual = newestOf(seriesOfType(recent, "actualreach"));
-  const share = potential ? Math.min(1, (actual ?? 0) / potential) : 0;
+/** The newest potential and actual reach as bars of one scale. */
+export function Funnel({ recent }: { readonly recent: Fetched }): VNode | null {
+  const reach = newestReach(recent);
+  if (reach === undefined) return null;
   return (
-    <>
-      <Step label={labels.potentialreach} value={potential} share={potential === null ? 0 : 1} />
-      <Step label={labels.actualreach} value={actual} share={share} />
-    </>
+    <div>
+      <Step label={labels.potentialreach} value={reach.potential} share={1} />
+      <Step label={labels.actualreach} value={reach.actual} share={Math.min(1, reach.rate)} />
+    </div>
   );
 }
 
-const seriesOfType = ({ series }: Fetched, type: keyof typeof labels): Series | undefined =>
-  series.find(({ name }) => name.endsWith(`.${type}`));
-
 interface StepProps {
   readonly label: string;
-  readonly value: number | null;
+  readonly value: number;
   /** Width of the bar, from 0 to 1: 1 is the widest. */
   readonly share: number;
 }

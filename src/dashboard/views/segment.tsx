@@ -1,11 +1,11 @@
-import { newestOf } from "../fetch-series.js";
-import { changeOf } from "../figures.js";
+import type { VNode } from "preact";
+import { newestSlot } from "../fetch-series.js";
 import { count } from "../format.js";
 import { valueIn } from "../list/columns.js";
 import { findEntry } from "../list/entries.js";
+import { Time } from "../list/time.js";
 import { seriesOf, sizeOf } from "../list/wanted.js";
 import { Later } from "../page/later.js";
-import { rangeWords } from "../range.js";
 import { ExperienceLinks } from "./experience-links.js";
 import { findExperiences } from "./find-experiences.js";
 import { findMoves, JoinedAndLeft, movesOf } from "./joined-and-left.js";
@@ -37,18 +37,23 @@ export const { load, Show } = seriesView({
       {row === undefined ? " is not in the catalogue" : `, table ${row.table}`}
     </p>
   ),
-  figure: ({ id, row, recent }) =>
-    row === undefined
-      ? { value: valueIn(newestOf(seriesOf(recent, sizeOf({ id, name: id }))), "members"), unit: "newest saved size" }
-      : { value: valueIn(row.size, "members"), unit: "members now" },
-  change: ({ row, page }) => row && `${changeOf(row, "members", page.zone)} in ${rangeWords(page)}`,
-  facts: ({ more: { moves } }) =>
-    moves === undefined
+  figure({ id, row, recent, page }) {
+    const newest = newestSlot(seriesOf(recent, sizeOf(row ?? { id, name: id })));
+    if (newest === undefined)
+      return { value: valueIn(row?.size, "members"), unit: row === undefined ? "members" : "members now" };
+    const at = <Time at={new Date(newest.at).toISOString()} page={page} />;
+    return { value: valueIn(newest.value, "members"), unit: <>members at {at}</> };
+  },
+  change: ({ row }) => row && { ...row, unit: "members" },
+  facts: ({ row, more: { users, moves } }) => [
+    ...(moves === undefined
       ? []
       : [
-          ["Joined", <span class="good">{count(moves.joined)}</span>],
-          ["Left", <span class="bad">{count(moves.left)}</span>],
-        ],
+          ["Joined", <Moves key="joined" style="good" people={moves.joined} />] as const,
+          ["Left", <Moves key="left" style="bad" people={moves.left} />] as const,
+        ]),
+    ...(row === undefined ? [] : [["Used by", `${users.length} experience${users.length === 1 ? "" : "s"}`] as const]),
+  ],
   cards: ({ id, row, more: { users }, fetched, page }) => (
     <>
       <UnitChart title="Trend" unit="members" fetched={fetched} page={page} />
@@ -64,3 +69,11 @@ export const { load, Show } = seriesView({
     </>
   ),
 });
+
+function Moves({ people, style }: { readonly people: number; readonly style: string }): VNode {
+  return (
+    <data class={style} value={people}>
+      {count(people)}
+    </data>
+  );
+}

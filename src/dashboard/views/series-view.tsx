@@ -1,10 +1,12 @@
 import type { ComponentChildren, VNode } from "preact";
 import { type Fetched, fetchWithRecent, nextSaveOf, type WantedSeries } from "../fetch-series.js";
+import { type ChangeOf, ChangePill } from "../list/pill.js";
 import { type Figure, Head } from "../page/head.js";
+import { rangeWords } from "../range.js";
 import { newestWindow, type TimeWindow } from "../time-window.js";
 import type { Page, View, ViewScript } from "../view.js";
-import { ApiCall } from "./api-call.js";
 import { hasPoints } from "./has-points.js";
+import { Share } from "./share.js";
 
 /** One thing with series of its own, as the parts of its view draw it. */
 export interface Thing<R, M> {
@@ -35,14 +37,16 @@ interface SeriesDefinition<R, M> {
   readonly recentWindow?: (page: Page) => TimeWindow;
   /** Draws links next to the link to its list. */
   readonly path?: (thing: Thing<R, M>) => ComponentChildren;
-  /** Draws the part of its head between name and facts. */
+  /** Draws the part of its head below its name. */
   readonly about?: (thing: Thing<R, M>) => ComponentChildren;
+  /** Draws the part of its head below its figure. */
+  readonly below?: (thing: Thing<R, M>) => ComponentChildren;
   /** Returns its largest figure, and what that counts. */
   readonly figure?: (thing: Thing<R, M>) => Figure | undefined;
   /** Returns the change of the figure in the window. */
-  readonly change?: (thing: Thing<R, M>) => ComponentChildren;
+  readonly change?: (thing: Thing<R, M>) => ChangeOf | undefined;
   /** Returns names and values. */
-  facts(thing: Thing<R, M>): readonly (readonly [name: string, value: ComponentChildren])[];
+  readonly facts?: (thing: Thing<R, M>) => readonly (readonly [name: string, value: ComponentChildren])[];
   /** Draws the cards below the head. */
   cards(thing: Thing<R, M>): ComponentChildren;
 }
@@ -53,7 +57,7 @@ export type SeriesData<R, M> = Omit<Thing<R, M>, "id" | "page">;
 const REFRESH_MS = 60_000;
 
 export function seriesView<R, M>(definition: SeriesDefinition<R, M>): ViewScript<SeriesData<R, M>> {
-  const { dimension, list, unknown, find, name, wanted, more, recentWindow, path, about } = definition;
+  const { dimension, list, unknown, find, name, wanted, more, recentWindow, path, about, below } = definition;
   const { figure, change, facts, cards } = definition;
   return {
     async load(page) {
@@ -76,6 +80,7 @@ export function seriesView<R, M>(definition: SeriesDefinition<R, M>): ViewScript
       const id = page.address.id as string;
       const thing = { ...data, id, page };
       const { row } = data;
+      const moved = change?.(thing);
       return (
         <>
           <Head
@@ -85,13 +90,25 @@ export function seriesView<R, M>(definition: SeriesDefinition<R, M>): ViewScript
             title={(row && name?.(row)) ?? id}
             note={about?.(thing)}
             figure={figure?.(thing)}
-            change={change?.(thing)}
-            facts={facts(thing)}
-          />
+            change={moved && <Change moved={moved} page={page} />}
+            facts={facts?.(thing) ?? []}
+            actions={<Share series={data.fetched.series} wanted={wanted(id, row)} page={page} />}
+          >
+            {below?.(thing)}
+          </Head>
           {cards(thing)}
-          <ApiCall wanted={wanted(id, row)} page={page} />
         </>
       );
     },
   };
+}
+
+/** A change, and in which time: since data begin, or in the window of the page. */
+function Change({ moved, page }: { readonly moved: ChangeOf; readonly page: Page }): VNode {
+  return (
+    <>
+      <ChangePill change={moved} zone={page.zone} />
+      {moved.since === undefined && ` in ${rangeWords(page)}`}
+    </>
+  );
 }

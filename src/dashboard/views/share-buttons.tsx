@@ -13,7 +13,8 @@ interface ShareButtonsProps {
   readonly series: readonly Series[];
   readonly wanted: readonly WantedSeries[];
   readonly page: Page;
-  readonly png: () => Promise<Blob | null>;
+  /** Draws the chart as an image. */
+  readonly png?: () => Promise<Blob | null>;
 }
 
 /** Copies and downloads of one chart. */
@@ -31,8 +32,8 @@ export function ShareButtons({ series, wanted, page, png }: ShareButtonsProps): 
     new URL(`dashboard${page.link(change)}`, new URL(".", location.href)).href;
   const fixed = spanOf(page);
   const savePng = async () => {
-    const image = await png();
-    if (image !== null) download(`${fileName(series, fixed)}.png`, image);
+    const image = await png?.();
+    if (image != null) download(`${fileName(series, fixed)}.png`, image);
   };
   const actions: readonly (readonly [string, () => unknown])[] = [
     ["Copy as link", () => copy(link())],
@@ -43,7 +44,7 @@ export function ShareButtons({ series, wanted, page, png }: ShareButtonsProps): 
       "Download CSV",
       () => download(`${fileName(series, fixed)}.csv`, new Blob([csvOfSeries(series)], { type: "text/csv" })),
     ],
-    ["Download PNG", savePng],
+    ...(png === undefined ? [] : [["Download PNG", savePng] as const]),
   ];
   return (
     <>

@@ -1,6 +1,7 @@
 import type { Stream } from "../../client/client.js";
 import { DAY } from "../duration.js";
-import { changeOf, dayAndWeekBefore, messagesOf } from "../figures.js";
+import type { Fetched } from "../fetch-series.js";
+import { dayAndWeekBefore, messagesOf } from "../figures.js";
 import { change } from "../format.js";
 import { valueIn } from "../list/columns.js";
 import { findEntry } from "../list/entries.js";
@@ -8,9 +9,10 @@ import { NewestData } from "../list/time.js";
 import { messageSeries } from "../list/wanted.js";
 import { rangeWords } from "../range.js";
 import { hourlyWindow } from "../time-window.js";
+import type { Page } from "../view.js";
 import { HeatMap } from "./heat-map.js";
 import { LiveTail } from "./live-tail.js";
-import { seriesView, type Thing } from "./series-view.js";
+import { seriesView } from "./series-view.js";
 import { UnitChart } from "./unit-chart.js";
 
 const HEAT_MAP_DAYS = 28;
@@ -24,12 +26,10 @@ export const { load, Show } = seriesView({
   wanted: (id) => [messageSeries(id)],
   more: async () => undefined,
   recentWindow: ({ now }) => hourlyWindow(now - HEAT_MAP_DAYS * DAY, now),
-  facts: (stream) => [
-    ...(stream.row === undefined ? [] : messageFacts(stream.row, stream)),
-    ...(stream.row === undefined
-      ? []
-      : [["Newest data", <NewestData key="newest" stream={stream.row} page={stream.page} />] as const]),
-  ],
+  figure: ({ row, page }) =>
+    row && { value: valueIn(messagesOf(row, page), "messages"), unit: `messages in ${rangeWords(page)}` },
+  change: ({ row }) => row && { ...row, unit: "messages" },
+  facts: ({ row, recent, page }) => (row === undefined ? [] : messageFacts(row, recent, page)),
   cards: ({ row, recent, fetched, page }) => (
     <>
       {row !== undefined && <LiveTail stream={row} page={page} />}
@@ -39,13 +39,11 @@ export const { load, Show } = seriesView({
   ),
 });
 
-function messageFacts(row: Stream, { recent, page }: Pick<Thing<Stream, unknown>, "recent" | "page">) {
-  const week = dayAndWeekBefore(recent.series[0]?.values ?? []);
-  const range = rangeWords(page);
+function messageFacts(row: Stream, { series: [hours] }: Fetched, page: Page) {
+  const week = dayAndWeekBefore(hours?.values ?? []);
   return [
     ["Last 24 h", valueIn(row.day, "messages")],
-    ["Against the same day a week before", change(week?.now, week?.before, "messages")],
-    [`Messages, ${range}`, valueIn(messagesOf(row, page), "messages")],
-    [`Change, ${range}`, changeOf(row, "messages", page.zone)],
+    ["Against a week before", change(week?.now, week?.before, "messages")],
+    ["Newest data", <NewestData key="newest" stream={row} page={page} />],
   ] as const;
 }

@@ -1,0 +1,32 @@
+import type { VNode } from "preact";
+import type { Series, WantedSeries } from "../fetch-series.js";
+import { Later } from "../page/later.js";
+import { Popover } from "../page/popover.js";
+import type { Page } from "../view.js";
+
+const buttons = async () => (await import("./share-buttons.js")).ShareButtons;
+
+interface ShareProps {
+  readonly series: readonly Series[];
+  readonly wanted: readonly WantedSeries[];
+  readonly page: Page;
+}
+
+/** A button with all copies and downloads of a page. */
+export function Share(props: ShareProps): VNode {
+  return (
+    <Popover
+      label={
+        <>
+          Share <span aria-hidden="true">▾</span>
+        </>
+      }
+    >
+      {() => (
+        <section class="card panel share" aria-label="Share">
+          <Later script={buttons} props={props} />
+        </section>
+      )}
+    </Popover>
+  );
+}
