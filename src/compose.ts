@@ -100,7 +100,7 @@ export async function compose(
   const progress = { walkPlace: (table: string) => walkPlace(facts, table), countProfiles: entities.count };
   const served = [
     ...series.routes,
-    ...segmentRoutes({ ...listed, ...progress, marks, members: memberships, tables }),
+    ...segmentRoutes({ ...listed, ...progress, members: memberships, tables }),
     ...experienceRoutes(listed),
     ...markRoutes({ marks, clock }),
     ...deletions.routes,

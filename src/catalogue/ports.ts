@@ -1,3 +1,5 @@
+import { randomId } from "../ids.js";
+
 /** A segment of the catalogue. */
 export interface Segment {
   readonly id: string;
@@ -71,8 +73,9 @@ export interface CatalogueStore {
   /**
    * Adds the segment by rule, or replaces the one with its id, unless the newest generation is no longer `generation`
    * (`outdated`) or the segment with its id is of another kind or table. A rule that differs from the stored one raises
-   * the generation, and is computing since `at` (Unix ms); no commit that was planned with an earlier generation is
-   * accepted afterwards. Safe to repeat.
+   * the generation, is computing since `at` (Unix ms), and makes the mark of `ruleMark` in the same commit, unless
+   * there are `MAX_MARKS`; no commit that was planned with an earlier generation is accepted afterwards. Safe to
+   * repeat.
    */
   putRule(
     segment: Pick<Segment, "id" | "name" | "table"> & Pick<SegmentRule, "rule" | "names">,
@@ -145,6 +148,12 @@ export interface Mark {
 
 /** Maximum marks. */
 export const MAX_MARKS = 10_000;
+
+/** Returns the mark of a rule that differs since `at` (Unix ms), which contains nothing of the rule. */
+export function ruleMark(segment: string, isNew: boolean, at: number): Mark {
+  const text = isNew ? "Rule made" : "Rule changed";
+  return { id: randomId(), at, text, dimension: "segment", dimensionId: segment };
+}
 
 /** Marks to list: from `from` on, before `to` (Unix ms), of this dimension and id if given. */
 export interface MarkFilter extends Pick<Mark, "dimension" | "dimensionId"> {

@@ -1,21 +1,14 @@
-import { type CatalogueStore, MAX_MARKS, type MarkStore, type SegmentRules } from "../catalogue/ports.js";
+import type { CatalogueStore, SegmentRules } from "../catalogue/ports.js";
 import { conflict, invalid } from "../errors.js";
-import { randomId } from "../ids.js";
 import { checkRules } from "./check-rules.js";
 import { type DecidedSegment, decidedSegment, segmentsIn } from "./decided-segment.js";
 
-export interface RuleDependencies {
-  readonly catalogue: Pick<CatalogueStore, "rules" | "segmentsById" | "putRule">;
-  readonly marks: Pick<MarkStore, "putMark">;
-}
-
 /**
- * Adds the segment by rule, or changes its name and rule, at `at` (Unix ms). A rule that differs makes a mark on the
- * charts of the segment, which contains nothing of the rule. Throws `invalid`, or `conflict` for a segment of another
- * kind or table. Without room for a mark the rule is stored all the same. Safe to repeat.
+ * Adds the segment by rule, or changes its name and rule, at `at` (Unix ms). Throws `invalid`, or `conflict` for a
+ * segment of another kind or table. Safe to repeat.
  */
 export async function changeRule(
-  { catalogue, marks }: RuleDependencies,
+  catalogue: Pick<CatalogueStore, "rules" | "segmentsById" | "putRule">,
   segment: DecidedSegment & { readonly name: string },
   at: number,
 ): Promise<void> {
@@ -26,10 +19,6 @@ export async function changeRule(
     if (outcome === "outdated") continue;
     if (outcome === "pushed") throw conflict("pushed", "rule", "Messages decide who is in this segment");
     if (outcome === "other-table") throw conflict("other_table", "table", "The segment is of another table");
-    const before = stored.segments.find(({ id }) => id === segment.id)?.byRule.rule;
-    if (before !== undefined && JSON.stringify(before) === JSON.stringify(segment.rule)) return;
-    const text = before === undefined ? "Rule made" : "Rule changed";
-    await marks.putMark({ id: randomId(), at, text, dimension: "segment", dimensionId: segment.id }, MAX_MARKS);
     return;
   }
 }

@@ -1,20 +1,22 @@
 import { expect } from "chai";
-import type { CatalogueStore, Segment, SegmentRule } from "../../src/catalogue/ports.js";
+import type { CatalogueStore, MarkStore, Segment, SegmentRule } from "../../src/catalogue/ports.js";
 
 type RuledSegment = Parameters<CatalogueStore["putRule"]>[0];
 
 /** Promises of every engine on the catalogue. */
 export function catalogueStoreContract(
   name: string,
-  open: () => Promise<{ catalogue: CatalogueStore; close(): Promise<void> }>,
+  open: () => Promise<{ catalogue: CatalogueStore; marks: MarkStore; close(): Promise<void> }>,
 ): void {
   describe(`the catalogue store of ${name}`, () => {
     let store: CatalogueStore;
+    let marks: MarkStore;
     let close: () => Promise<void>;
 
     beforeEach(async () => {
       const opened = await open();
       store = opened.catalogue;
+      marks = opened.marks;
       close = () => opened.close();
     });
     afterEach(() => close());
@@ -142,6 +144,20 @@ export function catalogueStoreContract(
       expect(await store.putRule(ruled("r", { rule: { attribute: "age" } }), generation, 3)).to.equal("stored");
       expect((await store.rules()).generation).to.be.greaterThan(generation);
       expect(await store.putRule(ruled("r"), generation, 4)).to.equal("outdated");
+    });
+
+    it("makes a mark with each rule that differs from the stored one, in its commit, and with no other", async () => {
+      const { generation } = await store.rules();
+      await putRule(ruled("r"), 7);
+      await putRule(ruled("r", { name: "renamed" }), 8);
+      await store.putRule(ruled("r", { rule: { attribute: "age" } }), generation, 9);
+      await putRule(ruled("r", { rule: { attribute: "age" } }), 10);
+      const made = await marks.marks({ from: 0, to: 99 }, undefined, 9);
+      const about = { dimension: "segment", dimensionId: "r" };
+      expect(made.map(({ id: _, ...mark }) => mark).sort((a, b) => a.at - b.at)).to.deep.equal([
+        { at: 7, text: "Rule made", ...about },
+        { at: 10, text: "Rule changed", ...about },
+      ]);
     });
 
     it("never changes the kind of a segment, nor the table of one by rule", async () => {

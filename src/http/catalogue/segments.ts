@@ -16,7 +16,7 @@ import { timeText } from "../../formats/instant.js";
 import { segment as segmentDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
 import { RESERVED_SEGMENT_IDS, reservedSegmentIds } from "../../reserved-names.js";
-import { changeRule, type RuleDependencies } from "../../segments/change-rule.js";
+import { changeRule } from "../../segments/change-rule.js";
 import { parseRule } from "../../segments/parse-rule.js";
 import { compareBytes } from "../../text.js";
 import { exampleNames } from "../core/openapi.js";
@@ -27,7 +27,7 @@ import { idPage, ListMeta, searchQuery } from "../lists/list-page.js";
 import { trendPage, trendSorts, trendSortsText, windowQuery } from "../lists/trend-page.js";
 import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
 
-export interface SegmentRouteDependencies extends RuleDependencies, ProgressDependencies {
+export interface SegmentRouteDependencies extends ProgressDependencies {
   readonly catalogue: CatalogueStore;
   readonly members: SegmentMembers;
   readonly tables: Tables;
@@ -182,7 +182,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         const { name: table, identities } = checkedTable(tableName, tables);
         const segment = { id, name, table };
         if (rule !== undefined) {
-          await changeRule(dependencies, { ...segment, rule: parseRule(rule, identities) }, clock());
+          await changeRule(catalogue, { ...segment, rule: parseRule(rule, identities) }, clock());
         } else if ((await catalogue.putSegment(segment)) === "by-rule") {
           throw conflict("by_rule", "rule", "A rule decides who is in this segment: send it, or delete the segment");
         }

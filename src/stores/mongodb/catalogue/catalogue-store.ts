@@ -1,8 +1,16 @@
 import type { ClientSession, Collection, Db, Filter, UpdateFilter } from "mongodb";
-import { type CatalogueStore, type Experience, isByRule, type Segment } from "../../../catalogue/ports.js";
+import {
+  type CatalogueStore,
+  type Experience,
+  isByRule,
+  MAX_MARKS,
+  ruleMark,
+  type Segment,
+} from "../../../catalogue/ports.js";
 import { byIds, type CollectionPlan } from "../collection.js";
 import { beginGeneration, newestGeneration, recordDeletion, voidRemoval } from "../profiles/deleted-segments.js";
 import type { Transact } from "../transaction.js";
+import { putMark } from "./mark-store.js";
 
 export const catalogueCollections: readonly CollectionPlan[] = [
   {
@@ -54,6 +62,7 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
           ? stored.byRule
           : { rule, names, change: await beginGeneration(db, session), computing: { since: at } };
         await segments.updateOne({ _id: id }, { $set: { name, table, byRule } }, { session, upsert: true });
+        if (!isSame) await putMark(db, session, ruleMark(id, stored === null, at), MAX_MARKS);
         return "stored";
       }),
 

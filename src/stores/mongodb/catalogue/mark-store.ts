@@ -1,4 +1,4 @@
-import type { Collection, Db } from "mongodb";
+import type { ClientSession, Collection, Db } from "mongodb";
 import type { Mark, MarkStore } from "../../../catalogue/ports.js";
 import type { CollectionPlan } from "../collection.js";
 import type { Transact } from "../transaction.js";
@@ -14,14 +14,7 @@ export function mongoMarkStore(db: Db, transact: Transact): MarkStore {
   const marks = chartMarksOf(db);
 
   return {
-    putMark: ({ id, ...mark }, most) =>
-      transact(async (session) => {
-        const replaced = await marks.replaceOne({ _id: id }, mark, { session });
-        if (replaced.matchedCount > 0) return true;
-        if ((await marks.countDocuments({}, { session, hint: "_id_" })) >= most) return false;
-        await marks.insertOne({ _id: id, ...mark }, { session });
-        return true;
-      }),
+    putMark: (mark, most) => transact((session) => putMark(db, session, mark, most)),
 
     mark: (id) => marks.findOne({ _id: id }).then((found) => (found ? markOf(found) : undefined)),
 
@@ -37,6 +30,16 @@ export function mongoMarkStore(db: Db, transact: Transact): MarkStore {
 
     deleteMark: (id) => transact(async (session) => (await marks.deleteOne({ _id: id }, { session })).deletedCount > 0),
   };
+}
+
+/** `MarkStore.putMark` in the caller's transaction. */
+export async function putMark(db: Db, session: ClientSession, { id, ...mark }: Mark, most: number): Promise<boolean> {
+  const marks = chartMarksOf(db);
+  const replaced = await marks.replaceOne({ _id: id }, mark, { session });
+  if (replaced.matchedCount > 0) return true;
+  if ((await marks.countDocuments({}, { session, hint: "_id_" })) >= most) return false;
+  await marks.insertOne({ _id: id, ...mark }, { session });
+  return true;
 }
 
 function markOf({ _id: id, ...mark }: MarkDocument): Mark {

@@ -2,12 +2,15 @@ import {
   type CatalogueStore,
   type Experience,
   isByRule,
+  MAX_MARKS,
+  ruleMark,
   type Segment,
   type SegmentRule,
 } from "../../../catalogue/ports.js";
 import { type Database, inTransaction } from "../connection.js";
 import { recordOf } from "../document.js";
 import { segmentDeletions, voidRemoval } from "../profiles/deleted-segments.js";
+import { markWriter } from "./mark-store.js";
 
 export const catalogueSchema = `
   CREATE TABLE IF NOT EXISTS segment (
@@ -40,6 +43,7 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
     WHERE rule IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(rule, '$.names') WHERE value = ?)
     ORDER BY id LIMIT ${MAX_USERS})`);
   const generations = segmentDeletions(db);
+  const putMark = markWriter(db);
   const putExperience = db.prepare("INSERT OR REPLACE INTO experience VALUES (?, ?)");
   const findExperience = db.prepare("SELECT document FROM experience WHERE id = ?");
   const listExperiences = db.prepare("SELECT document FROM experience WHERE id > ? ORDER BY id LIMIT ?");
@@ -70,6 +74,7 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
         const isSame = stored?.byRule !== undefined && JSON.stringify(stored.byRule.rule) === JSON.stringify(rule);
         const byRule = isSame ? stored.byRule : { rule, names, change: generations.begin(), computing: { since: at } };
         putSegment.run(id, name, table, JSON.stringify(byRule));
+        if (!isSame) putMark(ruleMark(id, stored === undefined, at), MAX_MARKS);
         return "stored";
       });
     },

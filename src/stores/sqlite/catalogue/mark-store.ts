@@ -6,8 +6,7 @@ export const markSchema = "CREATE TABLE IF NOT EXISTS mark (id TEXT PRIMARY KEY,
 
 /** Marks in `entities.db`, as JSON. */
 export function sqliteMarkStore(db: Database): MarkStore {
-  const count = db.prepare("SELECT count(*) AS count FROM mark WHERE id <> ?");
-  const put = db.prepare("INSERT OR REPLACE INTO mark VALUES (?, ?)");
+  const put = markWriter(db);
   const find = db.prepare("SELECT document FROM mark WHERE id = ?");
   const list = db.prepare(`SELECT document FROM mark
     WHERE id > :after AND document ->> 'at' >= :from AND document ->> 'at' < :to
@@ -16,12 +15,7 @@ export function sqliteMarkStore(db: Database): MarkStore {
   const remove = db.prepare("DELETE FROM mark WHERE id = ?");
 
   return {
-    putMark: async (mark, most) =>
-      inTransaction(db, () => {
-        if ((count.get(mark.id) as { count: number }).count >= most) return false;
-        put.run(mark.id, JSON.stringify(mark));
-        return true;
-      }),
+    putMark: async (mark, most) => inTransaction(db, () => put(mark, most)),
 
     async mark(id) {
       const row = find.get(id);
@@ -33,5 +27,16 @@ export function sqliteMarkStore(db: Database): MarkStore {
     },
 
     deleteMark: async (id) => remove.run(id).changes > 0,
+  };
+}
+
+/** Returns `MarkStore.putMark` inside the caller's transaction. */
+export function markWriter(db: Database): (mark: Mark, most: number) => boolean {
+  const count = db.prepare("SELECT count(*) AS count FROM mark WHERE id <> ?");
+  const put = db.prepare("INSERT OR REPLACE INTO mark VALUES (?, ?)");
+  return (mark, most) => {
+    if ((count.get(mark.id) as { count: number }).count >= most) return false;
+    put.run(mark.id, JSON.stringify(mark));
+    return true;
   };
 }

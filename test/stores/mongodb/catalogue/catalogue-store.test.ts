@@ -22,6 +22,7 @@ onServers(["mongodb"], "mongodb", () => {
 
   catalogueStoreContract("mongodb", async () => ({
     catalogue: engine.stores.catalogue,
+    marks: engine.stores.marks,
     close: () => engine.empty(),
   }));
 
