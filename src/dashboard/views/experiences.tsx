@@ -1,15 +1,19 @@
-import { newestOf } from "../fetch-series.js";
+import type { Fetched } from "../fetch-series.js";
 import { NameLink, valueIn } from "../list/columns.js";
 import type { Entry } from "../list/entries.js";
 import { listView } from "../list/list-view.js";
 import { experienceSeries, rateOf, seriesOf } from "../list/wanted.js";
 import { newestWindow } from "../time-window.js";
 import { FirstExperience } from "./first-experience.js";
+import { newestReach } from "./newest-reach.js";
 
 const reaches = [
-  ["potentialreach", "Potential reach"],
-  ["actualreach", "Actual reach"],
+  ["potential", "Potential reach"],
+  ["actual", "Actual reach"],
 ] as const;
+
+/** The series of the reach of an experience. */
+const reachOf = (entry: Entry) => reaches.map(([name]) => experienceSeries(entry, `${name}reach`));
 
 /** All experiences. */
 export const { load, Show } = listView({
@@ -26,15 +30,18 @@ export const { load, Show } = listView({
       cell: ({ group }) =>
         group === null ? "–" : <NameLink name={group} to={{ view: "group", id: group }} page={page} />,
     },
-    ...reaches.map(([type, head]) => ({
+    ...reaches.map(([name, head]) => ({
       head,
       isNumber: true,
       phone: "none" as const,
-      cell: (row: Entry) => valueIn(newestOf(seriesOf(trends, experienceSeries(row, type))), "people"),
+      cell: (row: Entry) => valueIn(reachIn(trends, row)?.[name], "people"),
     })),
     { head: "Conversion", sort: "now", isNumber: true, phone: "first", cell: ({ now }) => valueIn(now, "rate") },
   ],
   trend: rateOf,
-  others: (entry, page) =>
-    reaches.map(([type]) => ({ ...experienceSeries(entry, type), window: newestWindow(page, "experience") })),
+  others: (entry, page) => reachOf(entry).map((series) => ({ ...series, window: newestWindow(page, "experience") })),
 });
+
+function reachIn(trends: Fetched, row: Entry) {
+  return newestReach({ series: reachOf(row).flatMap((wanted) => seriesOf(trends, wanted) ?? []), refused: [] });
+}
