@@ -1,10 +1,9 @@
 import type { Aggregation } from "../client/client.js";
 import { typeOf, typesOf, typeWithUnit } from "./dimensions.js";
 import { DAY, HOUR } from "./duration.js";
-import { zoneName } from "./zone.js";
+import { type Zone, zoneName } from "./zone.js";
 
-/** Time zone of the page: UTC, or the browser's zone. */
-export type Zone = "UTC" | "local";
+export type { Zone };
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 function shown(ms: number, zone: Zone, options: Intl.DateTimeFormatOptions): string {

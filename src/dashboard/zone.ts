@@ -1,5 +1,7 @@
 import { type TimeZone, timeZone, utc } from "../formats/time-zone.js";
-import type { Zone } from "./format.js";
+
+/** Time zone of the page: UTC, or the browser's zone. */
+export type Zone = "UTC" | "local";
 
 let local: TimeZone | undefined;
 
