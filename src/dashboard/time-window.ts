@@ -29,6 +29,9 @@ export interface Viewed {
 
 /** Maximum buckets: more cannot be distinguished on a screen. */
 const MAX_BUCKETS = 200;
+/** Longest windows with buckets of hours and of days, with the hour by which a clock may change in them. */
+const HOURLY = 7 * DAY + HOUR;
+const DAILY = 92 * DAY + HOUR;
 
 /** Returns the range [from, to) before it is widened to whole buckets. */
 export function spanOf({ address, now, zone }: Viewed): { readonly from: number; readonly to: number } {
@@ -98,14 +101,18 @@ export function endOf({ buckets, to }: TimeWindow, index: number): number {
   return buckets[index + 1] ?? to;
 }
 
-/** The requested interval unless it is shorter than a slot, else the shortest one that gives at most 200 buckets. */
+/**
+ * The requested interval unless it is shorter than a slot or gives too many buckets. Else hours for up to 7 days, days
+ * for up to 13 weeks or three months, and weeks for longer windows.
+ */
 function intervalOf(viewed: Viewed, dimension: string): string {
   const { interval } = viewed.address;
   const slot = slotOf(dimension);
   const { from, to } = spanOf(viewed);
   const fits = (one: string) => msOf(one) >= slot && (to - from) / msOf(one) <= MAX_BUCKETS;
   if (interval !== undefined && fits(interval)) return interval;
-  return intervals.find(fits) ?? "1mo";
+  const shortest = to - from <= HOURLY ? "1h" : to - from <= DAILY ? "1d" : "1w";
+  return intervals.slice(intervals.indexOf(shortest)).find(fits) ?? "1mo";
 }
 
 /** Maximum age of a value that counts as the newest one of a window, days before the window's end. */

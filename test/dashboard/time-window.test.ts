@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { readAddress } from "../../src/dashboard/address.js";
-import { DAY, HOUR, msOf } from "../../src/dashboard/duration.js";
+import { DAY, HOUR } from "../../src/dashboard/duration.js";
 import { countedWindow } from "../../src/dashboard/figures.js";
 import { presetWindow } from "../../src/dashboard/page/presets.js";
-import { newestWindow, type Viewed, windowBefore, windowOf } from "../../src/dashboard/time-window.js";
+import { gridOf, newestWindow, type Viewed, windowBefore, windowOf } from "../../src/dashboard/time-window.js";
 import { serveDimensions } from "./served-dimensions.js";
 
 /** Friday. */
@@ -31,24 +31,36 @@ describe("the time windows of the dashboard", () => {
     ["24h", "segment", "2h", 13],
     ["7d", "stream", "1h", 169],
     ["7d", "segment", "2h", 85],
-    ["4w", "stream", "4h", 169],
-    ["13w", "segment", "12h", 183],
-    ["52w", "stream", "2d", 183],
-    ["1mo", "stream", "4h", 187],
-    ["3mo", "segment", "12h", 185],
+    ["4w", "stream", "1d", 29],
+    ["13w", "segment", "1d", 92],
+    ["52w", "stream", "1w", 53],
+    ["1mo", "stream", "1d", 32],
+    ["3mo", "segment", "1d", 93],
+    ["12mo", "segment", "1w", 53],
   ] as const) {
     it(`have ${count} buckets of ${interval} for ${range} of a ${dimension}, the first whole and the last open`, () => {
       const window = windowOf(of(`range=${range}`), dimension);
       expect(window.interval).to.equal(interval);
       expect(window.buckets).to.have.length(count);
-      expect(window.from % msOf(interval)).to.equal(0);
+      expect(gridOf(interval, "UTC").startOf(window.from)).to.equal(window.from);
       expect(window.buckets.at(-1)).to.be.at.most(NOW);
       expect(window.to).to.be.above(NOW);
     });
   }
 
+  it("have buckets of days from eight days to three months, and longer ones of weeks, but at most 200", () => {
+    for (const [from, to, interval] of [
+      ["2026-11-01", "2026-11-08", "1h"],
+      ["2026-11-01", "2026-11-09", "1d"],
+      ["2026-07-01", "2026-10-01", "1d"],
+      ["2026-07-01", "2026-10-03", "1w"],
+      ["2020-01-01", "2026-01-01", "1mo"],
+    ] as const)
+      expect(windowOf(of(`from=${from}&to=${to}`), "stream").interval, `${from} ${to}`).to.equal(interval);
+  });
+
   it("have buckets of a week that begin on Monday", () => {
-    const { buckets, interval } = windowOf(of("range=13w&interval=1w"), "stream");
+    const { buckets, interval } = windowOf(of("range=52w"), "stream");
     expect(interval).to.equal("1w");
     expect(new Set(buckets.map((ts) => new Date(ts).getUTCDay()))).to.deep.equal(new Set([1]));
     expect(new Date(buckets.at(-1) ?? 0).toISOString()).to.equal("2026-11-16T00:00:00.000Z");
@@ -72,7 +84,7 @@ describe("the time windows of the dashboard", () => {
 
   it("replace an interval that is shorter than a slot or results in more than 200 buckets", () => {
     expect(windowOf(of("range=7d&interval=1h"), "segment").interval).to.equal("2h");
-    expect(windowOf(of("range=52w&interval=1h"), "stream").interval).to.equal("2d");
+    expect(windowOf(of("range=52w&interval=1h"), "stream").interval).to.equal("1w");
     expect(windowOf(of("range=7d&interval=1d"), "segment").interval).to.equal("1d");
   });
 
@@ -116,7 +128,7 @@ describe("the time windows of the dashboard", () => {
       ["range=52w", open],
       ["from=2030-01-01&to=2030-02-01", open],
       ["from=2026-11-09&to=2026-11-10T10:30", Date.UTC(2026, 10, 10, 10)],
-      ["from=2026-01-01&to=2026-11-10T10:30", Date.UTC(2026, 10, 10, 23)],
+      ["from=2026-01-01&to=2026-11-10T10:30", Date.UTC(2026, 10, 15, 23)],
     ] as const) {
       const { buckets } = newestWindow(of(search), "experience");
       expect(buckets.at(-1), search).to.equal(last);
