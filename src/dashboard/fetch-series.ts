@@ -20,6 +20,8 @@ export interface Series {
   /** Buckets that end by then cannot change any more through a scheduled save. */
   readonly completeUntil: number;
   readonly nextSaveAt: number;
+  /** Whether it is the sum of all series without a line of their own. */
+  readonly isRest?: boolean;
 }
 
 /** A series that the service refused, with its error message. */

@@ -65,13 +65,13 @@ export const isCounted = (unit: Unit) => typeWithUnit(unit)?.isCounted ?? false;
 /** The aggregations that a reader can choose, with their names in titles of charts. */
 export const aggregationTitles: Readonly<Record<Aggregation, string>> = { sum: "sum", max: "largest", min: "smallest" };
 
-/** Unit and bucket of a chart: `Messages per hour`, `Members, largest of each 2 hours`. */
-export function chartTitle(unit: Unit, aggregation: Aggregation, interval: string): string {
-  const bucket = intervalWords(interval);
+/** Unit and bucket of a chart: `Messages` and `per hour`, `Members` and `largest of each 2 hours`. */
+export function chartTitle(unit: Unit, aggregation: Aggregation, interval: string): { title: string; bucket: string } {
+  const length = intervalWords(interval);
   const title = typeWithUnit(unit)?.unit.title ?? "Values";
-  if (unit === "rate") return `${title} of each ${bucket}`;
-  if (isCounted(unit) && aggregation === "sum") return `${title} per ${bucket}`;
-  return `${title}, ${aggregationTitles[aggregation]} of each ${bucket}`;
+  if (unit === "rate") return { title, bucket: `of each ${length}` };
+  if (isCounted(unit) && aggregation === "sum") return { title, bucket: `per ${length}` };
+  return { title, bucket: `${aggregationTitles[aggregation]} of each ${length}` };
 }
 
 const words: Readonly<Record<string, string>> = { h: "hour", d: "day", w: "week", mo: "month" };
@@ -87,9 +87,15 @@ const whole = new Intl.NumberFormat("en", { signDisplay, maximumFractionDigits: 
 const decimal = new Intl.NumberFormat("en", { signDisplay, maximumFractionDigits: 2 });
 const tenths = new Intl.NumberFormat("en", { signDisplay, maximumFractionDigits: 1 });
 
-/** A value of a unit: `12,345`, `18.9 %`. */
-export const amount = (value: number, unit: Unit) =>
-  unit === "rate" ? `${tenths.format(value * 100)} %` : decimal.format(value);
+/** Values nearer to 0 have as many decimals as they need: a small value is not written as 0. */
+const SMALL = 0.01;
+const small = new Intl.NumberFormat("en", { signDisplay, maximumSignificantDigits: 3 });
+
+/** A value of a unit: `12,345`, `18.9 %`, `0.000000001`. */
+export const amount = (value: number, unit: Unit) => {
+  if (unit === "rate") return `${tenths.format(value * 100)} %`;
+  return (Math.abs(value) < SMALL ? small : decimal).format(value);
+};
 
 export const count = (value: number) => whole.format(value);
 

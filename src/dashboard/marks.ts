@@ -1,5 +1,6 @@
 import type { Mark } from "../client/client.js";
 import { seriesNamed } from "./address.js";
+import type { ChartMark } from "./chart-mark.js";
 import type { Series } from "./fetch-series.js";
 import { kept } from "./kept.js";
 import { datesOf, windowOf } from "./time-window.js";
@@ -42,14 +43,6 @@ const keptMarks = kept(async (page): Promise<Mark[]> => {
   return found;
 });
 
-/** A mark of a chart. */
-export interface ChartMark {
-  readonly id: string;
-  /** Unix ms. */
-  readonly at: number;
-  readonly text: string;
-}
-
 /** Returns the marks in the window of a chart, oldest first: marks without a dimension, and marks of its series. */
 export function marksOf(series: readonly Series[], marks: readonly Mark[]): ChartMark[] {
   const { from, to } = series[0]?.window ?? { from: 0, to: 0 };
@@ -61,7 +54,12 @@ export function marksOf(series: readonly Series[], marks: readonly Mark[]): Char
     );
   return marks
     .filter(concerns)
-    .map(({ id, ts, text }) => ({ id, at: Number(ts), text }))
+    .map(({ id, ts, text, dimension, dimension_id }) => ({
+      id,
+      at: Number(ts),
+      text,
+      of: dimension_id ?? dimension,
+    }))
     .filter(({ at }) => at >= from && at < to)
     .sort((a, b) => a.at - b.at);
 }

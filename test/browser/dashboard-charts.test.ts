@@ -24,11 +24,11 @@ describe("in a chart of the dashboard,", function () {
   const rows = (page: Page) => page.locator("figure tbody tr");
   const cellOf = (page: Page, ms: number) =>
     page.locator("figure tbody tr", { has: page.locator(`time[datetime="${iso(ms)}"]`) }).locator("td");
-  /** Moves the pointer over a bucket of the chart. */
+  /** Moves the pointer over the middle of a bucket of the chart. */
   async function pointAt(page: Page, index: number, of: number): Promise<void> {
     const box = await page.locator(".u-over").boundingBox();
     if (box === null) throw new Error("there is no chart");
-    await page.mouse.move(box.x + (box.width * index) / of, box.y + box.height / 2);
+    await page.mouse.move(box.x + (box.width * (index + 0.5)) / of, box.y + box.height / 2);
   }
 
   it("the table has a row for every bucket, newest first, an empty cell for a gap, and names an unfinished one without a value", async () => {
@@ -43,7 +43,7 @@ describe("in a chart of the dashboard,", function () {
     expect(await page.locator("section.card").nth(1).innerText()).to.include("no value from 20 Nov 2026, 13:00 UTC");
     expect(await cellOf(page, OPEN_HOUR).textContent()).to.include("not complete");
     expect(await cellOf(page, OPEN_HOUR).locator("data").count()).to.equal(0);
-    expect(await page.innerText("figure")).to.include("later buckets have no value yet");
+    expect(await page.getByTitle("later buckets have no value yet").innerText()).to.include("complete until");
   });
 
   it("a single point is drawn as a dot", async () => {
@@ -96,10 +96,10 @@ describe("in a chart of the dashboard,", function () {
 
   it("dragging selects the window of the page, and a double click returns to the range", async () => {
     const { page } = await explore("series=stream.web.size&range=24h&interval=1h");
-    await pointAt(page, 5, 25);
+    await pointAt(page, 4.6, 25);
     await page.mouse.down();
     await pointAt(page, 8, 25);
-    await pointAt(page, 10, 25);
+    await pointAt(page, 9.6, 25);
     await page.mouse.up();
     await page.waitForURL(/from=/);
     await state(page, "ready");
@@ -143,8 +143,8 @@ describe("in a chart of the dashboard,", function () {
     const box = await page.locator(".u-over").boundingBox();
     if (box === null) throw new Error("there is no chart");
     for (const [share, label] of [
-      [5 / 25, "02:00–03:00 UTC"],
-      [20 / 25, "17:00–18:00 UTC"],
+      [5.5 / 25, "02:00–03:00 UTC"],
+      [20.5 / 25, "17:00–18:00 UTC"],
     ] as const) {
       await page.touchscreen.tap(box.x + box.width * share, box.y + box.height / 2);
       await page.getByRole("tooltip").getByText(label).waitFor();
@@ -160,21 +160,27 @@ describe("in a chart of the dashboard,", function () {
       .and.include("buckets of 2h are shown");
   });
 
-  it("marks of the window are drawn, listed and in the tooltip; m or Shift with a click adds one, the list deletes it", async () => {
+  it("marks of the window are drawn, listed and in the tooltip; m or Shift with a click adds one to all charts or to the charts of a stream, and × asks before a mark is deleted", async () => {
     const put = async (id: string, ago: number, rest = {}) => {
       const json = { ts: String(OPEN_HOUR - ago * HOUR), text: `Mark ${id}`, ...rest };
       expect((await on.service.fetch(`/api/mark/${id}`, { method: "PUT", json })).status).to.equal(200);
     };
+    /** Number of pixels in the colour of the lines of marks. */
     const drawn = (page: Page) =>
       page.evaluate<number>(`(() => {
-        const canvas = document.querySelector("figure canvas");
+        const [place, canvas] = [document.body, document.querySelector("figure canvas")];
+        place.style.color = "var(--mark-line)";
+        const colour = getComputedStyle(place).color.match(/\\d+/g).map(Number);
+        place.style.color = "";
         const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-        return data.filter((value, at) => at % 4 === 3 && value > 0).length;
+        let count = 0;
+        for (let at = 0; at < data.length; at += 4)
+          if (data[at + 3] > 200 && colour.every((part, index) => Math.abs(data[at + index] - part) < 4)) count += 1;
+        return count;
       })()`);
     const { page } = await explore("series=stream.web.size&range=24h");
     const marks = page.getByRole("list", { name: "Marks" }).getByRole("listitem");
-    const without = await drawn(page);
-    expect(await marks.count()).to.equal(0);
+    expect([await drawn(page), await marks.count()]).to.deep.equal([0, 0]);
     await put("release", 6);
     await put("mobile", 6, { dimension: "stream", dimension_id: "mobile" });
     await put("web", 4, { dimension: "stream", dimension_id: "web" });
@@ -182,47 +188,58 @@ describe("in a chart of the dashboard,", function () {
     await page.locator("h1").click();
     await page.keyboard.press("r");
     await marks.first().waitFor();
-    expect((await marks.allInnerTexts()).map((text) => text.replace(/^.*UTC /, ""))).to.deep.equal([
-      "Mark release ×",
-      "Mark web ×",
-    ]);
-    expect(await drawn(page)).to.be.above(without + 200);
-    await pointAt(page, 18.4, 25);
+    expect(await marks.allInnerTexts()).to.deep.equal(["20 Nov · Mark release", "20 Nov · Mark web"]);
+    expect(await drawn(page)).to.be.above(100);
+    await pointAt(page, 18, 25);
     expect(await page.getByRole("tooltip").innerText()).to.include("Mark: Mark release");
 
-    const add = async (text: string) => {
+    const add = async (text: string, on: string, label: string) => {
       const dialog = page.getByRole("dialog", { name: "Add a mark" });
+      await dialog.getByLabel("On").selectOption(on);
       await dialog.getByLabel("Text").fill(text);
       await page.keyboard.press("Enter");
       await dialog.waitFor({ state: "detached" });
-      await marks.filter({ hasText: text }).waitFor();
+      await marks.filter({ hasText: label }).waitFor();
     };
     await page.getByRole("img").focus();
     await page.keyboard.press("m");
-    await add("by the key");
+    await add("by the key", "charts of the stream web", "2 marks");
     expect(await page.evaluate("document.activeElement.getAttribute('role')")).to.equal("img");
     await page.keyboard.down("Shift");
     await page.locator(".u-over").click({ position: { x: 5, y: 50 } });
     await page.keyboard.up("Shift");
-    await add("by a click");
+    await add("by a click", "all charts", "by a click");
     const answer = await (await on.service.fetch("/api/mark")).json();
-    const stored = (answer as { data: { text: string; ts: string }[] }).data;
+    const stored = (answer as { data: { text: string; ts: string; dimension_id?: string }[] }).data;
     const tsOf = (text: string) => Number(stored.find((one) => one.text === text)?.ts);
     expect(tsOf("by the key")).to.equal(OPEN_HOUR - 6 * HOUR);
     expect(tsOf("by a click")).to.equal(OPEN_HOUR - 24 * HOUR);
-    await page.getByRole("button", { name: "Delete the mark by the key" }).click();
-    await marks.filter({ hasText: "by the key" }).waitFor({ state: "detached" });
+    expect(stored.map(({ text, dimension_id }) => [text, dimension_id])).to.deep.include.members([
+      ["by the key", "web"],
+      ["by a click", undefined],
+    ]);
+    await page.getByRole("button", { name: "2 marks" }).click();
+    const dialog = page.getByRole("dialog", { name: "Marks" });
+    await dialog.getByRole("button", { name: "Delete the mark by the key" }).click();
+    await dialog.getByRole("button", { name: "Keep" }).click();
+    await dialog.getByRole("button", { name: "Delete the mark by the key" }).click();
+    await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("button", { name: "2 marks" }).waitFor({ state: "detached" });
+    expect(await marks.allInnerTexts()).to.include("20 Nov · Mark release");
 
     const { key } = await on.newKey(["metric:read"]);
     const reader = await on.ready("?view=stream&id=web&range=24h", { key });
     const listed = (text: string) => reader.page.getByRole("listitem").filter({ hasText: text }).count();
     expect(await listed("Mark web")).to.equal(1);
-    await put("later", 3);
+    await put("later", 1);
     await until("a check of the service reads the new mark", async () => {
       await reader.page.clock.runFor(15_000);
       return (await listed("Mark later")) === 1;
     });
-    expect(await reader.page.getByRole("button", { name: /mark/i }).count()).to.equal(0);
+    expect(await reader.page.getByRole("button", { name: "+ Mark" }).count()).to.equal(0);
+    await reader.page.getByRole("button", { name: "Mark web" }).click();
+    await reader.page.getByRole("dialog", { name: "Mark" }).getByText("charts of web").waitFor();
+    expect(await reader.page.getByRole("button", { name: /Delete/ }).count()).to.equal(0);
   });
 
   it("chips, legend and heads show catalogue names, ids of streams and groups, or else the series name", async () => {

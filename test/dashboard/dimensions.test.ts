@@ -25,12 +25,15 @@ describe("Dimensions of the dashboard", () => {
     const viewed = { address, now: 10 * DAY + 1, zone: "UTC" } as const;
     for (const name of ["shop", "store"]) {
       expect(windowOf(viewed, name).interval, name).to.equal("1d");
-      expect(chartTitle(unitOf(name, "visits"), "sum", "1d")).to.equal("Visits per day");
+      expect(chartTitle(unitOf(name, "visits"), "sum", "1d")).to.deep.equal({ title: "Visits", bucket: "per day" });
     }
   });
 
   it("An unknown type has the unit of its dimension, so that its chart names the refusal", () => {
     expect(unitOf("stream", "nothing")).to.equal("messages");
-    expect(chartTitle(unitOf("nothing", "size"), "max", "1h")).to.equal("Values, largest of each hour");
+    expect(chartTitle(unitOf("nothing", "size"), "max", "1h")).to.deep.equal({
+      title: "Values",
+      bucket: "largest of each hour",
+    });
   });
 });

@@ -48,7 +48,9 @@ describe("the dashboard", () => {
     [0.1894, "rate", "18.9 %"],
     [0, "rate", "0 %"],
     [-0, "members", "0"],
-    [-0.001, "people", "0"],
+    [-0.001, "people", "-0.001"],
+    [1e-9, "people", "0.000000001"],
+    [0.005, "people", "0.005"],
     [-0.0001, "rate", "0 %"],
   ] as [number, Unit, string][]) {
     it(`shows ${Object.is(value, -0) ? "-0" : value} ${unit} as ${text}`, () => {
@@ -103,10 +105,14 @@ describe("the dashboard", () => {
   });
 
   it("names unit and bucket in the title of a chart", () => {
-    expect(chartTitle("messages", "sum", "1h")).to.equal("Messages per hour");
-    expect(chartTitle("members", "max", "2h")).to.equal("Members, largest of each 2 hours");
-    expect(chartTitle("messages", "sum", "1mo")).to.equal("Messages per month");
-    expect(chartTitle("rate", "max", "1d")).to.equal("Conversion rate of each day");
+    const titles = [
+      ["messages", "sum", "1h", "Messages", "per hour"],
+      ["members", "max", "2h", "Members", "largest of each 2 hours"],
+      ["messages", "sum", "1mo", "Messages", "per month"],
+      ["rate", "max", "1d", "Conversion rate", "of each day"],
+    ] as const;
+    for (const [unit, aggregation, interval, title, bucket] of titles)
+      expect(chartTitle(unit, aggregation, interval)).to.deep.equal({ title, bucket });
   });
 
   for (const [at, text] of [

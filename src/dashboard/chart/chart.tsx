@@ -1,15 +1,21 @@
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { seriesNamed } from "../address.js";
 import { coloursOf } from "../colours.js";
-import { isUnfinished, type Refused, type Series } from "../fetch-series.js";
+import type { Refused, Series } from "../fetch-series.js";
 import { chartTitle, fullTime, type Zone } from "../format.js";
 import { marksOf } from "../marks.js";
 import { Later } from "../page/later.js";
 import type { Page } from "../view.js";
+import { timeZoneOf } from "../zone.js";
+import { yAxis } from "./axis.js";
+import type { BarPaths } from "./bars.js";
+import { drawnOf, scaleValues } from "./drawn.js";
 import { Legend } from "./legend.js";
-import { Marks } from "./marks.js";
 import { drawPlot, type Plot } from "./plot.js";
+import { State } from "./state.js";
 import { Tooltip } from "./tooltip.js";
+import { useDrawingPlace } from "./use-drawing-place.js";
 import { ValuesTable } from "./values-table.js";
 
 interface ChartProps {
@@ -17,14 +23,19 @@ interface ChartProps {
   readonly series: readonly Series[];
   readonly refused?: readonly Refused[];
   readonly page: Page;
-  /** Replaces the derived title. */
-  readonly title?: string;
+  /** Series of other charts that have the same time axis. */
+  readonly beside?: readonly Series[];
+  /** Replaces the name of the unit. */
+  readonly title?: string | undefined;
+  /** Draws people who joined and left as bars instead of lines. */
+  readonly bars?: BarPaths;
   /** Offers to stack the series. */
   readonly canStack?: boolean;
   /** Gets the drawing as a PNG, for a download. */
   readonly pngRef?: { current: (() => Promise<Blob | null>) | undefined };
 }
 
+const marksScript = async () => (await import("./marks.js")).Marks;
 const newMarkDialog = async () => (await import("./new-mark.js")).NewMark;
 
 interface Pointed {
@@ -35,41 +46,49 @@ interface Pointed {
 /**
  * A drawing with tooltip, legend and a table of values. Dragging selects a window, a double click returns to the range.
  */
-export function Chart({ series, refused = [], page, title, canStack = false, pngRef }: ChartProps): VNode {
+export function Chart(props: ChartProps): VNode {
+  const { series, refused = [], page, beside = series, title, bars, canStack, pngRef } = props;
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const [stacked, setStacked] = useState(false);
+  const [isStack, setStack] = useState(false);
   const [isFitted, setFitted] = useState(false);
   const [pointed, setPointed] = useState<Pointed>();
+  const [isTableOpen, openTable] = useState(false);
   /** Instant of the mark that is being added, Unix ms. */
   const [newMark, setNewMark] = useState<number>();
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot>(undefined);
+  const { width, drawing } = useDrawingPlace(place);
+  const { go, zone } = page;
   const visible = series.filter(({ name }) => !hidden.has(name));
   const first = series[0];
+  const words = titleOf(series, refused, title);
+  const colours = coloursOf(series);
+  const drawn = drawnOf(visible, isStack ? "stack" : bars ? "bars" : "lines");
+  const { values, isRestCut } = scaleValues(drawn);
+  const span = spanOf(beside);
   const marks = marksOf(visible, page.marks);
-  const colours = coloursOf(series.map(({ name }) => name));
-  const caption = title ?? titleOf(series, refused);
-  const redraws = useRedraws(place);
-  const { go } = page;
 
   useLayoutEffect(() => {
-    if (place.current === null || visible.length === 0) return;
+    if (place.current === null || first === undefined || visible.length === 0) return;
     const own = drawPlot(place.current, {
-      caption,
+      title: `${words.title} ${words.bucket}`,
       series: visible,
+      drawn,
+      isStack,
+      bars,
       marks,
       colours,
-      stacked,
-      isFitted,
-      zone: page.zone,
+      span,
+      axis: yAxis(values, { unit: first.unit, isFitted, steps: bars ? 2 : 3 }),
+      zone,
       onPoint: setPointed,
-      onSelect: (from, to) => go(wholeBuckets(from, to, visible[0] as Series)),
+      onSelect: (from, to) => go(wholeBuckets(from, to, first)),
       onReset: () => go({ from: undefined, to: undefined }),
     });
     plot.current = own;
     if (pngRef !== undefined) pngRef.current = own.toPng;
     return () => own.destroy();
-  }, [...series, hidden, stacked, isFitted, page.marks, page.zone, redraws]);
+  }, [...series, hidden, isStack, isFitted, page.marks, zone, width, drawing]);
 
   const mayMark = page.scopes.has("metric:write");
   const addMark = () => {
@@ -89,14 +108,16 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
 
   return (
     <figure>
-      <figcaption>{caption}</figcaption>
+      <figcaption>
+        <h2>{words.title}</h2> {words.bucket} · {timeZoneOf(zone).name}
+      </figcaption>
       {first !== undefined && (
         <p class="controls note">
-          {canStack && <Toggle label="Stacked" isOn={stacked} onChange={setStacked} />}
+          {canStack && <Toggle label="Stacked" isOn={isStack} onChange={setStack} />}
           {isFlat(visible) && <Toggle label="Fit the axis to the values" isOn={isFitted} onChange={setFitted} />}
           {mayMark && (
             <button type="button" data-key="m" onClick={addMark}>
-              Add mark
+              + Mark
             </button>
           )}
         </p>
@@ -105,39 +126,37 @@ export function Chart({ series, refused = [], page, title, canStack = false, png
         <div class="chart">
           <div
             ref={place}
-            class="drawing"
+            class={bars ? "drawing low" : "drawing"}
             role="img"
             // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys walk along the points.
             tabIndex={0}
-            aria-label={summaryOf(caption, visible, page.zone)}
+            aria-label={summaryOf(`${words.title} ${words.bucket}`, visible, zone)}
             onKeyDown={onKeyDown}
             onClick={(event) => event.shiftKey && addMark()}
             onBlur={() => plot.current?.point(undefined)}
           />
+          {marks.length > 0 && width > 0 && (
+            <Later script={marksScript} props={{ marks, place: { ...span, width }, page }} />
+          )}
           {pointed !== undefined && visible.length > 0 && (
-            <Tooltip
-              series={visible}
-              marks={marks}
-              colours={colours}
-              index={pointed.index}
-              left={pointed.left}
-              zone={page.zone}
-            />
+            <Tooltip series={visible} marks={marks} colours={colours} {...pointed} zone={zone} />
           )}
         </div>
       )}
-      <Legend series={series} refused={refused} colours={colours} hidden={hidden} onChange={setHidden} />
-      {marks.length > 0 && <Marks marks={marks} page={page} />}
-      {newMark !== undefined && (
-        <Later script={newMarkDialog} props={{ at: newMark, page, close: () => setNewMark(undefined) }} />
-      )}
-      <OtherInterval series={first} page={page} />
-      <Unfinished series={visible} zone={page.zone} />
+      <Legend {...{ series, refused, colours, hidden, isRestCut, page }} onChange={setHidden} />
       {first !== undefined && (
-        <details>
-          <summary>Values as a table</summary>
-          <ValuesTable caption={caption} series={series} zone={page.zone} />
-        </details>
+        <State series={visible} page={page} isTableOpen={isTableOpen} onTable={() => openTable(!isTableOpen)} />
+      )}
+      {first !== undefined && (
+        <div hidden={!isTableOpen}>
+          <ValuesTable caption={`${words.title} ${words.bucket}`} series={series} zone={zone} />
+        </div>
+      )}
+      {newMark !== undefined && (
+        <Later
+          script={newMarkDialog}
+          props={{ at: newMark, subjects: subjectsOf(series), page, close: () => setNewMark(undefined) }}
+        />
       )}
     </figure>
   );
@@ -167,10 +186,17 @@ function isFlat(series: readonly Series[]): boolean {
   return values.length > 0 && least > 0 && most > least && (most - least) / most < FLAT;
 }
 
-function titleOf(series: readonly Series[], refused: readonly Refused[]): string {
+function titleOf(series: readonly Series[], refused: readonly Refused[], title: string | undefined) {
   const [first] = series;
-  if (first === undefined) return refused.map(({ label }) => label).join(", ") || "No series";
-  return chartTitle(first.unit, first.aggregation, first.window.interval);
+  const known = first && chartTitle(first.unit, first.aggregation, first.window.interval);
+  const own = title ?? known?.title ?? (refused.map(({ label }) => label).join(", ") || "No series");
+  return { title: own, bucket: known?.bucket ?? "no values" };
+}
+
+/** The window of all series, Unix ms: their slots may have different lengths. */
+function spanOf(series: readonly Series[]): { from: number; to: number } {
+  const windows = series.map(({ window }) => window);
+  return { from: Math.min(...windows.map(({ from }) => from)), to: Math.max(...windows.map(({ to }) => to)) };
 }
 
 /** A selection as a window of whole buckets. */
@@ -183,57 +209,21 @@ function wholeBuckets(from: number, to: number, { window }: Series): { from: num
   return { from: edges[first] as number, to: edges[last] as number };
 }
 
+/** The things whose series a chart has, each once. */
+function subjectsOf(series: readonly Series[]): { dimension: string; dimension_id: string }[] {
+  const subjects = new Map(
+    series.flatMap(({ name }) => {
+      const { dimension, dimension_id } = seriesNamed(name) ?? {};
+      if (dimension === undefined || dimension_id === undefined) return [];
+      return [[`${dimension}.${dimension_id}`, { dimension, dimension_id }] as const];
+    }),
+  );
+  return [...subjects.values()];
+}
+
 function summaryOf(caption: string, series: readonly Series[], zone: Zone): string {
   const [first] = series;
   if (first === undefined) return `${caption}: no series is shown.`;
   const { from, to } = first.window;
   return `${caption}, ${fullTime(from, zone)} – ${fullTime(to, zone)}, ${series.length} series. Arrow keys read the values.`;
-}
-
-/** Names an interval of the link that the window or the slots of the series do not allow. */
-function OtherInterval({ series, page }: { readonly series: Series | undefined; readonly page: Page }): VNode | null {
-  const { interval } = page.address;
-  if (series === undefined || interval === undefined || interval === series.window.interval) return null;
-  return (
-    <p class="note">
-      Buckets of {interval} do not fit these series and this range: buckets of {series.window.interval} are shown.
-    </p>
-  );
-}
-
-/** The sentence about unfinished buckets; nothing when all are complete. */
-function Unfinished({ series, zone }: { readonly series: readonly Series[]; readonly zone: Zone }): VNode | null {
-  const open = series.filter((one) => one.window.buckets.some((_, at) => isUnfinished(one, at)));
-  if (open.length === 0) return null;
-  const isDrawn = open.some((one) => one.values.some((value, at) => value !== null && isUnfinished(one, at)));
-  const until = Math.min(...open.map(({ completeUntil }) => completeUntil));
-  const next = Math.min(...open.map(({ nextSaveAt }) => nextSaveAt));
-  return (
-    <p class="note">
-      Complete until {fullTime(until, zone)}; {isDrawn ? "later buckets are dashed" : "later buckets have no value yet"}
-      . Next save {fullTime(next, zone)}.
-    </p>
-  );
-}
-
-/** Counts changes of width and colour scheme: after each, the drawing is made again. */
-function useRedraws(place: { readonly current: HTMLElement | null }): number {
-  const [redraws, setRedraws] = useState(0);
-  useEffect(() => {
-    const again = () => setRedraws((count) => count + 1);
-    let width = place.current?.clientWidth;
-    const sizes = new ResizeObserver(() => {
-      if (place.current?.clientWidth === width) return;
-      width = place.current?.clientWidth;
-      again();
-    });
-    if (place.current !== null) sizes.observe(place.current);
-    const scheme = matchMedia("(prefers-color-scheme: dark)");
-    scheme.addEventListener("change", again);
-    return () => {
-      sizes.disconnect();
-      scheme.removeEventListener("change", again);
-    };
-  }, []);
-  return redraws;
 }

@@ -1,29 +1,29 @@
-import type uPlot from "uplot";
-import type { ChartMark } from "../marks.js";
+import type { Zone } from "../format.js";
 import { cutTo } from "./cut-text.js";
+import { labelOf, PAD } from "./mark-text.js";
+import { type Paint, scaled } from "./paint.js";
+import { LABEL, type PlacedMark } from "./place-marks.js";
 
-/** Maximum width of the text of a mark, px. */
-const TEXT = 140;
-const GAP = 4;
-
-/**
- * Draws a thin vertical line at each mark, and its text if it fits before the next line. The list below the chart has
- * all texts.
- */
-export function drawMarks(plot: uPlot, marks: readonly ChartMark[], colour: string, font: string, ratio: number): void {
-  const { ctx: context, bbox } = plot;
-  const lefts = marks.map(({ at }) => Math.round(plot.valToPos(at / 1000, "x", true)));
+/** Draws the labels of marks into an image; on the page they are elements. */
+export function drawMarkLabels(
+  context: CanvasRenderingContext2D,
+  placed: readonly PlacedMark[],
+  {
+    paint,
+    zone,
+    ratio,
+    top,
+  }: { readonly paint: Paint; readonly zone: Zone; readonly ratio: number; readonly top: number },
+): void {
   context.save();
-  context.font = font.replace(/[\d.]+px/, (size) => `${Number.parseFloat(size) * ratio}px`);
-  context.textAlign = "left";
-  context.textBaseline = "top";
-  context.fillStyle = colour;
-  for (const [index, { text }] of marks.entries()) {
-    const left = lefts[index] as number;
-    context.fillRect(left, bbox.top, ratio, bbox.height);
-    const end = lefts[index + 1] ?? bbox.left + bbox.width;
-    const room = Math.min(TEXT * ratio, end - left - 2 * GAP * ratio);
-    if (room > 3 * GAP * ratio) context.fillText(cutTo(text, room, context), left + GAP * ratio, bbox.top + ratio);
+  context.font = scaled(paint.font, ratio);
+  context.textBaseline = "middle";
+  for (const { marks, left, width } of placed) {
+    context.fillStyle = paint.colour("var(--mark)");
+    context.fillRect(left * ratio, top, width * ratio, LABEL * ratio);
+    context.fillStyle = paint.colour("var(--text)");
+    const text = cutTo(labelOf(marks, zone), (width - 2 * PAD) * ratio, context);
+    context.fillText(text, (left + PAD) * ratio, top + (LABEL / 2) * ratio);
   }
   context.restore();
 }

@@ -1,7 +1,8 @@
 import type { VNode } from "preact";
 import type { SeriesColour } from "../colours.js";
 import { comparisonOf, isUnfinished, type Refused, type Series } from "../fetch-series.js";
-import { amount, change } from "../format.js";
+import { amount, changeIn, shortTime } from "../format.js";
+import type { Page } from "../view.js";
 import { SeriesKey } from "./series-key.js";
 
 interface LegendProps {
@@ -9,11 +10,14 @@ interface LegendProps {
   readonly refused: readonly Refused[];
   readonly colours: ReadonlyMap<string, SeriesColour>;
   readonly hidden: ReadonlySet<string>;
+  /** Whether the rest of all series is larger than the scale. */
+  readonly isRestCut: boolean;
+  readonly page: Page;
   readonly onChange: (hidden: ReadonlySet<string>) => void;
 }
 
 /** The series with their newest value. A click hides or shows one; with Ctrl, Shift or ⌘ it shows that one alone. */
-export function Legend({ series, refused, colours, hidden, onChange }: LegendProps): VNode {
+export function Legend({ series, refused, colours, hidden, isRestCut, page, onChange }: LegendProps): VNode {
   const click = (event: MouseEvent, name: string) => {
     const others = series.map((one) => one.name).filter((one) => one !== name);
     if (event.ctrlKey || event.metaKey || event.shiftKey) {
@@ -31,12 +35,14 @@ export function Legend({ series, refused, colours, hidden, onChange }: LegendPro
           <button
             type="button"
             class="plain"
+            title="Hide or show; with Shift, show alone"
             aria-pressed={!hidden.has(one.name)}
             onClick={(event) => click(event, one.name)}
           >
-            <SeriesKey colour={colours.get(one.name)} /> {one.label} <b>{newest(one)}</b>
+            <SeriesKey colour={colours.get(one.name)} /> {one.label} <Newest series={one} page={page} />
           </button>
-          {one.before !== undefined && <span class="note"> · {compared(one)}</span>}
+          {one.isRest && isRestCut && <span class="note"> · above the scale</span>}
+          {one.before !== undefined && <Compared series={one} />}
         </li>
       ))}
       {refused.map(({ name, label, why }) => (
@@ -48,18 +54,31 @@ export function Legend({ series, refused, colours, hidden, onChange }: LegendPro
   );
 }
 
-/** `12,345 against 11,000 before in complete buckets: +1,345, +12 %`. */
-function compared(series: Series): string {
+/** `12,345 against 11,000 before, +12 %`: of the complete buckets that have values in both windows. */
+function Compared({ series }: { readonly series: Series }): VNode {
   const pair = comparisonOf(series);
-  if (pair === undefined) return "no value in the window before";
-  const { now, before } = pair;
-  return `${amount(now, series.unit)} against ${amount(before, series.unit)} before in complete buckets: ${change(now, before, series.unit)}`;
+  if (pair === undefined) return <span class="note"> · no value in the window before</span>;
+  const [now, before] = [amount(pair.now, series.unit), amount(pair.before, series.unit)];
+  const by = changeIn(pair.now, pair.before, series.unit);
+  return (
+    <span class="note" title={`${now} against ${before} in the complete buckets of the window before: ${by?.by}`}>
+      · {now} against {before} before, {by?.share ?? by?.by}
+    </span>
+  );
 }
 
-function newest(series: Series): string {
-  const at = series.values.findLastIndex((value) => value !== null);
-  const value = series.values[at];
-  if (value == null) return "–";
-  const unfinished = isUnfinished(series, at) ? " (not complete)" : "";
-  return `${amount(value, series.unit)}${unfinished}`;
+/** The newest value; with its time if a complete bucket without a value follows it. */
+function Newest({ series, page: { now, zone } }: { readonly series: Series; readonly page: Page }): VNode {
+  const { values, window } = series;
+  const at = values.findLastIndex((value) => value !== null);
+  const value = values[at];
+  if (value == null) return <b>–</b>;
+  const isLate = at + 1 < values.length && !isUnfinished(series, at + 1);
+  return (
+    <>
+      <b>{amount(value, series.unit)}</b>
+      {isLate && <span class="note"> at {shortTime(window.buckets[at] as number, now, zone)}</span>}
+      {isUnfinished(series, at) && <span class="note"> not complete</span>}
+    </>
+  );
 }

@@ -1,42 +1,36 @@
 import type { VNode } from "preact";
-import { fullTime } from "../format.js";
-import type { ChartMark } from "../marks.js";
+import { useState } from "preact/hooks";
+import type { ChartMark } from "../chart-mark.js";
+import { Later } from "../page/later.js";
 import type { Page } from "../view.js";
-import { useTask } from "../views/use-task.js";
+import { labelOf, labelsOf, wholeText } from "./mark-text.js";
+import { LABEL, type Place } from "./place-marks.js";
+
+const marksDialog = async () => (await import("./marks-dialog.js")).MarksDialog;
 
 interface MarksProps {
   readonly marks: readonly ChartMark[];
+  readonly place: Place;
   readonly page: Page;
 }
 
-/** The marks of a chart as a list. A key with the scope `metric:write` also gets a button that deletes each. */
-export function Marks({ marks, page }: MarksProps): VNode {
-  const { run, isRunning, problem } = useTask(page);
-  const remove = (id: string) =>
-    run(async (signal) => {
-      await page.client.removeMark(id, { signal });
-      page.reload();
-    });
+/** The labels of marks above their lines. Each opens the whole texts, and there a mark can be deleted. */
+export function Marks({ marks: all, place, page }: MarksProps): VNode {
+  const [opened, open] = useState<readonly ChartMark[]>();
   return (
     <>
-      <ul class="marks note" aria-label="Marks">
-        {marks.map(({ id, at, text }) => (
-          <li key={id}>
-            <time dateTime={new Date(at).toISOString()}>{fullTime(at, page.zone)}</time> {text}{" "}
-            {page.scopes.has("metric:write") && (
-              <button
-                type="button"
-                aria-label={`Delete the mark ${text}`}
-                disabled={isRunning}
-                onClick={() => remove(id)}
-              >
-                ×
-              </button>
-            )}
+      <ul class="marks" aria-label="Marks">
+        {labelsOf(all, place, page.zone).map(({ marks, left, width }) => (
+          <li key={marks[0]?.id} style={{ left: `${left}px`, width: `${width}px`, height: `${LABEL}px` }}>
+            <button type="button" class="mark" title={wholeText(marks, page.zone)} onClick={() => open(marks)}>
+              {labelOf(marks, page.zone)}
+            </button>
           </li>
         ))}
       </ul>
-      {problem !== undefined && <p role="alert">{problem}</p>}
+      {opened !== undefined && (
+        <Later script={marksDialog} props={{ marks: opened, page, close: () => open(undefined) }} />
+      )}
     </>
   );
 }

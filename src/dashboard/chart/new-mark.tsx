@@ -5,23 +5,32 @@ import { momentOf, momentText } from "../page/moment.js";
 import type { Page } from "../view.js";
 import { useTask } from "../views/use-task.js";
 
+/** A thing whose charts can have a mark of their own. */
+export interface MarkSubject {
+  readonly dimension: string;
+  readonly dimension_id: string;
+}
+
 interface NewMarkProps {
   /** Unix ms. */
   readonly at: number;
+  /** The things whose series the chart has. */
+  readonly subjects: readonly MarkSubject[];
   readonly page: Page;
   readonly close: () => void;
 }
 
-/** A dialog that adds a mark to all charts that contain its instant. */
-export function NewMark({ at, page, close }: NewMarkProps): VNode {
+/** A dialog that adds a mark to all charts, or to the charts of one thing. */
+export function NewMark({ at, subjects, page, close }: NewMarkProps): VNode {
   const [text, setText] = useState("");
+  const [subject, setSubject] = useState<MarkSubject>();
   const [moment, setMoment] = useState(momentText(at, page.zone));
   const { run, isRunning, problem } = useTask(page);
   const ts = momentOf(moment, page.zone);
   const isWrong = Number.isNaN(ts);
   const add = () =>
     run(async (signal) => {
-      await page.client.putMark(newId(ts), { ts: String(ts), text: text.trim() }, { signal });
+      await page.client.putMark(newId(ts), { ts: String(ts), text: text.trim(), ...subject }, { signal });
       close();
       page.reload();
     });
@@ -54,7 +63,18 @@ export function NewMark({ at, page, close }: NewMarkProps): VNode {
             onInput={({ currentTarget }) => setMoment(currentTarget.value)}
           />
         </label>
-        <button type="submit" disabled={isRunning}>
+        <label>
+          On{" "}
+          <select onChange={({ currentTarget }) => setSubject(subjects[currentTarget.selectedIndex - 1])}>
+            <option>all charts</option>
+            {subjects.map(({ dimension, dimension_id }) => (
+              <option key={`${dimension}.${dimension_id}`}>
+                charts of the {dimension} {dimension_id}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" class="primary" disabled={isRunning}>
           Add
         </button>
         <button type="button" onClick={close}>

@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
+import type { ChartMark } from "../chart-mark.js";
 import type { SeriesColour } from "../colours.js";
 import { isUnfinished, type Series } from "../fetch-series.js";
 import { amount, bucketLabel, change, type Zone } from "../format.js";
-import type { ChartMark } from "../marks.js";
 import { endOf } from "../time-window.js";
 import { SeriesKey } from "./series-key.js";
 

@@ -87,7 +87,7 @@ function UnitChart({ unit, wanted, fetched, page }: UnitChartProps): VNode | nul
   const refused = fetched.refused.filter((one) => one.unit === unit);
   return (
     <section class="card">
-      <Chart series={series} refused={refused} page={page} pngRef={png} />
+      <Chart series={series} refused={refused} page={page} beside={fetched.series} pngRef={png} />
       <Gaps series={series} page={page} />
       {series.length > 0 && (
         <ShareButtons series={series} wanted={own} page={page} png={() => png.current?.() ?? Promise.resolve(null)} />

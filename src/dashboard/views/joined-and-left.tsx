@@ -1,10 +1,12 @@
 import type { VNode } from "preact";
 import type { ListedSegment, SeriesRequest } from "../../client/client.js";
+import { barsOf } from "../chart/bars.js";
+import { Chart } from "../chart/chart.js";
 import { slotOf } from "../dimensions.js";
 import { type Fetched, newestOf, type WantedSeries } from "../fetch-series.js";
 import { datesOf, windowOf } from "../time-window.js";
 import type { Page } from "../view.js";
-import { UnitChart } from "./unit-chart.js";
+import { netOf } from "./net-of-moves.js";
 
 /** The series of the people who joined and left a segment. */
 export const movesOf = (id: string): WantedSeries[] =>
@@ -39,9 +41,20 @@ export async function findMoves({ id, since }: ListedSegment, page: Page): Promi
 
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-/** Chart of both series; renders nothing without values. */
+/** Bars of both series with their net as a line; renders nothing without values. */
 export function JoinedAndLeft({ fetched, page }: { readonly fetched: Fetched; readonly page: Page }): VNode | null {
   const series = fetched.series.filter(({ unit }) => unit === "moves");
+  const refused = fetched.refused.filter(({ unit }) => unit === "moves");
   if (series.every((one) => newestOf(one) === null)) return null;
-  return <UnitChart title="Joined and left" unit="moves" fetched={fetched} page={page} />;
+  return (
+    <section class="card">
+      <Chart
+        title="Joined and left"
+        series={[...series, ...netOf(series)]}
+        refused={refused}
+        page={page}
+        bars={barsOf}
+      />
+    </section>
+  );
 }

@@ -55,5 +55,5 @@ function otherThan(all: Series, largest: readonly Series[], hasOthers: boolean):
   const isLeft = hasOthers || largest.length === 0 ? (value: number | null) => value !== null : Boolean;
   if (!values.some(isLeft)) return undefined;
   const before = all.before === undefined ? undefined : rest((series) => series.before ?? []);
-  return { ...all, name: "stream.other", label, values, before };
+  return { ...all, name: "stream.other", label, values, before, isRest: largest.length > 0 };
 }

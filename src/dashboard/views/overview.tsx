@@ -136,9 +136,9 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
       {alerts && <alerts.Card alerts={alerts.alerts} page={page} />}
       <Figures data={{ ...data, segmentsOfPoints: currentCount }} page={page} />
       {points && <points.Card wanted={points.wanted} fetched={fetched} page={page} />}
-      <Card title="Messages by stream">
-        <Chart series={shares.series} refused={shares.refused} page={page} canStack />
-      </Card>
+      <section class="card">
+        <Chart title="Messages by stream" series={shares.series} refused={shares.refused} page={page} canStack />
+      </section>
       <Changed<ListedSegment>
         title="Segments that changed most"
         list={segments}

@@ -16,15 +16,12 @@ interface PointsOnlyProps {
 /** Series of a service that has neither catalogue entries nor messages: one chart for each unit. */
 export function PointsOnly({ wanted, fetched, page }: PointsOnlyProps): VNode {
   const names = wanted.map(nameOf);
+  const series = fetched.series.filter(({ name }) => names.includes(name));
   const units = new Set(wanted.map((one) => unitOf(one.dimension, one.dimension_type)));
   return (
     <Card title="Series with points">
       {[...units].map((unit) => (
-        <Chart
-          key={unit}
-          series={fetched.series.filter((one) => one.unit === unit && names.includes(one.name))}
-          page={page}
-        />
+        <Chart key={unit} series={series.filter((one) => one.unit === unit)} page={page} beside={series} />
       ))}
       <p>
         <Link to={{ view: "explore", series: names }} page={page}>

@@ -33,7 +33,7 @@ export const { load, Show } = seriesView({
   cards: ({ row, recent, fetched, page }) => (
     <>
       {row !== undefined && <LiveTail stream={row} page={page} />}
-      <UnitChart title="Trend" unit="messages" fetched={fetched} page={page} />
+      <UnitChart unit="messages" fetched={fetched} page={page} />
       <HeatMap series={recent.series[0]} zone={page.zone} days={HEAT_MAP_DAYS} />
     </>
   ),
