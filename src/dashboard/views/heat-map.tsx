@@ -1,26 +1,29 @@
 import type { VNode } from "preact";
 import type { Series } from "../fetch-series.js";
 import { count, type Zone } from "../format.js";
-import { Card } from "../page/card.js";
 import { Scroll } from "../page/scroll.js";
 import { zoneName } from "../zone.js";
-
-const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
-const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
+import { DAYS, HOURS, heatOf } from "./heat.js";
 
 interface HeatMapProps {
   /** Hourly values. */
   readonly series: Series | undefined;
   readonly zone: Zone;
-  readonly days: number;
 }
 
 /** Mean messages by weekday and hour. Every cell has its value as text, so that colour is not the only sign. */
-export function HeatMap({ series, zone, days }: HeatMapProps): VNode {
-  const means = meansOf(series, zone);
+export function HeatMap({ series, zone }: HeatMapProps): VNode {
+  const { means, hours, silent } = heatOf(series, zone);
   const most = Math.max(1, ...means.flat().filter((mean) => mean !== undefined));
   return (
-    <Card title={`Messages per hour by weekday and hour, mean of ${days} days (${zoneName(zone)})`}>
+    <section class="card">
+      <h2>
+        Messages by weekday and hour{" "}
+        <span class="note">
+          mean per hour · {zoneName(zone)}
+          {hours > 0 && ` · ${count(silent)} of ${count(hours)} hours without messages`}
+        </span>
+      </h2>
       <Scroll label="Heat map">
         <table class="heat">
           <caption class="hidden">Mean messages per hour</caption>
@@ -51,20 +54,6 @@ export function HeatMap({ series, zone, days }: HeatMapProps): VNode {
           </tbody>
         </table>
       </Scroll>
-    </Card>
+    </section>
   );
-}
-
-/** Mean of the values by weekday (Monday first) and hour; undefined where there is none. */
-function meansOf(series: Series | undefined, zone: Zone): (number | undefined)[][] {
-  const sums = DAYS.map(() => HOURS.map(() => ({ sum: 0, count: 0 })));
-  series?.values.forEach((value, at) => {
-    const date = new Date(series.window.buckets[at] as number);
-    const [day, hour] = zone === "UTC" ? [date.getUTCDay(), date.getUTCHours()] : [date.getDay(), date.getHours()];
-    const cell = sums[(day + 6) % 7]?.[hour];
-    if (value === null || cell === undefined) return;
-    cell.sum += value;
-    cell.count += 1;
-  });
-  return sums.map((row) => row.map(({ sum, count }) => (count === 0 ? undefined : sum / count)));
 }

@@ -34,7 +34,7 @@ export const { load, Show } = seriesView({
     <>
       {row !== undefined && <LiveTail stream={row} page={page} />}
       <UnitChart unit="messages" fetched={fetched} page={page} />
-      <HeatMap series={recent.series[0]} zone={page.zone} days={HEAT_MAP_DAYS} />
+      <HeatMap series={recent.series[0]} zone={page.zone} />
     </>
   ),
 });
