@@ -1,6 +1,7 @@
 import { type Aggregation, ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
 import { firstCompared } from "../formats/compared-windows.js";
 import { type Address, nameOf, type SeriesName } from "./address.js";
+import { DAY } from "./duration.js";
 import { isCounted, type Unit, unitOf } from "./format.js";
 import { datesOf, endOf, newestWindow, type TimeWindow, type Viewed, windowBefore, windowOf } from "./time-window.js";
 
@@ -76,8 +77,8 @@ interface Part {
 }
 
 /**
- * Fetches all series of a view, and on request the window before, with one request per hundred. A series that the
- * service rejects does not affect the others. Rejects with the first error that concerns the whole request.
+ * Fetches all series of a view, and on request the window before, with one request per hundred series. A series that
+ * the service rejects does not affect the others. Rejects with the first error that concerns the whole request.
  */
 export async function fetchSeries(wanted: readonly WantedSeries[], options: FetchOptions): Promise<Fetched> {
   const { address } = options;
@@ -86,15 +87,28 @@ export async function fetchSeries(wanted: readonly WantedSeries[], options: Fetc
     return { wanted: one, window, request: requestOf(one, window, address) };
   });
   const compared = parts.filter((part) => part.wanted.compare ?? address.compare);
-  const requests = [
-    ...parts.map(({ request }) => request),
-    ...compared.map((part) => requestOf(part.wanted, windowBefore(part.window, options), address)),
-  ];
+  const now = parts.map(({ request }) => request);
+  const earlier = compared.map((part) => requestOf(part.wanted, windowBefore(part.window, options), address));
+  const isLong = parts.some(({ window }) => window.to - window.from > LONG);
+  const answers = isLong
+    ? (await Promise.all([now, earlier].map((one) => requestAll(one, options)))).flat()
+    : await requestAll([...now, ...earlier], options);
+  const before = new Map(compared.map((part, index) => [part, answers[parts.length + index]]));
+  return joined(parts, answers, before, options);
+}
+
+/**
+ * Windows that are longer than this are requested apart from the windows before, ms. The sum of all streams reads the
+ * slots of each of them, so 52 weeks of a few hundred streams are half of what the service reads for one response.
+ */
+const LONG = 26 * 7 * DAY;
+
+/** Requests series, up to a hundred at a time. */
+async function requestAll(requests: readonly SeriesRequest[], options: FetchOptions): Promise<SeriesAnswer[]> {
   const answers: SeriesAnswer[] = [];
   for (let first = 0; first < requests.length; first += SERIES_PER_REQUEST)
     answers.push(...(await requestBatch(requests.slice(first, first + SERIES_PER_REQUEST), options)));
-  const before = new Map(compared.map((part, index) => [part, answers[parts.length + index]]));
-  return joined(parts, answers, before, options);
+  return answers;
 }
 
 /** The request for one series in one window. */
