@@ -1,10 +1,14 @@
 // Modules of most views. The build adds this file to the script of each view, so that they are one file: as many small
 // files, one for each group of views that shares them, are a tenth larger. It has no chart, which waits for uPlot.
+import "./chart/cut-text.js";
+import "./chart/paint.js";
 import "./fetch-series.js";
-import "./list/list-view.js";
+import "./list/columns.js";
+import "./list/table.js";
 import "./marks.js";
 import "./optional.js";
 import "./page/app.js";
+import "./page/card.js";
 import "./page/controller.js";
 import "./page/dialog.js";
 import "./page/head.js";

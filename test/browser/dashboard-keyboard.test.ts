@@ -55,6 +55,7 @@ describe("in the dashboard,", function () {
     await page.goForward();
     await page.waitForURL(/range=7d/);
     await state(page, "ready");
+    await page.getByRole("button", { name: "Share" }).click();
     await page.getByRole("button", { name: "Copy as link" }).click();
     await page.getByText("Copied.").waitFor();
     const link = await page.evaluate<string>("navigator.clipboard.readText()");
@@ -167,6 +168,8 @@ describe("in the dashboard,", function () {
     await page.getByRole("button", { name: "Later" }).click();
     await page.waitForURL(/range=24h/);
     await state(page, "ready");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Share" }).click();
     await page.getByRole("button", { name: "Copy with fixed dates" }).click();
     await page.getByText("Copied.").waitFor();
     expect(await page.evaluate("navigator.clipboard.readText()")).to.match(/from=2026-11-19T21.*to=2026-11-20T21/);

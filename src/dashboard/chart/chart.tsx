@@ -1,4 +1,4 @@
-import type { VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { seriesNamed } from "../address.js";
 import { coloursOf } from "../colours.js";
@@ -7,7 +7,7 @@ import { chartTitle, fullTime, type Zone } from "../format.js";
 import { marksOf } from "../marks.js";
 import { Later } from "../page/later.js";
 import type { Page } from "../view.js";
-import { timeZoneOf } from "../zone.js";
+import { zoneName } from "../zone.js";
 import { yAxis } from "./axis.js";
 import type { BarPaths } from "./bars.js";
 import { drawnOf, scaleValues } from "./drawn.js";
@@ -31,6 +31,8 @@ interface ChartProps {
   readonly bars?: BarPaths;
   /** Offers to stack the series. */
   readonly canStack?: boolean;
+  /** Buttons next to the title. */
+  readonly actions?: ComponentChildren;
   /** Gets the drawing as a PNG, for a download. */
   readonly pngRef?: { current: (() => Promise<Blob | null>) | undefined };
 }
@@ -47,7 +49,7 @@ interface Pointed {
  * A drawing with tooltip, legend and a table of values. Dragging selects a window, a double click returns to the range.
  */
 export function Chart(props: ChartProps): VNode {
-  const { series, refused = [], page, beside = series, title, bars, canStack, pngRef } = props;
+  const { series, refused = [], page, beside = series, title, bars, canStack, actions, pngRef } = props;
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [isStack, setStack] = useState(false);
   const [isFitted, setFitted] = useState(false);
@@ -109,10 +111,10 @@ export function Chart(props: ChartProps): VNode {
   return (
     <figure>
       <figcaption>
-        <h2>{words.title}</h2> {words.bucket} · {timeZoneOf(zone).name}
+        <h2>{words.title}</h2> {words.bucket} · {zoneName(zone)}
       </figcaption>
       {first !== undefined && (
-        <p class="controls note">
+        <div class="controls note">
           {canStack && <Toggle label="Stacked" isOn={isStack} onChange={setStack} />}
           {isFlat(visible) && <Toggle label="Fit the axis to the values" isOn={isFitted} onChange={setFitted} />}
           {mayMark && (
@@ -120,7 +122,8 @@ export function Chart(props: ChartProps): VNode {
               + Mark
             </button>
           )}
-        </p>
+          {actions}
+        </div>
       )}
       {first !== undefined && (
         <div class="chart">

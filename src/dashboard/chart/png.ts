@@ -2,7 +2,6 @@ import type { ChartMark } from "../chart-mark.js";
 import type { SeriesColour } from "../colours.js";
 import type { Series } from "../fetch-series.js";
 import { fullTime, type Zone } from "../format.js";
-import { timeZoneOf } from "../zone.js";
 import { cutTo } from "./cut-text.js";
 import { drawMarkLabels } from "./draw-marks.js";
 import { labelsOf } from "./mark-text.js";
@@ -36,9 +35,8 @@ export function pngOf(drawing: HTMLCanvasElement, picture: Picture): Promise<Blo
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.font = scaled(paint.font, (ratio * 13) / 12);
   const { from, to } = (series[0] as Series).window;
-  const time = (ms: number) => fullTime(ms, zone).replace(/ \S+$/, "");
   write(title, line, line, "var(--text)");
-  write(`${time(from)} – ${time(to)} ${timeZoneOf(zone).name}`, line, 2 * line, "var(--dim)");
+  write(`${fullTime(from, zone)} – ${fullTime(to, zone)}`, line, 2 * line, "var(--dim)");
   context.drawImage(drawing, 0, 2 * line);
   drawMarkLabels(context, labelsOf(marks, place, zone), { paint, zone, ratio, top: 2 * line });
   for (const [index, { name, label }] of series.entries()) {

@@ -9,7 +9,7 @@ import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
 import { labelled } from "./series-labels.js";
 import { SeriesPicker } from "./series-picker.js";
-import { ShareButtons } from "./share-buttons.js";
+import { Share } from "./share.js";
 
 interface Data {
   readonly wanted: readonly WantedSeries[];
@@ -39,15 +39,23 @@ export function Show({ data: { wanted, fetched }, page }: { readonly data: Data;
   const units = new Set(wanted.map((one) => unitOf(one.dimension, one.dimension_type)));
   return (
     <>
-      <section class="card">
-        <h1>Explore</h1>
-        <SeriesPicker page={page} />
+      <h1 class="hidden">Explore</h1>
+      {[...units].map((unit) => (
+        <UnitChart key={unit} unit={unit} wanted={wanted} fetched={fetched} page={page} />
+      ))}
+      {wanted.length === 0 && (
+        <section class="card empty-chart">
+          <p class="note">Add a series below: it is drawn here, and series of one unit together.</p>
+        </section>
+      )}
+      <Card title="Series">
         <ul class="chips">
           {address.series.map((name) => (
             <li key={name} title={name}>
-              {labels.get(name) ?? name}{" "}
+              <bdi>{labels.get(name) ?? name}</bdi>{" "}
               <button
                 type="button"
+                class="quiet"
                 aria-label={`Remove ${labels.get(name) ?? name}`}
                 onClick={() => go({ series: address.series.filter((one) => one !== name) })}
               >
@@ -56,16 +64,11 @@ export function Show({ data: { wanted, fetched }, page }: { readonly data: Data;
             </li>
           ))}
         </ul>
-        <Controls page={page} />
-      </section>
-      {wanted.length === 0 && (
-        <Card title="No series">
-          <p>Type a part of an id or a name above, and choose a series.</p>
-        </Card>
-      )}
-      {[...units].map((unit) => (
-        <UnitChart key={unit} unit={unit} wanted={wanted} fetched={fetched} page={page} />
-      ))}
+        <div class="controls">
+          <SeriesPicker page={page} />
+          <Controls page={page} />
+        </div>
+      </Card>
       {wanted.length > 0 && <ApiCall wanted={wanted} page={page} />}
     </>
   );
@@ -87,11 +90,17 @@ function UnitChart({ unit, wanted, fetched, page }: UnitChartProps): VNode | nul
   const refused = fetched.refused.filter((one) => one.unit === unit);
   return (
     <section class="card">
-      <Chart series={series} refused={refused} page={page} beside={fetched.series} pngRef={png} />
+      <Chart
+        series={series}
+        refused={refused}
+        page={page}
+        beside={fetched.series}
+        pngRef={png}
+        actions={
+          <Share series={series} wanted={own} page={page} png={() => png.current?.() ?? Promise.resolve(null)} />
+        }
+      />
       <Gaps series={series} page={page} />
-      {series.length > 0 && (
-        <ShareButtons series={series} wanted={own} page={page} png={() => png.current?.() ?? Promise.resolve(null)} />
-      )}
     </section>
   );
 }
@@ -130,7 +139,7 @@ function gapsOf({ values, window }: Series): [number, number][] {
 
 function Controls({ page: { address, go } }: { readonly page: Page }): VNode {
   return (
-    <p class="controls">
+    <>
       <Choice label="Interval" values={intervals} value={address.interval} onChange={(interval) => go({ interval })} />
       <Choice
         label="Aggregation"
@@ -146,7 +155,7 @@ function Controls({ page: { address, go } }: { readonly page: Page }): VNode {
         />{" "}
         Smooth
       </label>
-    </p>
+    </>
   );
 }
 

@@ -10,9 +10,11 @@ interface ShareProps {
   readonly series: readonly Series[];
   readonly wanted: readonly WantedSeries[];
   readonly page: Page;
+  /** Draws the chart as an image. */
+  readonly png?: () => Promise<Blob | null>;
 }
 
-/** A button with all copies and downloads of a page. */
+/** A button with all copies and downloads of a page, or of one chart. */
 export function Share(props: ShareProps): VNode {
   return (
     <Popover
