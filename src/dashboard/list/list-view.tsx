@@ -90,7 +90,7 @@ export function listView<L extends EntryList>(definition: ListDefinition<L>): Vi
       const drawn = trendColumn<EntryRow<L> | Entry>(trends, (row) => trend(entryOf(row)));
       return (
         <section class="card">
-          <div class="controls title">
+          <div class="title">
             <h1>{title}</h1>
             {Actions !== undefined && <Actions page={page} />}
           </div>
