@@ -86,17 +86,19 @@ describe("in the dashboard,", function () {
     onlyRefusals(one);
   });
 
-  it("a revoked key ends the polling with one request", async () => {
-    const { key, id } = await on.newKey(["metric:read"], empty);
-    const one = await on.ready("?view=health", { key }, empty);
-    await empty.service.stores.keys.revoke(id, NOW);
-    nowOfEmpty += HOUR;
-    one.requests.length = 0;
-    await one.page.clock.fastForward(MINUTE);
-    await state(one.page, "wrong-key");
-    await one.page.clock.fastForward(HOUR);
-    expect(one.requests).to.have.length(1);
-    onlyRefusals(one);
+  it("a revoked key ends a view with one request within a minute, also a profile", async () => {
+    for (const view of ["health", "people"]) {
+      const { key, id } = await on.newKey(["metric:read", "entity:read"], empty);
+      const one = await on.ready(`?view=${view}`, { key }, empty);
+      await empty.service.stores.keys.revoke(id, NOW);
+      nowOfEmpty += HOUR;
+      one.requests.length = 0;
+      await one.page.clock.fastForward(MINUTE);
+      await state(one.page, "wrong-key");
+      await one.page.clock.fastForward(HOUR);
+      expect(one.requests, view).to.have.length(1);
+      onlyRefusals(one);
+    }
   });
 
   it("a key that is revoked or expires ends a page that makes no requests, with its profile, within a minute", async () => {

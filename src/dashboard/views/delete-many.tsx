@@ -103,11 +103,19 @@ export function DeleteMany({ tables, page }: DeleteManyProps): VNode {
         or JSON.
       </p>
       {problem !== undefined && <p role="alert">{problem}</p>}
-      {read !== undefined && <Counts read={read} totals={totals} />}
-      {read !== undefined && read.items.length > 0 && requested === undefined && (
-        <Confirmation isRunning={isRunning} onConfirm={() => request(read.items)} />
+      {requested !== undefined ? (
+        <ManyProgress requested={requested} page={page} />
+      ) : (
+        read !== undefined && (
+          <>
+            <Counts read={read} totals={totals} />
+            {read.items.length > 0 && <Confirmation isRunning={false} onConfirm={() => request(read.items)} />}
+          </>
+        )
       )}
-      {requested !== undefined && <ManyProgress requested={requested} page={page} />}
+      {read !== undefined && read.refused.length > 0 && (
+        <RefusedLines caption="Lines that are not sent" refused={read.refused} />
+      )}
     </>
   );
 }
@@ -136,9 +144,9 @@ async function previewAll(
   await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, work));
 }
 
-/** Shows how a file was read, what would be removed, the first identities, and the refused lines with their reasons. */
+/** Shows how a file was read, what would be removed, and the first identities. */
 function Counts({ read, totals }: { readonly read: IdentitiesOfFile; readonly totals: Totals | undefined }): VNode {
-  const { items, refused } = read;
+  const { items } = read;
   const counts: (readonly [string, string])[] = [];
   if (totals !== undefined) {
     counts.push(["Previewed", count(totals.previewed)]);
@@ -161,7 +169,6 @@ function Counts({ read, totals }: { readonly read: IdentitiesOfFile; readonly to
           rowKey={({ line }) => String(line)}
         />
       )}
-      {refused.length > 0 && <RefusedLines caption="Lines that are not sent" refused={refused} />}
     </>
   );
 }

@@ -43,6 +43,7 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
     setForm(takeOpenedForm() ?? form);
     setRequestId(takeOpenedRequest() ?? requestId);
   }, [page]);
+  const mayDelete = page.scopes.has("entity:delete");
   const onRequest = (id: string) => {
     setForm(undefined);
     setRequestId(id);
@@ -58,7 +59,12 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
   return (
     <>
       <Work open={open} form={form} onForm={setForm} onProblem={setProblem} page={page} />
-      {form !== undefined && <Later script={newDeletion} props={{ form, onForm: setForm, tables, page, onRequest }} />}
+      {form !== undefined && (
+        <Later
+          script={newDeletion}
+          props={{ form: mayDelete ? form : "request", onForm: setForm, tables, page, onRequest }}
+        />
+      )}
       {requestId !== undefined && <DeletionProgress key={requestId} requestId={requestId} page={page} />}
       {open.meta.total > 0 && (
         <OpenDeletions open={open} request={request} problem={problem} onProblem={setProblem} page={page} />
@@ -104,7 +110,6 @@ interface WorkProps {
 function Work({ open: { data, meta }, form, onForm, onProblem, page }: WorkProps): VNode {
   const stuck = (meta.reasons ?? []).reduce((sum, reason) => sum + reason.stuck, 0);
   const [oldest] = data;
-  const first: DeletionForm = page.scopes.has("entity:delete") ? "one" : "request";
   return (
     <section class="card head">
       <h1>Deletions</h1>
@@ -124,7 +129,7 @@ function Work({ open: { data, meta }, form, onForm, onProblem, page }: WorkProps
           type="button"
           class="primary"
           aria-expanded={form !== undefined}
-          onClick={() => onForm(form === undefined ? first : undefined)}
+          onClick={() => onForm(form === undefined ? "one" : undefined)}
         >
           New deletion
         </button>

@@ -7,6 +7,7 @@ import { download } from "../page/download.js";
 import type { Page } from "../view.js";
 import { waitingText } from "./deletion-words.js";
 import { type RefusedLine, RefusedLines } from "./refused-lines.js";
+import { useFocus } from "./use-focus.js";
 import { usePoll } from "./use-poll.js";
 import { messageOf, useTask } from "./use-task.js";
 
@@ -27,9 +28,10 @@ const PAGE = 1_000;
 /** Receipts that are read at once. */
 const CONCURRENT_REQUESTS = 4;
 
-/** Follows the requests of a file until all are completed: how many are, what the others wait for, and the receipts. */
+/** Follows the requests of a file until all are completed, with the reasons of the others and the receipts. */
 export function ManyProgress({ requested, page }: { readonly requested: Requested; readonly page: Page }): VNode {
   const { ids, refused, left } = requested;
+  const summary = useFocus<HTMLParagraphElement>();
   const [open, setOpen] = useState<readonly ListedDeletion[]>();
   const [problem, setProblem] = useState<string>();
   usePoll({
@@ -54,7 +56,7 @@ export function ManyProgress({ requested, page }: { readonly requested: Requeste
     );
   return (
     <>
-      <p role="status">
+      <p ref={summary} tabIndex={-1} role="status">
         {count(ids.length)} accepted, {count(refused.length)} rejected
         {left > 0 ? `, ${count(left)} to send: keep this page open.` : "."}
         {open?.length === 0 && ids.length > 0 && ` All ${count(ids.length)} are completed.`}
