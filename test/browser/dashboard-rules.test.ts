@@ -99,11 +99,20 @@ describe("on the dashboard's page of a segment by rule,", function () {
     await page.getByRole("switch", { name: "not" }).last().check();
     await page.clock.runFor(500);
     await page.getByText("has no email").waitFor();
+    await page.getByRole("button", { name: "as JSON" }).click();
+    const json = page.getByRole("textbox", { name: "Rule as JSON" });
+    expect(JSON.parse(await json.inputValue())).to.deep.equal({ all: [{ not: { attribute: "email" } }] });
+    await json.fill('{ "all": [{ "not": { "attribute": "plan" } }] }');
+    await page.clock.runFor(500);
+    await page.getByText("has no plan").waitFor();
+    await page.getByRole("button", { name: "as rows" }).click();
+    expect(await page.getByRole("combobox", { name: "Name", exact: true }).inputValue()).to.equal("plan");
+    await page.getByText("has no plan").waitFor();
     await page.getByRole("button", { name: "Save rule" }).click();
     await page.waitForSelector("main[data-view=segment][data-state=ready]");
     await page.getByRole("heading", { name: "new" }).waitFor();
     const made = (await (await on.service.fetch("/api/segment/new")).json()) as { data: { rule: unknown } };
-    expect(made.data.rule).to.deep.equal({ all: [{ not: { attribute: "email" } }] });
+    expect(made.data.rule).to.deep.equal({ all: [{ not: { attribute: "plan" } }] });
   });
 
   it("it shows why a person is not in it; a key with metric:read sees the progress until it ends, and no rule", async () => {

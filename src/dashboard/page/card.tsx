@@ -13,7 +13,7 @@ interface CardProps {
 export function Card({ title, note, actions, children }: CardProps): VNode {
   return (
     <section class="card">
-      <div class="title">
+      <div class="card-title">
         <h2>{title}</h2>
         {note !== undefined && <p class="note">{note}</p>}
         {actions}

@@ -8,7 +8,7 @@ import { readTables } from "../tables.js";
 import type { Page } from "../view.js";
 import { useTask } from "../views/use-task.js";
 import { Asked } from "./asked.js";
-import { groupOf, newCondition, newGroup, ruleOf } from "./draft.js";
+import { groupOf, newCondition, newGroup, parsedJson, ruleOf } from "./draft.js";
 import { Choice, TextField } from "./fields.js";
 import { GroupRows } from "./group-rows.js";
 import { matchWords, moveWords } from "./preview-words.js";
@@ -37,7 +37,13 @@ export function Builder({ segment, page, close }: BuilderProps): VNode {
   const { run, isRunning, problem } = useTask(page);
   const added = useRef<number>(segment === undefined ? undefined : draft.key);
   const attributes = useAttributes(table, page);
-  const rule = ruleOf(draft) as JsonObject | undefined;
+  /** The rule as it is typed; undefined while it is built from rows. */
+  const [json, setJson] = useState<string>();
+  const rule = (json === undefined ? ruleOf(draft) : parsedJson(json)) as JsonObject | undefined;
+  const turn = () => {
+    if (json !== undefined) setDraft(groupOf(rule));
+    setJson(json === undefined ? JSON.stringify(rule, null, 2) : undefined);
+  };
   const result = usePreview({ table, rule, id: segment?.id }, page);
 
   const store = () =>
@@ -53,7 +59,14 @@ export function Builder({ segment, page, close }: BuilderProps): VNode {
   // Only a rule that was previewed can be saved, so that it is known who would leave.
   const preview = JSON.stringify(result?.rule) === JSON.stringify(rule) ? result?.preview : undefined;
   return (
-    <Card title={segment === undefined ? "New segment by rule" : `Rule of “${segment.name}”`}>
+    <Card
+      title={segment === undefined ? "New segment by rule" : `Rule of “${segment.name}”`}
+      actions={
+        <button type="button" class="quiet" disabled={rule === undefined} onClick={turn}>
+          {json === undefined ? "as JSON" : "as rows"}
+        </button>
+      }
+    >
       {segment === undefined && (
         <div class="controls">
           Id <TextField label="Id" value={id} onType={(text) => setEntry({ ...entry, id: text })} />
@@ -67,27 +80,39 @@ export function Builder({ segment, page, close }: BuilderProps): VNode {
           />
         </div>
       )}
-      <GroupRows
-        group={draft}
-        path="rule"
-        context={{ page, table, attributes, issue: result?.issue, added }}
-        onChange={setDraft}
-      />
-      <Preview result={result} isComplete={rule !== undefined} segment={segment} page={page} />
-      {problem !== undefined && <p role="alert">{problem}</p>}
-      <div class="controls">
-        <button
-          type="button"
-          class="primary"
-          disabled={preview === undefined || id === "" || isRunning}
-          onClick={preview?.leaving ? () => setAsking(true) : store}
-        >
-          Save rule
-        </button>
-        <button type="button" onClick={close}>
-          Cancel
-        </button>
+      {json === undefined ? (
+        <GroupRows
+          group={draft}
+          path="rule"
+          context={{ page, table, attributes, issue: result?.issue, added }}
+          onChange={setDraft}
+        />
+      ) : (
+        <textarea
+          aria-label="Rule as JSON"
+          rows={12}
+          spellcheck={false}
+          value={json}
+          onInput={({ currentTarget }) => setJson(currentTarget.value)}
+        />
+      )}
+      <div class="saving">
+        <Preview result={result} isComplete={rule !== undefined} segment={segment} page={page} />
+        <div class="controls">
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+          <button
+            type="button"
+            class="primary"
+            disabled={preview === undefined || id === "" || isRunning}
+            onClick={preview?.leaving ? () => setAsking(true) : store}
+          >
+            Save rule
+          </button>
+        </div>
       </div>
+      {problem !== undefined && <p role="alert">{problem}</p>}
       {isAsking && preview !== undefined && segment !== undefined && (
         <Asked text={moveWords(preview, segment.size)} onConfirm={store} close={() => setAsking(false)} />
       )}

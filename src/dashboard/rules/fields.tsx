@@ -64,7 +64,7 @@ interface SwitchProps {
 /** Turns something on and off. */
 export function Switch({ label, isOn, onSwitch }: SwitchProps): VNode {
   return (
-    <label class={isOn ? undefined : "note"}>
+    <label class="switch">
       <input
         type="checkbox"
         role="switch"

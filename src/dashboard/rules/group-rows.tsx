@@ -32,7 +32,9 @@ export function GroupRows({ group, path, context, onChange, onRemove }: GroupRow
   return (
     <fieldset>
       <legend class="controls">
-        <Switch label="not" isOn={isNot} onSwitch={(isOn) => onChange({ ...group, isNot: isOn })} />
+        {(isNot || onRemove !== undefined) && (
+          <Switch label="not" isOn={isNot} onSwitch={(isOn) => onChange({ ...group, isNot: isOn })} />
+        )}
         <Choice
           field={focus}
           label="Conditions that hold"

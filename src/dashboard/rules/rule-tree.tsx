@@ -11,7 +11,7 @@ interface NodeProps {
 /** A rule with a phrase for each condition; an explanation also has ✓ or ✗. */
 export function RuleTree({ node, names }: NodeProps): VNode {
   return (
-    <div>
+    <div class="rule">
       <Tick node={node} />
       <Words node={node} names={names} />
     </div>
@@ -53,5 +53,17 @@ function Tick({ node: { holds } }: Pick<NodeProps, "node">): VNode | null {
 }
 
 function Pieces({ pieces }: { readonly pieces: readonly Piece[] }): VNode {
-  return <>{pieces.map((piece, index) => (typeof piece === "string" ? piece : <b key={index}>{piece.value}</b>))}</>;
+  return (
+    <>
+      {pieces.map((piece, index) =>
+        typeof piece === "string" ? (
+          piece
+        ) : (
+          <bdi key={index} class="chip">
+            {piece.value}
+          </bdi>
+        ),
+      )}
+    </>
+  );
 }

@@ -26,11 +26,26 @@ interface SegmentRuleProps {
 /** The rule of a segment, for a key with `admin`, its progress, and why a person is in the segment or is not. */
 export function SegmentRule({ segment, page }: SegmentRuleProps): VNode {
   const [isEdited, setEdited] = useState<boolean>();
+  const edit = useRef<HTMLButtonElement>(null);
+  // The focus returns to the button when the builder is closed.
+  useEffect(() => {
+    if (isEdited === false) edit.current?.focus();
+  }, [isEdited]);
   if (isEdited) return <Later script={builder} props={{ segment, page, close: () => setEdited(false) }} />;
   return (
     <div class="halves">
-      <Card title="Rule">
-        <ShownRule segment={segment} page={page} hasFocus={isEdited === false} onEdit={() => setEdited(true)} />
+      <Card
+        title="Rule"
+        note="decided with every message, and by time"
+        actions={
+          segment.rule !== undefined && (
+            <button ref={edit} type="button" onClick={() => setEdited(true)}>
+              Edit
+            </button>
+          )
+        }
+      >
+        <ShownRule segment={segment} page={page} />
         {segment.computing !== null && <Progress segment={segment} page={page} />}
       </Card>
       {page.scopes.has("entity:read") && <WhyCard segment={segment} page={page} />}
@@ -38,34 +53,15 @@ export function SegmentRule({ segment, page }: SegmentRuleProps): VNode {
   );
 }
 
-interface ShownRuleProps extends SegmentRuleProps {
-  /** Whether the focus returns to Edit. */
-  readonly hasFocus: boolean;
-  readonly onEdit: () => void;
-}
-
-function ShownRule({ segment, page, hasFocus, onEdit }: ShownRuleProps): VNode {
-  const edit = useRef<HTMLButtonElement>(null);
+function ShownRule({ segment, page }: SegmentRuleProps): VNode {
   const names = useSegmentNames(segment.rule, page);
-  useEffect(() => {
-    if (hasFocus) edit.current?.focus();
-  }, []);
   if (segment.rule === undefined)
     return (
       <p>
         A rule decides who is in this segment. To see it, a key needs the scope <code>admin</code>.
       </p>
     );
-  return (
-    <>
-      <RuleTree node={segment.rule as unknown as Rule} names={names} />
-      <p>
-        <button ref={edit} type="button" onClick={onEdit}>
-          Edit
-        </button>
-      </p>
-    </>
-  );
+  return <RuleTree node={segment.rule as unknown as Rule} names={names} />;
 }
 
 /** The progress after a change of the rule, and about how long it still takes. */
@@ -89,7 +85,7 @@ function Progress({ segment, page }: SegmentRuleProps): VNode | null {
   const { done, of, since } = computing;
   const remaining = done === 0 ? undefined : ((Date.now() - Date.parse(since)) * (of - done)) / done;
   return (
-    <p class="controls">
+    <p class="computing">
       Computing: {count(done)} of {count(of)}
       <progress aria-label="Computing" value={done} max={Math.max(1, of)} />
       {remaining !== undefined && <span class="note">about {age(remaining)} left</span>}

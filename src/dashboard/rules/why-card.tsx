@@ -29,7 +29,10 @@ export function WhyCard({ segment: { id, name, table }, page }: WhyCardProps): V
       setExplained(found?.[0] ?? "none");
     });
   return (
-    <Card title="Why, or why not">
+    <Card
+      title="Why, or why not"
+      note={typeof explained === "object" ? <bdi>{`${identity.field} ${identity.value}`}</bdi> : undefined}
+    >
       <IdentityForm
         tables={tables}
         identity={identity}
@@ -49,7 +52,10 @@ export function WhyCard({ segment: { id, name, table }, page }: WhyCardProps): V
         <div role="status">
           <p>
             {explained.member ? "This person is in " : "This person is not in "}
-            <b>{name}</b>.
+            <bdi>
+              <b>{name}</b>
+            </bdi>
+            .
           </p>
           <Why explained={explained} page={page} />
         </div>

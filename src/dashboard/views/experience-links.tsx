@@ -23,7 +23,7 @@ export function ExperienceLinks({ title, experiences, role, page }: ExperienceLi
           {experiences.map((experience) => (
             <li key={experience.id}>
               <Link to={{ view: "experience", id: experience.id }} page={page}>
-                {experience.name}
+                <bdi>{experience.name}</bdi>
               </Link>
               {role !== undefined && <span class="note"> as {role(experience)}</span>}
             </li>

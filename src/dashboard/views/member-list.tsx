@@ -99,6 +99,7 @@ function MemberTable({ shown: { members, cursors }, table, page }: MemberTablePr
   return (
     <Table
       caption="Members"
+      class="stacked"
       columns={[...columns, since]}
       rows={members}
       rowKey={({ identities }) => JSON.stringify(identities)}
@@ -119,7 +120,7 @@ function Values({ values, page, onOpen }: ValuesProps): VNode {
     <>
       {values.map((value) => (
         <button key={value} type="button" class="plain" onClick={() => onOpen(value)}>
-          {value}
+          <bdi>{value}</bdi>
         </button>
       ))}
     </>

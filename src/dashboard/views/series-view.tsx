@@ -80,7 +80,8 @@ export function seriesView<R, M>(definition: SeriesDefinition<R, M>): ViewScript
       const id = page.address.id as string;
       const thing = { ...data, id, page };
       const { row } = data;
-      const moved = change?.(thing);
+      const found = change?.(thing);
+      const moved = found?.before == null ? undefined : found;
       return (
         <>
           <Head
