@@ -13,7 +13,7 @@ interface CardProps {
 export function Card({ title, note, actions, children }: CardProps): VNode {
   return (
     <section class="card">
-      <div class="card-title">
+      <div class="title">
         <h2>{title}</h2>
         {note !== undefined && <p class="note">{note}</p>}
         {actions}
