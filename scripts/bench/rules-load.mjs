@@ -9,6 +9,7 @@ import { line } from "./table.mjs";
 import { w1Batches } from "./workloads.mjs";
 
 const RULES = 20;
+/** Maximum turns. */
 const TURNS = 10;
 /** The walk of 10,000 profiles takes longer. */
 const CHANGE_EVERY_MS = 1_000;
@@ -16,7 +17,7 @@ const CHANGE_EVERY_MS = 1_000;
 const READS = 200;
 const MESSAGES = 50;
 const BATCHES = 50;
-/** Seconds of a turn in which some requests are answered on any machine. */
+/** Minimum seconds of a turn, in which some requests are answered on any machine. */
 const MIN_SECS = 0.3;
 
 /** Returns the lines about reads and messages during the walk. */
@@ -40,6 +41,7 @@ export async function measureDuringWalk(session) {
     path: "/collect/json/bench",
     body: JSON.stringify({ _uid: `person-${(n * 7919) % people}`, visits: n % 50 }),
   });
+  const turns = Math.ceil(Math.min(TURNS, (secs * TURNS) / MIN_SECS));
   const timesOf = async () => {
     const load = (bytes, perSecond) => flood(service, bytes, { perSecond, secs: Math.max(MIN_SECS, secs * 2) });
     const results = await Promise.all([
@@ -59,8 +61,8 @@ export async function measureDuringWalk(session) {
   ];
   let version = 0;
   await timesOf();
-  for (let turn = 0; turn < TURNS; turn += 1) {
-    say(`rules: during the walk, turn ${turn + 1} of ${TURNS}`);
+  for (let turn = 0; turn < turns; turn += 1) {
+    say(`rules: during the walk, turn ${turn + 1} of ${turns}`);
     let isOver = false;
     // Another rule changes before the walk of the last one ends.
     const walk = (async () => {
