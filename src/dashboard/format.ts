@@ -90,12 +90,11 @@ const tenths = new Intl.NumberFormat("en", { signDisplay, maximumFractionDigits:
 /** Values nearer to 0 have as many decimals as they need: a small value is not written as 0. */
 const SMALL = 0.01;
 const small = new Intl.NumberFormat("en", { signDisplay, maximumSignificantDigits: 3 });
+const plain = (value: number) => (Math.abs(value) < SMALL ? small : decimal).format(value);
 
 /** A value of a unit: `12,345`, `18.9 %`, `0.000000001`. */
-export const amount = (value: number, unit: Unit) => {
-  if (unit === "rate") return `${tenths.format(value * 100)} %`;
-  return (Math.abs(value) < SMALL ? small : decimal).format(value);
-};
+export const amount = (value: number, unit: Unit) =>
+  unit === "rate" ? `${tenths.format(value * 100)} %` : plain(value);
 
 export const count = (value: number) => whole.format(value);
 
@@ -105,7 +104,7 @@ export const count = (value: number) => whole.format(value);
  */
 export function shortNumber(value: number): string {
   const size = Math.abs(value);
-  if (size < 999_999.5) return decimal.format(value);
+  if (size < 999_999.5) return plain(value);
   const [scaled, unit] = size < 999_500_000 ? [value / 1e6, "M"] : [value / 1e9, "bn"];
   if (size < 999_500_000_000) return `${digits.format(scaled)}\u00a0${unit}`;
   const [mantissa = "", exponent = ""] = value.toExponential(2).split("e+");

@@ -67,8 +67,4 @@ function powerOf(most: number): [number, string] {
   return most < 1e12 ? [1e-9, " bn"] : [1, ""];
 }
 
-const exponent = (value: number) =>
-  value
-    .toExponential()
-    .replace(/^(-?\d\.\d\d)\d+/, "$1")
-    .replace("e+", "e");
+const exponent = (value: number) => Number(value.toPrecision(3)).toExponential().replace("e+", "e");

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { SeriesColour } from "../colours.js";
 import { comparisonOf, isUnfinished, type Refused, type Series } from "../fetch-series.js";
-import { amount, changeIn, shortTime } from "../format.js";
+import { amount, changeIn, shortAmount, shortTime } from "../format.js";
 import type { Page } from "../view.js";
 import { SeriesKey } from "./series-key.js";
 
@@ -54,7 +54,7 @@ export function Legend({ series, refused, colours, hidden, isRestCut, page, onCh
   );
 }
 
-/** `12,345 against 11,000 before, +12 %`: of the complete buckets that have values in both windows. */
+/** `11,000 before, +12 %`: of the complete buckets that have values in both windows. */
 function Compared({ series }: { readonly series: Series }): VNode {
   const pair = comparisonOf(series);
   if (pair === undefined) return <span class="note"> · no value in the window before</span>;
@@ -62,7 +62,7 @@ function Compared({ series }: { readonly series: Series }): VNode {
   const by = changeIn(pair.now, pair.before, series.unit);
   return (
     <span class="note" title={`${now} against ${before} in the complete buckets of the window before: ${by?.by}`}>
-      · {now} against {before} before, {by?.share ?? by?.by}
+      · {shortAmount(pair.before, series.unit)} before, {by?.share ?? by?.by}
     </span>
   );
 }
@@ -76,7 +76,7 @@ function Newest({ series, page: { now, zone } }: { readonly series: Series; read
   const isLate = at + 1 < values.length && !isUnfinished(series, at + 1);
   return (
     <>
-      <b>{amount(value, series.unit)}</b>
+      <b title={amount(value, series.unit)}>{shortAmount(value, series.unit)}</b>
       {isLate && <span class="note"> at {shortTime(window.buckets[at] as number, now, zone)}</span>}
       {isUnfinished(series, at) && <span class="note"> not complete</span>}
     </>

@@ -25,7 +25,7 @@ export function pngOf(drawing: HTMLCanvasElement, picture: Picture): Promise<Blo
   const line = 20 * ratio;
   const canvas = document.createElement("canvas");
   canvas.width = drawing.width;
-  canvas.height = drawing.height + line * (series.length + 2.5);
+  canvas.height = drawing.height + line * (series.length + 3);
   const context = canvas.getContext("2d") as CanvasRenderingContext2D;
   const write = (text: string, x: number, y: number, colour: string) => {
     context.fillStyle = paint.colour(colour);
@@ -37,10 +37,11 @@ export function pngOf(drawing: HTMLCanvasElement, picture: Picture): Promise<Blo
   const { from, to } = (series[0] as Series).window;
   write(title, line, line, "var(--text)");
   write(`${fullTime(from, zone)} – ${fullTime(to, zone)}`, line, 2 * line, "var(--dim)");
-  context.drawImage(drawing, 0, 2 * line);
-  drawMarkLabels(context, labelsOf(marks, place, zone), { paint, zone, ratio, top: 2 * line });
+  const top = 2.4 * line;
+  context.drawImage(drawing, 0, top);
+  drawMarkLabels(context, labelsOf(marks, place, zone), { paint, zone, ratio, top });
   for (const [index, { name, label }] of series.entries()) {
-    const y = drawing.height + line * (index + 3);
+    const y = top + drawing.height + line * (index + 1);
     context.fillStyle = paint.colour(colours.get(name) as SeriesColour);
     context.fillRect(line, y - line / 2, line / 2, line / 2);
     write(label, 2 * line, y, "var(--text)");
