@@ -16,11 +16,9 @@ export function NewSegment({ page }: { readonly page: Page }): VNode | null {
   };
   return (
     <>
-      <p>
-        <button ref={button} type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          New segment by rule
-        </button>
-      </p>
+      <button ref={button} type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        New segment by rule
+      </button>
       {isOpen && <Later script={builder} props={{ page, close }} />}
     </>
   );
