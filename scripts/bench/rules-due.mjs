@@ -27,7 +27,7 @@ export async function measureDue(session) {
     key,
   );
   const spreadMs = (due / PER_MINUTE) * 60_000;
-  const first = Date.now() + 1_500 * seconds + 2_000;
+  const first = Date.now() + 2_000 * seconds + 5_000;
   const ends = (n) => new Date(first + Math.floor((n / due) * spreadMs)).toISOString();
   await sendAll(
     service,

@@ -18,7 +18,7 @@ const READS = 200;
 const MESSAGES = 50;
 const BATCHES = 50;
 /** Minimum seconds of a turn, in which some requests are answered on any machine. */
-const MIN_SECS = 0.3;
+const MIN_SECS = 1;
 
 /** Returns the lines about reads and messages during the walk. */
 export async function measureDuringWalk(session) {
