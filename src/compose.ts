@@ -4,6 +4,7 @@ import { retryStart } from "./async/retry-start.js";
 import { CacheMemory } from "./cache-memory.js";
 import { monotonicClock } from "./clock.js";
 import { composeDeletions } from "./compose/deletions.js";
+import { composeHooks } from "./compose/hooks.js";
 import { composeProfiles } from "./compose/profiles.js";
 import { composeRecorder } from "./compose/recorder.js";
 import { composeRules } from "./compose/rules.js";
@@ -91,6 +92,7 @@ export async function compose(
   const series = composeSeries(shared);
   const profiles = composeProfiles(shared);
   const deletions = composeDeletions(shared, profiles);
+  const hooks = composeHooks(shared, profiles, deletions.calls);
   const rules = composeRules(shared, profiles.deciding, recorderTickMs);
   const recorder = composeRecorder(shared, series, deletions.webhook, recorderTickMs);
 
@@ -104,6 +106,7 @@ export async function compose(
     ...experienceRoutes(listed),
     ...markRoutes({ marks, clock }),
     ...deletions.routes,
+    ...hooks.routes,
     ...profiles.routes,
     ...keyRoutes(),
     ...pageRoutes(tables),
@@ -146,6 +149,7 @@ export async function compose(
       background.push(enforceRetention({ history, idempotency, catalogue, arrivalClock, retentionMs: retention, log }));
       if (roles.includes("worker")) {
         deletions.start();
+        hooks.start();
         background.push(...(await recorder.start()), rules.start());
       }
       return address;
@@ -154,6 +158,7 @@ export async function compose(
       await port.stop();
       for (const task of background.reverse()) await task.stop();
       await deletions.stop();
+      await hooks.stop();
       series.close();
       await stores.close();
     },

@@ -11,7 +11,7 @@ const imports = files.flatMap((file) => file.imports);
 const leaves =
   /^(errors|clock|log|facts|failpoint|memory-budget|cache-memory|exact-sum|meters|ids|text|reserved-names|async\/.+|formats\/.+)$/;
 const settingsSchema = "../config/schema.json";
-const domains = ["entities", "metrics", "catalogue", "deletions", "keys", "segments"];
+const domains = ["entities", "metrics", "catalogue", "deletions", "hooks", "keys", "segments"];
 /** Types and ports of the domains: the only files of a domain that engines and targets may import. */
 const portsAndTypes = files.filter(isPortOrType).map((file) => file.path);
 
@@ -76,6 +76,11 @@ const rules: { readonly who: RegExp; readonly may: (to: string) => boolean; read
     who: /^deletions\//,
     may: (to) => /^(deletions|entities)\//.test(to) || leaves.test(to),
     words: "deletions may import entities",
+  },
+  {
+    who: /^hooks\//,
+    may: (to) => /^((hooks|deletions|entities)\/|catalogue\/ports$)/.test(to) || leaves.test(to),
+    words: "hooks may import deletions, which call other systems too, and entities",
   },
   {
     who: /^entities\/profile\//,

@@ -311,6 +311,19 @@ const texts: Readonly<Record<string, Examples>> = {
     good: ["[]", '[{"name":"a","series":"stream.a.size","condition":"below","value":1.5}]'],
     bad: ["a", "{}", '[{"name":"a","condition":"under"}]', '[{"condition":"below"}]'],
   },
+  hooks: {
+    good: [
+      "[]",
+      '[{"name":"a","url":"https://a.example/x?y","token":"t","segments":["vip"],"fields":[],"from":"members"}]',
+    ],
+    bad: [
+      "crm",
+      '[{"name":"a b","url":"https://a.example","token":"t","segments":["*"]}]',
+      '[{"name":"a","url":"http://a.example","token":"t","segments":["*"]}]',
+      '[{"name":"a","url":"https://a.example","token":"t","segments":[]}]',
+      '[{"name":"a","url":"https://a.example","token":"t","segments":["*"],"from":"then"}]',
+    ],
+  },
   webhook: {
     good: ["", '{"url":"https://a.example","token":"t"}'],
     bad: ["a", "[]", "{}", '{"url":"ftp://a.example","token":"t"}'],

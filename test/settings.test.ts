@@ -47,6 +47,7 @@ const shownElsewhere: Readonly<Record<string, string>> = {
   "metrics.retention": "journeys/metric",
   "deletions.targets": "journeys/deletion",
   webhook: "faults/webhook",
+  hooks: "hooks/hooks",
   "limits.store_deadline_ms": "faults/deadline",
   "limits.read_bytes": "http/large-reads",
   "limits.requests_per_key": "http/load-refusals",

@@ -13,6 +13,7 @@ import type {
   ExperienceInput,
   ExplainedMembership,
   ExportLine,
+  HookStatus,
   KeyInfo,
   ListedDeletion,
   ListedExperience,
@@ -323,6 +324,9 @@ export function createClient(options: ClientOptions) {
      * `idempotencyKey` (up to 256 characters) it returns the same requests within 24 hours. Scope `entity:delete`.
      */
     deleteLines,
+
+    /** Returns whether the systems of the setting `hooks` take their events. Scope `metric:read`. */
+    hooks: (options?: CallOptions) => read<HookStatus[]>({ method: "GET", path: "/api/hook" }, options),
 
     /** Returns the tables, with what the service accepts as their identities. Scope `entity:delete`. */
     tables: (options?: CallOptions) => read<Table[]>({ method: "GET", path: "/api/table" }, options),

@@ -14,6 +14,7 @@ import type * as account from "../http/entities/account.js";
 import type * as attributes from "../http/entities/attributes.js";
 import type * as entities from "../http/entities/index.js";
 import type * as members from "../http/entities/members.js";
+import type * as hooks from "../http/hooks/index.js";
 import type * as lists from "../http/lists/list-page.js";
 import type * as alerts from "../http/metrics/alerts.js";
 import type * as listings from "../http/metrics/listings.js";
@@ -82,6 +83,9 @@ export type Points =
 export type PointTally = Static<typeof points.PointTally>;
 
 export type ListedSeries = Static<typeof listings.ListedSeries>;
+
+/** Whether a system of the setting `hooks` takes its events. */
+export type HookStatus = Static<typeof hooks.HookStatus>;
 
 /** A rule of alerts that is firing for a series. */
 export type Alert = Static<typeof alerts.Alert>;

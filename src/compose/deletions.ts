@@ -2,6 +2,7 @@ import { observeDeletions } from "../deletions/observe.js";
 import { receipts } from "../deletions/receipt.js";
 import { replayLedger } from "../deletions/replay.js";
 import { scheduler } from "../deletions/scheduler.js";
+import { hookCalls, hookTarget, type SendEvents } from "../deletions/targets/hook.js";
 import { downstreamTargets } from "../deletions/targets/index.js";
 import { webhookAt } from "../deletions/webhook.js";
 import { durationMs, retentionMs } from "../formats/duration.js";
@@ -17,10 +18,14 @@ export function composeDeletions(
   { settings, stores, clock, arrivalClock, version, tables, meters, log, failpoint }: SharedDependencies,
   { hashIdentity, hashRequest, opening }: ReturnType<typeof composeProfiles>,
 ) {
-  const { ledger, entities, entityKeys, facts, history, memberships, dueNotifications } = stores;
+  const { ledger, entities, entityKeys, facts, history, memberships, outbox, dueNotifications } = stores;
+  const { hooks } = settings;
   const { targets: remote, retention, due } = settings.deletions;
   const stopping = new AbortController();
   const signed = receipts({ ledger, pepper: stores.pepper, version });
+  const told = { clock, sign: signed.signOnly, stopping: stopping.signal };
+  const calls = new Map(hooks.map((hook) => [hook.name, hookCalls(hook, told)]));
+  const hookTargets = hooks.map((hook) => hookTarget(hook, calls.get(hook.name) as SendEvents, outbox));
   const dependencies = {
     ...opening,
     ledger,
@@ -29,7 +34,12 @@ export function composeDeletions(
     facts,
     history,
     dueNotifications,
-    targets: downstreamTargets({ memberships, history, remote, failpoint, stopping: stopping.signal }),
+    outbox,
+    hooks,
+    targets: downstreamTargets({
+      ...{ memberships, history, outbox, remote, failpoint, stopping: stopping.signal },
+      hooks: hookTargets,
+    }),
     webhook: settings.webhook === null ? undefined : webhookAt(settings.webhook, signed, { stopping: stopping.signal }),
     tables,
     hashIdentity,
@@ -50,6 +60,7 @@ export function composeDeletions(
     replay: () => replayLedger(dependencies),
     start: runs.start,
     webhook: dependencies.webhook,
+    calls,
     routes: deletionRoutes({
       ...dependencies,
       limits: settings.limits,

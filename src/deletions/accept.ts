@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../clock.js";
-import { idsOf } from "../entities/profile/entity.js";
+import { type EntityId, idsOf } from "../entities/profile/entity.js";
 import type { Tables } from "../entities/profile/entity-tables.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
 import { retryOnConflict } from "../entities/requests/retry-on-conflict.js";
@@ -8,10 +9,11 @@ import type { Failpoint } from "../failpoint.js";
 import type { Reservation } from "../memory-budget.js";
 import { LEASE_MS } from "./deletion.js";
 import { encryptIdentities } from "./identity-list.js";
+import { type LeftSegmentDependencies, leftSegments } from "./left-segments.js";
 import type { DownstreamTarget, Ledger, Webhook } from "./ports.js";
 import { type DeletionScope, expandScope, type ScopeDependencies } from "./scope.js";
 
-export interface AcceptDependencies extends ScopeDependencies {
+export interface AcceptDependencies extends ScopeDependencies, LeftSegmentDependencies {
   readonly ledger: Pick<Ledger, "accept">;
   readonly tables: Tables;
   /** Targets of new requests. */
@@ -65,6 +67,7 @@ export function storeDeletion(
     const { profiles, hashes, identities, owners } = await scopeOf(hash);
     // A profile of an earlier version may have values that identify no one: a target could erase all who have one.
     const ofPerson = identities.filter(({ value }) => tables.get(table)?.isNobody(value) !== true);
+    const { left, waiting } = await leftSegments(dependencies, profiles);
     late.throwIfAborted();
     failpoint("deletion-planned");
     const isAccepted = await ledger.accept(
@@ -75,7 +78,7 @@ export function storeDeletion(
         entities: [...new Set(profiles.flatMap(idsOf))],
         hashes,
         encryptedIdentities: targets.some(({ remote }) => remote)
-          ? encryptIdentities(requestId, [identity, ...ofPerson])
+          ? encryptIdentities(requestId, [identity, ...ofPerson], left)
           : undefined,
         targets: targets.map(({ name }) => name),
         done: [],
@@ -87,12 +90,22 @@ export function storeDeletion(
         completedAt: undefined,
         notify: dependencies.webhook !== undefined,
       },
-      { profiles: profiles.map(({ id, revision }) => ({ id, revision })), owners },
+      { profiles: profiles.map(({ id, revision }) => ({ id, revision })), owners, waiting },
       late,
     );
     failpoint("deletion-accepted");
+    if (isAccepted) await callsBegun(dependencies, profiles.flatMap(idsOf));
     return isAccepted ? requestId : undefined;
   }, late);
+}
+
+/** A call of a hook begins this long after its changes were claimed at the latest, ms. */
+const CALL_BEGINS_MS = 100;
+
+/** Waits until calls of hooks with these people have begun that were claimed before the acceptance: none is later. */
+async function callsBegun({ outbox, hooks }: LeftSegmentDependencies, ids: readonly EntityId[]): Promise<void> {
+  if (hooks.length === 0 || ids.length === 0) return;
+  if ((await outbox.of(ids)).some(({ state }) => state === "sending")) await sleep(CALL_BEGINS_MS);
 }
 
 const REQUEST_ID_DIGITS = 20;

@@ -47,7 +47,8 @@ function subjectFor({ remote }: DownstreamTarget, deletion: Deletion): DeletionS
   const { requestId, table, acceptedAt: cutOff } = deletion;
   // A store may keep an identity without a profile under the id of the request.
   const entities = [...deletion.entities, requestId];
-  return { requestId, table, cutOff, entities, identities: remote ? decryptIdentities(deletion) : [] };
+  const secrets = remote ? decryptIdentities(deletion) : { identities: [], left: {} };
+  return { requestId, table, cutOff, entities, ...secrets };
 }
 
 /** Failure of a stage; `cause` is the original error. */

@@ -15,6 +15,8 @@ export interface ScopeSnapshot {
   readonly profiles: readonly { readonly id: EntityId; readonly revision: number }[];
   /** Identities of the request without a live profile, with the entity id that owned each, or undefined. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
+  /** Ids of changes about the profiles that wait for hooks: no request with one of them may have begun. */
+  readonly waiting: readonly string[];
 }
 
 /** States by which requests are listed; `stuck`: the open ones of which `isStuck` is true. */
@@ -39,9 +41,10 @@ export interface OpenReason {
 export interface Ledger {
   /**
    * Stores the request durably and resolves with true. A request whose id is stored already is not stored again.
-   * Resolves with false, and stores nothing, when a profile of the scope or the owner of an identity has changed. From
-   * acceptance on, `Suppression` returns the request, `EntityStore.load` returns none of its profiles, and the store
-   * refuses every commit that was planned before and concerns one of its identities. The entity data notes the request,
+   * Resolves with false, and stores nothing, when a profile of the scope, the owner of an identity or a change that
+   * waits for a hook has changed. From acceptance on, `Suppression` returns the request, `EntityStore.load` returns
+   * none of its profiles, `Outbox.claim` none of their changes, and the store refuses every commit that was planned
+   * before and concerns one of its identities. The entity data notes the request,
    * so the next start refuses a ledger that lacks it. Once `late` has aborted, nothing is sent and the call rejects.
    */
   accept(deletion: Deletion, scope: ScopeSnapshot, late?: AbortSignal): Promise<boolean>;
@@ -146,6 +149,8 @@ export interface DeletionSubject {
   readonly entities: readonly EntityId[];
   /** Identities as written; empty for our own targets. */
   readonly identities: readonly Identity[];
+  /** Segments, by hook, that the hook is notified the person left; empty for our own targets. */
+  readonly left: Readonly<Record<string, readonly string[]>>;
   /** Unix ms. */
   readonly cutOff: number;
 }
@@ -158,6 +163,8 @@ export interface DownstreamTarget {
   readonly name: string;
   /** Our own targets are retried after at most 30 s, remote targets after at most 15 min. */
   readonly remote: boolean;
+  /** Whether its response to `erase` is all that can be verified. */
+  readonly isTold?: boolean;
   /** Removes all data about the subject. Safe to repeat. Rejects when the result is uncertain. */
   erase(subject: DeletionSubject): Promise<void>;
   /** Returns whether the target holds no data about the subject. Rejects when it cannot tell. */

@@ -9,6 +9,8 @@ import type { Ledger } from "./ports.js";
 export interface Receipts {
   /** Returns a JWS (RFC 7515, compact, EdDSA) over these claims, the service and its version. */
   sign(claims: object): Promise<string>;
+  /** Returns a JWS over these claims alone. */
+  signOnly(claims: object): Promise<string>;
   publicKey(): Promise<PublicKey>;
 }
 
@@ -34,6 +36,7 @@ export function receipts({ ledger, pepper, version }: ReceiptDependencies): Rece
 
   return {
     sign: async (claims) => signJws({ ...claims, service: "entity-metrics", version }, await privateKey()),
+    signOnly: async (claims) => signJws(claims, await privateKey()),
     publicKey: async () => publicKeyOf(await privateKey()),
   };
 }

@@ -123,7 +123,11 @@ function unverified({ times }: Deletion): Deletion["times"] {
 }
 
 function verifiedNow({ times }: Deletion, targets: readonly DownstreamTarget[], now: number): Deletion["times"] {
-  return { ...times, ...Object.fromEntries(targets.map(({ name }) => [name, { ...times[name], verifiedAt: now }])) };
+  const verified = targets.map(({ name, isTold }) => {
+    const verifiedAt = isTold ? (times[name]?.erasedAt ?? now) : now;
+    return [name, { ...times[name], verifiedAt }];
+  });
+  return { ...times, ...Object.fromEntries(verified) };
 }
 
 /** Destroys the keys of a fully verified request, completes it, and lets the next over each of its identities begin. */

@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.js";
-import type { EntityId, SegmentDeletions, StoredEntity } from "./profile/entity.js";
+import type { EntityId, SegmentDeletions, StoredEntity, Turn } from "./profile/entity.js";
 import type { IdentityHash } from "./profile/identity.js";
 
 /** Maximum bytes of the profiles that one read returns: see `EntityStore.load`. */
@@ -30,6 +30,8 @@ export interface ProfileChange {
    * several members leaves one.
    */
   readonly moves: readonly (readonly [segment: string, change: number])[];
+  /** Segments whose hooks are notified of the person. */
+  readonly turns: readonly Turn[];
   /** Hashes in `entity.hashes` that the stored state does not have. */
   readonly addedHashes: ReadonlySet<IdentityHash>;
   /** Live profiles merged into this one, with the revisions they were read at. */

@@ -1,5 +1,6 @@
 import type { Experience, Mark, Segment } from "../catalogue/ports.js";
 import type { Deletion } from "../deletions/deletion.js";
+import type { OutboxRow } from "../entities/outbox.js";
 import type { HistoryMessage, IdempotentRequest } from "../entities/ports.js";
 import type { EntityId, SegmentDeletion, StoredEntity } from "../entities/profile/entity.js";
 import type { ApiKey } from "../keys/api-key.js";
@@ -21,6 +22,7 @@ export interface CopyRecords {
   readonly "deleted segments": DeletedSegmentRecord;
   readonly experiences: Experience;
   readonly marks: Mark;
+  readonly "hook events": OutboxRow;
   readonly "API keys": ApiKey;
   readonly "repeatable requests": IdempotentRequest;
   readonly "repeatable deletions": IdempotentRequest;

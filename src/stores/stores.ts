@@ -3,6 +3,7 @@ import type { CatalogueStore, MarkStore } from "../catalogue/ports.js";
 import type { Clock } from "../clock.js";
 import type { Settings } from "../config/settings.js";
 import type { DueNotifications, Ledger } from "../deletions/ports.js";
+import type { Outbox } from "../entities/outbox.js";
 import type { EntityKeys, EntityStore, History, Idempotency, MembershipIndex, Suppression } from "../entities/ports.js";
 import type { StartError, ToServiceError } from "../errors.js";
 import type { Facts } from "../facts.js";
@@ -49,6 +50,7 @@ export interface EntityStores {
   readonly entities: EntityStore;
   readonly memberships: MembershipIndex;
   readonly history: History;
+  readonly outbox: Outbox;
   /** Requests that are stored with the data. */
   readonly idempotency: Idempotency;
   /** Requests for deletions: stored with the ledger, so that their repeats return the same ids over restored data. */

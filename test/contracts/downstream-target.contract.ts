@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { DeletionSubject, DownstreamTarget } from "../../src/deletions/ports.js";
 
 /** Names of the targets of our own, in the order in which a deletion goes through them. */
-export const ownTargets: readonly string[] = ["membership-index", "history-archive"];
+export const ownTargets: readonly string[] = ["membership-index", "history-archive", "hook-outbox"];
 
 export interface OpenTarget {
   readonly target: DownstreamTarget;
@@ -63,6 +63,7 @@ export function subjectOf(...people: Person[]): DeletionSubject {
     table: "user",
     entities: people.map(({ entity }) => entity),
     identities: people.map(({ email }) => ({ field: "email", value: email })),
+    left: {},
     cutOff: Date.now(),
   };
 }

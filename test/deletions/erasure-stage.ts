@@ -93,7 +93,8 @@ export function deletionsOver(
   const dependencies: DeletionDependencies = {
     ...stores,
     ...opening(),
-    targets: downstreamTargets({ ...stores, remote: [], failpoint: own.failpoint ?? noFailpoint }),
+    hooks: [],
+    targets: downstreamTargets({ ...stores, remote: [], hooks: [], failpoint: own.failpoint ?? noFailpoint }),
     tables: shippedTables,
     hashIdentity: identityHashing(stores.pepper),
     hashRequest: requestHashing(stores.pepper),
@@ -126,7 +127,7 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
   const hashIdentity = identityHashing(stores.pepper);
   const now = monotonicClock(clock);
   const own = {
-    targets: [...downstreamTargets({ ...stores, remote: [], failpoint }), ...more],
+    targets: [...downstreamTargets({ ...stores, remote: [], hooks: [], failpoint }), ...more],
     clock,
     arrivalClock: now,
     log: options.log ?? openLog("silent"),

@@ -34,7 +34,7 @@ describe("P25: the replay of the ledger over entity data", () => {
       if (deletion === undefined) throw new Error("There is no such request");
       const { acceptedAt: cutOff, entities } = deletion;
       const ids = [...entities, requestId];
-      expected.push({ requestId, table: "user", cutOff, entities: ids, identities: [] });
+      expected.push({ requestId, table: "user", cutOff, entities: ids, identities: [], left: {} });
     }
     for (const calls of [own.erased, own.verified, crm.erased]) calls.length = 0;
     await at.deletions.replay();

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { hookTarget } from "../../src/deletions/targets/hook.js";
 import { downstreamTargets, ownStore } from "../../src/deletions/targets/index.js";
 import { remoteTarget } from "../../src/deletions/targets/remote.js";
 import { StartError } from "../../src/errors.js";
@@ -159,7 +160,7 @@ describe("the targets of deletions", () => {
 
   const targets = (...names: string[]) => {
     const remote = names.map((name) => ({ name, url: "https://crm.example.org", token: "secret" }));
-    return downstreamTargets({ ...open.stores, remote, failpoint: noFailpoint });
+    return downstreamTargets({ ...open.stores, remote, hooks: [], failpoint: noFailpoint });
   };
 
   it("are our own and then the configured ones, in order", () => {
@@ -172,6 +173,19 @@ describe("the targets of deletions", () => {
       expect(() => targets("crm", name)).to.throw(StartError, `${name} is a reserved name`);
     });
   }
+
+  it("of hooks have names that no target and no stage has", () => {
+    const withHooks = (...names: string[]) => {
+      const hook = (name: string) => ({ name, url: "https://a.example", token: "t", segments: ["*"] });
+      const hooks = names.map((name) => hookTarget(hook(name), async () => {}, open.stores.outbox));
+      const remote = [{ name: "erp", url: "https://crm.example.org", token: "secret" }];
+      return downstreamTargets({ ...open.stores, remote, hooks, failpoint: noFailpoint });
+    };
+    expect(withHooks("crm").map(({ name }) => name)).to.deep.equal([...ownTargets, "erp", "crm"]);
+    expect(() => withHooks("crm", "crm")).to.throw(StartError, "hooks is wrong: two targets have the name crm");
+    expect(() => withHooks("erp")).to.throw(StartError, "hooks is wrong: two targets have the name erp");
+    expect(() => withHooks("key")).to.throw(StartError, "hooks is wrong: key is a reserved name");
+  });
 
   it("cannot have the same name twice", () => {
     expect(() => targets("crm", "erp", "crm")).to.throw(StartError, "two targets have the name crm");

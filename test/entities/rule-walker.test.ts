@@ -205,7 +205,13 @@ describe("the walk that decides rules about stored profiles", () => {
     const encoded = Buffer.from(encodeDocument(document)).toString();
     const plain = Buffer.from(encoded.slice(0, encoded.indexOf("\n")));
     const [sealed] = seal(keys, [{ entity: entity.id, plain }]);
-    const nothing = { changedSegments: new Set<string>(), moves: [], addedHashes: new Set<string>(), mergedFrom: [] };
+    const nothing = {
+      changedSegments: new Set<string>(),
+      moves: [],
+      turns: [],
+      addedHashes: new Set<string>(),
+      mergedFrom: [],
+    };
     const earlier = { ...nothing, entity: { ...entity, sealed: sealed as Uint8Array } };
     expect(await stage.stores.entities.commit(commitOf([earlier]))).to.equal(true);
     await put("buyer", { stream: "shop", count: { at_least: 3 } });
@@ -219,7 +225,13 @@ describe("the walk that decides rules about stored profiles", () => {
   it("skips a damaged profile, which does not hold up the others", async () => {
     await stage.collect([{ _uid: "a" }, { _uid: "b" }]);
     const { id, ...entity } = await stage.stored("a");
-    const nothing = { changedSegments: new Set<string>(), moves: [], addedHashes: new Set<string>(), mergedFrom: [] };
+    const nothing = {
+      changedSegments: new Set<string>(),
+      moves: [],
+      turns: [],
+      addedHashes: new Set<string>(),
+      mergedFrom: [],
+    };
     const damaged = { ...nothing, entity: { ...entity, id, due: now - HOUR, sealed: Uint8Array.of(1, 2, 3) } };
     expect(await stage.stores.entities.commit(commitOf([damaged]))).to.equal(true);
     await put("all", { attribute: "_uid" });

@@ -172,7 +172,13 @@ export class RuleWorld {
     const encoded = Buffer.from(encodeDocument(document)).toString();
     const plain = Buffer.from(encoded.slice(0, encoded.indexOf("\n")));
     const [sealed] = seal(keys, [{ entity: entity.id, plain }]);
-    const nothing = { changedSegments: new Set<string>(), moves: [], addedHashes: new Set<string>(), mergedFrom: [] };
+    const nothing = {
+      changedSegments: new Set<string>(),
+      moves: [],
+      turns: [],
+      addedHashes: new Set<string>(),
+      mergedFrom: [],
+    };
     const { generation } = await catalogue.rules();
     const earlier = { ...nothing, entity: { ...entity, sealed: sealed as Uint8Array } };
     expect(await entities.commit(commitOf([earlier], { generation }))).to.equal(true);

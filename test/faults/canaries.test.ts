@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { expect } from "chai";
 import { findBytes } from "../support/files.js";
+import { type HookReceiver, hookReceiver } from "../support/hook-receiver.js";
 import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
 import { collectThrough, isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
 import { until } from "../support/until.js";
@@ -17,12 +18,19 @@ describe("the embedded service", function () {
   this.timeout(120_000);
   const folder = temporaryFolder();
   let service: RealService;
+  let receiver: HookReceiver;
+  const start = () => {
+    const hooks = [{ name: "crm", url: receiver.url, token: "t", segments: ["*"], fields: ["name"] }];
+    return startReal(folder.dir, { HOOKS: JSON.stringify(hooks) });
+  };
 
   before(async () => {
-    service = await startReal(folder.dir);
+    receiver = await hookReceiver();
+    service = await start();
   });
   after(async () => {
     await service.kill();
+    await receiver.close();
     folder.remove();
   });
 
@@ -39,7 +47,7 @@ describe("the embedded service", function () {
     expectNothing();
 
     const keys = keysIn(folder.dir);
-    service = await startReal(folder.dir);
+    service = await start();
     const ids: string[] = [];
     const half = SUBJECTS / 2;
     for (let index = 0; index < half; index += 1) {
@@ -66,12 +74,14 @@ describe("the embedded service", function () {
     const live = keysIn(folder.dir);
     const dead = [...keys].filter(([entity]) => !live.has(entity)).map(([, key]) => key);
     expect(dead.length).to.be.at.least(SUBJECTS);
+    expect(receiver.changesOf(`${canary}-7@example.org`).at(-1)).to.equal("left segment-2");
+    expect(outboxOf(folder.dir).filter((entity) => entity !== "" && !live.has(entity))).to.deep.equal([]);
     expect(findBytes(folder.dir, dead)).to.deep.equal([]);
     await service.kill();
     expect(findBytes(folder.dir, dead)).to.deep.equal([]);
     expectNothing();
 
-    service = await startReal(folder.dir);
+    service = await start();
     for (let index = 0; index < SUBJECTS; index += 1) {
       expect(await statusOfProfile(service, `user_id/${canary}-${index}`)).to.equal(404);
     }
@@ -154,4 +164,12 @@ function keysIn(dir: string): Map<string, Uint8Array> {
   const rows = db.prepare("SELECT entity, key FROM entity_key WHERE key <> zeroblob(32)").all();
   db.close();
   return new Map((rows as unknown as { entity: string; key: Uint8Array }[]).map(({ entity, key }) => [entity, key]));
+}
+
+/** The entities of changes that wait for hooks. */
+function outboxOf(dir: string): string[] {
+  const db = new DatabaseSync(join(dir, "entities.db"), { readOnly: true });
+  const rows = db.prepare("SELECT entity FROM hook_event").all();
+  db.close();
+  return (rows as { entity: string }[]).map(({ entity }) => entity);
 }

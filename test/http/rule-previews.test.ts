@@ -113,7 +113,13 @@ describe("a preview of a rule", () => {
     const [id = ""] = await entities.idsAfter(undefined, 1, "url");
     const entity = (await entities.load([id])).profiles.get(id);
     if (entity === undefined) throw new Error("no profile");
-    const profile = { changedSegments: new Set<string>(), moves: [], addedHashes: new Set<string>(), mergedFrom: [] };
+    const profile = {
+      changedSegments: new Set<string>(),
+      moves: [],
+      turns: [],
+      addedHashes: new Set<string>(),
+      mergedFrom: [],
+    };
     const nothing = { messages: [], lastingIds: [], uncounted: new Set<string>(), keys: new Map(), segments: [] };
     const { generation } = await service.service.stores.catalogue.rules();
     const sealed = entity.sealed.map((byte, at) => (at === 20 ? byte ^ 1 : byte));

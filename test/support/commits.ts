@@ -54,6 +54,7 @@ export function changeOf(
     entity: { ...entity, memberships: draft.memberships() },
     changedSegments: draft.changed,
     moves: draft.moves(),
+    turns: draft.turns(),
     addedHashes: new Set(entity.hashes),
     mergedFrom,
   };

@@ -3,6 +3,7 @@ const stages: Readonly<Record<string, string>> = {
   profile: "live profile",
   "membership-index": "segment memberships",
   "history-archive": "message history",
+  "hook-outbox": "changes for hooks",
   verified: "verification",
   key: "destruction of the key",
   complete: "complete",

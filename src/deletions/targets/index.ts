@@ -1,3 +1,4 @@
+import type { Outbox } from "../../entities/outbox.js";
 import type { History, MembershipIndex } from "../../entities/ports.js";
 import type { EntityId } from "../../entities/profile/entity.js";
 import { StartError } from "../../errors.js";
@@ -9,8 +10,11 @@ import { type RemoteTarget, remoteTarget } from "./remote.js";
 export interface TargetDependencies {
   readonly memberships: MembershipIndex;
   readonly history: History;
+  readonly outbox: Pick<Outbox, "erase" | "holds">;
   /** Setting `deletions.targets`. */
   readonly remote: readonly RemoteTarget[];
+  /** Systems of the setting `hooks`. */
+  readonly hooks: readonly DownstreamTarget[];
   readonly failpoint: Failpoint;
   /** Aborts calls to remote targets, so that a stop does not wait for them. */
   readonly stopping?: AbortSignal;
@@ -23,21 +27,26 @@ export interface TargetDependencies {
 export function downstreamTargets({
   memberships,
   history,
+  outbox,
   remote,
+  hooks,
   failpoint,
   stopping,
 }: TargetDependencies): DownstreamTarget[] {
   const targets = [
     ownStore("membership-index", memberships, failpoint),
     ownStore("history-archive", history, failpoint),
+    ownStore("hook-outbox", outbox, failpoint),
   ];
   const reserved = new Set([...ownStages, ...targets.map(({ name }) => name)]);
-  for (const target of remote) {
-    const { name } = target;
-    if (reserved.has(name)) throw new StartError(`deletions.targets is wrong: ${name} is a reserved name`);
+  const others = [...remote.map((target) => remoteTarget(target, failpoint, stopping)), ...hooks];
+  for (const target of others) {
+    const { name, isTold } = target;
+    const setting = isTold ? "hooks" : "deletions.targets";
+    if (reserved.has(name)) throw new StartError(`${setting} is wrong: ${name} is a reserved name`);
     if (targets.some((other) => other.name === name))
-      throw new StartError(`deletions.targets is wrong: two targets have the name ${name}`);
-    targets.push(remoteTarget(target, failpoint, stopping));
+      throw new StartError(`${setting} is wrong: two targets have the name ${name}`);
+    targets.push(target);
   }
   return targets;
 }

@@ -46,6 +46,14 @@ export interface Memberships {
   readonly updates: ReadonlyMap<string, MembershipUpdate>;
 }
 
+/** A segment that a person is in now, or is no longer in. */
+export interface Turn {
+  readonly segment: string;
+  readonly member: boolean;
+  /** Whether the opposite was true before; false after a merge with a profile that was in the segment. */
+  readonly isCertain: boolean;
+}
+
 /** The last deletion of a segment. */
 export interface SegmentDeletion {
   /** Greater than every earlier generation. */

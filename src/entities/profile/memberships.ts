@@ -4,6 +4,7 @@ import {
   type Memberships,
   type MembershipUpdate,
   type SegmentDeletions,
+  type Turn,
   type UpdateVersion,
   type Version,
 } from "./entity.js";
@@ -131,14 +132,30 @@ export class MembershipDraft {
 
   /** Returns how the number of members of each segment changes when this is stored; never by 0. */
   moves(): (readonly [segment: string, change: number])[] {
-    const merged = this.#stored.slice(1).flatMap(({ updates }) => [...updates.keys()]);
     const moves: (readonly [string, number])[] = [];
-    for (const segment of new Set([...this.#changed, ...merged])) {
+    for (const segment of this.#concerned()) {
       const members = this.#stored.filter(({ updates }) => updates.get(segment)?.member).length;
-      const change = (this.#updates.get(segment)?.member ? 1 : 0) - members;
+      const change = (this.isMember(segment) ? 1 : 0) - members;
       if (change !== 0) moves.push([segment, change]);
     }
     return moves;
+  }
+
+  /** Returns the segments that the profile enters or leaves when this is stored, or that a merged profile was in. */
+  turns(): Turn[] {
+    const turns: Turn[] = [];
+    for (const segment of this.#concerned()) {
+      const [own = false, ...merged] = this.#stored.map(({ updates }) => updates.get(segment)?.member ?? false);
+      const member = this.isMember(segment);
+      const isCertain = !merged.includes(true);
+      if (member !== own || !isCertain) turns.push({ segment, member, isCertain });
+    }
+    return turns;
+  }
+
+  #concerned(): ReadonlySet<string> {
+    const merged = this.#stored.slice(1).flatMap(({ updates }) => [...updates.keys()]);
+    return new Set([...this.#changed, ...merged]);
   }
 
   memberships(): Memberships {

@@ -108,7 +108,8 @@ async function membersOf(
   return shown.flatMap(({ profile, member }) => (idsOf(profile).some((id) => erased.has(id)) ? [] : member));
 }
 
-function wantedOf(table: Table | undefined, document: EntityDocument, wanted: ReadonlySet<string>) {
+/** Returns the wanted attributes, as in a read of the entity. */
+export function wantedOf(table: Table | undefined, document: EntityDocument, wanted: ReadonlySet<string>) {
   const attributes = attributesOf(document, table ?? { identities: [] });
   return new Map([...attributes].filter(([name]) => wanted.has(name)));
 }

@@ -39,10 +39,11 @@ export interface Recorder {
 export function workerLease(
   { clock, lease, owner }: Pick<RecorderDependencies, "clock" | "lease" | "owner">,
   name: string,
+  leaseMs = LEASE_MS,
 ): () => Promise<LeaseResult> {
   return () => {
     const now = clock();
-    return lease(name, owner, now, now + LEASE_MS);
+    return lease(name, owner, now, now + leaseMs);
   };
 }
 

@@ -1,5 +1,6 @@
 import { type Db, MongoClient, MongoServerError, MongoServerSelectionError, ReadConcern } from "mongodb";
 import { retry } from "../../async/retry.js";
+import type { Hook } from "../../entities/outbox.js";
 import { StartError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import { tlsError } from "../tls-errors.js";
@@ -25,6 +26,8 @@ export interface Connection {
 /** Dependencies of stores over both databases. */
 export interface StoreDependencies extends Omit<Connection, "client" | "close"> {
   readonly wrapping: KeyWrapping;
+  /** Setting `hooks`. */
+  readonly hooks: readonly Hook[];
 }
 
 interface ConnectOptions {

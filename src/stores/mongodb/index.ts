@@ -23,6 +23,7 @@ import { mongoEntityStore } from "./profiles/entity-store.js";
 import { historyCollections, mongoHistory } from "./profiles/history.js";
 import { idempotencyCollections, mongoIdempotency } from "./profiles/idempotency.js";
 import { mongoMembershipIndex } from "./profiles/membership-index.js";
+import { mongoOutbox, outboxCollection } from "./profiles/outbox.js";
 import { generationCollections, mongoRaiseOrder, mongoSharedGenerations } from "./series/shared-generations.js";
 import { mongoSlotCounts, slotCountCollections } from "./series/slot-counts.js";
 import { refuseOtherLedger } from "./upgrade.js";
@@ -37,6 +38,7 @@ export const plans: Plans = {
     ...catalogueCollections,
     ...markCollections,
     removedSegments,
+    outboxCollection,
     ...leaseCollections,
     ...generationCollections,
     notes,
@@ -51,15 +53,17 @@ export async function openMongo({ settings, log, failpoint }: EngineDependencies
   const { pepper, close, ...databases } = await openDatabases(settings, plans, { log, failpoint });
   const { data, ledger, transact, deadlineMs } = databases;
   const wrapping = keyWrapping(pepper);
-  const dependencies = { ...databases, wrapping };
+  const { hooks } = settings;
+  const dependencies = { ...databases, wrapping, hooks };
   const commandMs = commandLimitMs(deadlineMs);
   return {
     entities: mongoEntityStore(dependencies),
     memberships: mongoMembershipIndex(data),
     history: mongoHistory(data),
+    outbox: mongoOutbox(dependencies),
     idempotency: mongoIdempotency(data),
     repeatedDeletions: mongoIdempotency(ledger),
-    catalogue: mongoCatalogueStore(data, transact),
+    catalogue: mongoCatalogueStore(data, transact, hooks),
     marks: mongoMarkStore(data, transact),
     keys: mongoKeyStore(ledger),
     counts: mongoSlotCounts(data, transact, commandMs),

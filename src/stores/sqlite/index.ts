@@ -25,6 +25,7 @@ import { sqliteEntityStore } from "./profiles/entity-store.js";
 import { sqliteHistory } from "./profiles/history.js";
 import { sqliteIdempotency } from "./profiles/idempotency.js";
 import { sqliteMembershipIndex } from "./profiles/membership-index.js";
+import { outboxWrites, sqliteOutbox } from "./profiles/outbox.js";
 import { sqliteRaiseOrder } from "./raise-order.js";
 import { DamagedRow } from "./series/chunks.js";
 import { sqliteSeriesStore } from "./series/series-store.js";
@@ -47,13 +48,15 @@ export async function openSqliteEntities({
     const ledgerDb = files.open(entities, ledgerFile, { log, failpoint, beforeUpgrade: pepperOf });
     const entitiesDb = files.open(entities, entitiesFile, { log, failpoint });
     const mark = await matchLedger(ledgerDb, entitiesDb, entities);
+    const outbox = outboxWrites(entitiesDb, settings.hooks);
     return {
-      entities: sqliteEntityStore(entitiesDb, ledgerDb),
+      entities: sqliteEntityStore(entitiesDb, ledgerDb, outbox),
       memberships: sqliteMembershipIndex(entitiesDb, clock),
       history: sqliteHistory(entitiesDb),
+      outbox: sqliteOutbox(entitiesDb),
       idempotency: sqliteIdempotency(entitiesDb, ledgerDb),
       repeatedDeletions: sqliteIdempotency(ledgerDb, ledgerDb),
-      catalogue: sqliteCatalogueStore(entitiesDb),
+      catalogue: sqliteCatalogueStore(entitiesDb, outbox),
       marks: sqliteMarkStore(entitiesDb),
       keys: sqliteKeyStore(ledgerDb),
       counts: sqliteSlotCounts(entitiesDb),

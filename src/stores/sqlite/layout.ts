@@ -13,6 +13,7 @@ import { historySchema } from "./profiles/history.js";
 import { idempotencySchema } from "./profiles/idempotency.js";
 import { entitySteps } from "./profiles/layout-steps.js";
 import { membershipSchema } from "./profiles/membership-index.js";
+import { outboxSchema } from "./profiles/outbox.js";
 import { seriesSteps } from "./series/layout-steps.js";
 import { seriesSchema } from "./series/series-store.js";
 import { slotCountSchema } from "./series/slot-counts.js";
@@ -37,6 +38,7 @@ export const entitiesFile: FileLayout = {
     catalogueSchema,
     markSchema,
     deletedSegmentsSchema,
+    outboxSchema,
   ],
   steps: entitySteps,
 };

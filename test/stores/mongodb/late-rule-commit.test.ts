@@ -33,6 +33,7 @@ onServers(["mongodb"], "mongodb", () => {
       ledger: engine.client.db(`${engine.name}_ledger`, promised),
       deadlineMs: 10_000,
       wrapping: keyWrapping(pepper),
+      hooks: [],
       transact: held,
     });
     const others = await openTemporaryStores();

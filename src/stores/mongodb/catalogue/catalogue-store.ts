@@ -7,8 +7,10 @@ import {
   ruleMark,
   type Segment,
 } from "../../../catalogue/ports.js";
+import type { Hook } from "../../../entities/outbox.js";
 import { byIds, type CollectionPlan } from "../collection.js";
 import { beginGeneration, newestGeneration, recordDeletion, voidRemoval } from "../profiles/deleted-segments.js";
+import { writeDeletedSegment } from "../profiles/outbox.js";
 import type { Transact } from "../transaction.js";
 import { putMark } from "./mark-store.js";
 
@@ -39,7 +41,7 @@ const isRuled: Filter<SegmentDocument> = { "byRule.change": { $gt: 0 } };
 const MAX_USERS = 10;
 
 /** Stores segments and experiences, a document each. Lists are sorted by `_id`, in the order of UTF-8 bytes. */
-export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore {
+export function mongoCatalogueStore(db: Db, transact: Transact, hooks: readonly Hook[] = []): CatalogueStore {
   const segments = segmentsOf(db);
   const experiences = experiencesOf(db);
 
@@ -116,7 +118,7 @@ export function mongoCatalogueStore(db: Db, transact: Transact): CatalogueStore 
         const users = { experiences: naming.map(({ _id }) => _id), rules: rules.map(({ _id }) => _id) };
         if (users.experiences.length + users.rules.length > 0) return users;
         if ((await segments.deleteOne({ _id: id }, { session })).deletedCount === 0) return "absent";
-        await recordDeletion(db, id, at, session);
+        await writeDeletedSegment(db, hooks, id, at, await recordDeletion(db, id, at, session), session);
         return "deleted";
       }),
 

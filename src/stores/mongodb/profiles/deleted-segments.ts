@@ -63,13 +63,17 @@ export async function beginGeneration(db: Db, session: ClientSession): Promise<n
   return (await factDocumentsOf(db).findOneAndUpdate({ _id: SEGMENT_GENERATION }, raise, raised))?.number as number;
 }
 
-/** Must run in the transaction that removes the segment at `at` (Unix ms). Concurrent ones conflict. */
-export async function recordDeletion(db: Db, id: string, at: number, session: ClientSession): Promise<void> {
+/**
+ * Must run in the transaction that removes the segment at `at` (Unix ms). Returns the generation that it begins.
+ * Concurrent ones conflict.
+ */
+export async function recordDeletion(db: Db, id: string, at: number, session: ClientSession): Promise<number> {
   const generation = await beginGeneration(db, session);
   const deletedAt = { $max: ["$deletedAt", at] };
   const lookUntil = { $add: ["$$NOW", LOOK_MS] };
   const update = [{ $set: { deletedAt, generation, lookUntil } }];
   await removedSegmentsOf(db).updateOne({ _id: id }, update, { session, upsert: true });
+  return generation;
 }
 
 /** Filter for profiles with a void update about the segment. */

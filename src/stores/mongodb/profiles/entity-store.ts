@@ -30,6 +30,7 @@ import {
 } from "./entity-document.js";
 import { addKeys } from "./entity-keys.js";
 import { lastingIdsOf, messageDocument, messagesOf } from "./history.js";
+import { writeOutbox } from "./outbox.js";
 
 /** Concurrent requests share their reads. */
 const READS = { most: 1_000, atOnce: 2, isOfOneCall };
@@ -160,6 +161,7 @@ function commitProfiles(dependencies: StoreDependencies): EntityStore["commit"] 
       await addKeys(dependencies.ledger, dependencies.wrapping, commit.keys, session);
       await registerSegments(dependencies, commit.segments, session);
       await writeMessages(dependencies, commit, session);
+      await writeOutbox(dependencies.data, dependencies.hooks, commit, session);
     });
 }
 

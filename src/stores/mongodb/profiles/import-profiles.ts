@@ -1,5 +1,6 @@
 import { Binary, type Db } from "mongodb";
 import { ERASED } from "../../../deletions/ports.js";
+import type { OutboxRow } from "../../../entities/outbox.js";
 import type { IdempotentRequest } from "../../../entities/ports.js";
 import type { StoredEntity } from "../../../entities/profile/entity.js";
 import type { ApiKey } from "../../../keys/api-key.js";
@@ -47,6 +48,7 @@ import {
   messagesOf,
 } from "./history.js";
 import { clusterTime, type RequestDocument, requestDocument, requestOf } from "./idempotency.js";
+import { type OutboxDocument, outboxOf } from "./outbox.js";
 
 /** Profiles with their identities, messages with their counts, and the requests that contained the messages. */
 export function profileParts(db: Db) {
@@ -77,6 +79,7 @@ export function profileParts(db: Db) {
       recordOf: ({ stream, slot, count, unsaved }) => ({ stream, slot, count, unsaved }),
     }),
     streams: importPart<StreamDocument, StreamRecord>({ collection: streamsOf(db) }),
+    "hook events": importPart<OutboxDocument, OutboxRow>({ collection: outboxOf(db) }),
     "repeatable requests": requestPart(db),
   };
 }

@@ -10,6 +10,7 @@ import {
 import { type Database, inTransaction } from "../connection.js";
 import { recordOf } from "../document.js";
 import { segmentDeletions, voidRemoval } from "../profiles/deleted-segments.js";
+import { outboxWrites } from "../profiles/outbox.js";
 import { markWriter } from "./mark-store.js";
 
 export const catalogueSchema = `
@@ -25,7 +26,7 @@ export const catalogueSchema = `
 const MAX_USERS = 10;
 
 /** Segments, with their rules as JSON, and experiences as JSON, in `entities.db`. */
-export function sqliteCatalogueStore(db: Database): CatalogueStore {
+export function sqliteCatalogueStore(db: Database, outbox = outboxWrites(db, [])): CatalogueStore {
   const putSegment = db.prepare(`INSERT INTO segment VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET name = excluded.name, "table" = excluded."table", rule = excluded.rule`);
   const findSegment = db.prepare("SELECT * FROM segment WHERE id = ?");
@@ -113,7 +114,7 @@ export function sqliteCatalogueStore(db: Database): CatalogueStore {
         const users = { experiences: idsIn(experiencesNaming.get(id)), rules: idsIn(rulesNaming.get(id)) };
         if (users.experiences.length + users.rules.length > 0) return users;
         if (dropSegment.run(id).changes === 0) return "absent";
-        generations.record(id, at);
+        outbox.deleteSegment(id, at, generations.record(id, at));
         return "deleted";
       });
     },

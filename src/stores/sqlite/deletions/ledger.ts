@@ -6,6 +6,7 @@ import { type Database, inTransaction, sharingCommits, withoutSync } from "../co
 import { factsOf, raiseTo } from "../database-facts.js";
 import { emptyJournal } from "../profiles/entity-keys.js";
 import { membershipRemoval } from "../profiles/membership-index.js";
+import { outboxWrites } from "../profiles/outbox.js";
 import { deletionList } from "./deletion-list.js";
 import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { settledSequence } from "./ledger-match.js";
@@ -45,6 +46,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
   const facts = factsOf(db);
   const raiseInData = raiseTo(entities);
   const removeMemberships = membershipRemoval(entities);
+  const outbox = outboxWrites(entities, []);
   sql.releaseAll.run();
 
   function find(requestId: string): Deletion | undefined {
@@ -66,9 +68,12 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
    * Stores the request inside the caller's transaction and returns its number; "stored" if it was stored before,
    * undefined if its scope has changed.
    */
-  function accept({ deletion, scope: { profiles, owners } }: Request): number | "stored" | undefined {
+  function accept({ deletion, scope: { profiles, owners, waiting } }: Request): number | "stored" | undefined {
     if (sql.sequence.get(deletion.requestId) !== undefined) return "stored";
-    if (!isAsFound(profiles, owners) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
+    if (
+      !isAsFound(profiles, owners, waiting) ||
+      sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined
+    )
       return undefined;
     const { encryptedIdentities, acceptedAt } = deletion;
     const { lastInsertRowid } = sql.insert.run({
@@ -105,10 +110,13 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     });
     if (sequences.size === 0) return accepted;
     const newest = Math.max(...sequences.values());
-    // After a crash before this, the replay at the next start removes the memberships.
+    // After a crash before this, the replay at the next start removes the memberships and the changes for hooks.
     inTransaction(entities, () => {
       raiseInData(ACCEPTED, newest);
-      for (const { deletion } of sequences.keys()) removeMemberships(deletion.entities, deletion.acceptedAt);
+      for (const { deletion } of sequences.keys()) {
+        removeMemberships(deletion.entities, deletion.acceptedAt);
+        outbox.erase(deletion.entities);
+      }
     });
     record(newest);
     return accepted;
@@ -248,16 +256,25 @@ interface OldRequests extends Record<string, number> {
 }
 
 /**
- * Returns whether profiles have these revisions, and identities these owners. The result is valid until the step ends:
+ * Returns whether profiles have these revisions, identities these owners, and these changes still wait. The result is
+ * valid until the step ends:
  * this process owns both files and every step is synchronous.
  */
 function scopeCheck(entities: Database) {
   const revisionOf = entities.prepare("SELECT revision FROM entity WHERE id = ?");
   const ownerOf = entities.prepare("SELECT entity FROM identity WHERE hash = unhex(?)");
-  return (profiles: ScopeSnapshot["profiles"], owners: ScopeSnapshot["owners"]): boolean =>
+  const stateOf = entities.prepare("SELECT state FROM hook_event WHERE id = ?");
+  const isWaiting = (id: string) => (stateOf.get(Number(id)) as { state: string } | undefined)?.state === "waiting";
+  return (
+    profiles: ScopeSnapshot["profiles"],
+    owners: ScopeSnapshot["owners"],
+    waiting: ScopeSnapshot["waiting"],
+  ): boolean =>
+    waiting.every(isWaiting) &&
     profiles.every(
       ({ id, revision }) => (revisionOf.get(id) as { revision: number } | undefined)?.revision === revision,
-    ) && [...owners].every(([hash, owner]) => (ownerOf.get(hash) as { entity: string } | undefined)?.entity === owner);
+    ) &&
+    [...owners].every(([hash, owner]) => (ownerOf.get(hash) as { entity: string } | undefined)?.entity === owner);
 }
 
 /** Returns the latest possible `not_before`. A later one was set before the clock was set back. */

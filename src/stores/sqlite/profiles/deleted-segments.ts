@@ -47,9 +47,11 @@ export function segmentDeletions(db: Database) {
       return { newest: newest(), bySegment: new Map(rows.map(({ id, generation, at }) => [id, { generation, at }])) };
     },
 
-    /** Stores a deletion at `at` (Unix ms), inside the caller's transaction. */
-    record(segment: string, at: number): void {
-      insert.run(segment, at, begin());
+    /** Stores a deletion at `at` (Unix ms), inside the caller's transaction, and returns the generation it begins. */
+    record(segment: string, at: number): number {
+      const generation = begin();
+      insert.run(segment, at, generation);
+      return generation;
     },
   };
 }

@@ -25,6 +25,7 @@ import { segmentDeletions } from "./deleted-segments.js";
 import { addKeys } from "./entity-keys.js";
 import { storedMessages } from "./history.js";
 import { COUNTED_AT_ONCE, total } from "./membership-index.js";
+import { outboxWrites } from "./outbox.js";
 
 /**
  * `merged` is a JSON array of the ids that were merged into the profile, `full_since` the version of its newest full
@@ -71,7 +72,7 @@ interface Size {
  * changes of a message. Suppression is stored in `ledger.db`. Nothing else runs between the queries to the two files
  * and the end of the transaction: this process owns both files and every step is synchronous.
  */
-export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
+export function sqliteEntityStore(db: Database, ledger: Database, outbox = outboxWrites(db, [])): EntityStore {
   // Pairs as one JSON text: the driver takes longer for a row than SQLite and the parser together.
   const findOwners = db.prepare(`SELECT json_group_array(json_array(lower(hex(hash)), entity)) AS pairs
     FROM identity WHERE hash IN (SELECT unhex(value) FROM json_each(?))`);
@@ -226,6 +227,7 @@ export function sqliteEntityStore(db: Database, ledger: Database): EntityStore {
         }
         for (const id of commit.lastingIds) putLastingId.run(id);
         countChanges(commit);
+        outbox.commit(commit);
         for (const { id, table } of commit.segments) register.run(id, table);
       });
       return true;

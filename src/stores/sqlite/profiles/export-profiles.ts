@@ -1,6 +1,7 @@
 import { weightedBatches } from "../../../async/weighted-batches.js";
 import type { Experience, Mark, Segment } from "../../../catalogue/ports.js";
 import { ERASED } from "../../../deletions/ports.js";
+import type { OutboxRow } from "../../../entities/outbox.js";
 import type { IdempotentRequest } from "../../../entities/ports.js";
 import type { StoredEntity } from "../../../entities/profile/entity.js";
 import { StartError } from "../../../errors.js";
@@ -64,6 +65,10 @@ export function entityParts(
       records: (rows) => rows.map(recordOf<Experience>),
     }),
     marks: exportTable<Mark, unknown>(db, { from: "mark", records: (rows) => rows.map(recordOf<Mark>) }),
+    "hook events": exportTable<OutboxRow, Omit<OutboxRow, "cancels"> & { cancels: number }>(db, {
+      from: "hook_event",
+      records: (rows) => rows.map(({ id, cancels, ...row }) => ({ ...row, id: String(id), cancels: cancels === 1 })),
+    }),
     "repeatable requests": repeatableRequests(db),
   };
 }

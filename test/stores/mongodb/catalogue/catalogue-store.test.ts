@@ -120,7 +120,7 @@ onServers(["mongodb"], "mongodb", () => {
           return result;
         });
       const wrapping = keyWrapping(Buffer.alloc(32));
-      const entities = mongoEntityStore({ ...own, deadlineMs: 10_000, wrapping, transact: held });
+      const entities = mongoEntityStore({ ...own, deadlineMs: 10_000, wrapping, hooks: [], transact: held });
       const kept = entities.commit(await member());
       await reached;
       await deleteSegment("late", DELETED_AT, engine.stores.catalogue);

@@ -40,7 +40,14 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
       });
     };
     const [data, db] = [engine.client.db(engine.name), engine.client.db(`${engine.name}_ledger`)];
-    const ledger = mongoLedger({ data, ledger: db, wrapping: keyWrapping(Buffer.alloc(32)), transact, deadlineMs });
+    const ledger = mongoLedger({
+      data,
+      ledger: db,
+      wrapping: keyWrapping(Buffer.alloc(32)),
+      hooks: [],
+      transact,
+      deadlineMs,
+    });
     return { ledger, counts };
   };
   const forget = () =>
@@ -57,7 +64,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     const ledger = engine.client.db(`${engine.name}_ledger`);
     const wrapping = keyWrapping(Buffer.alloc(32));
     const transact: Transact = (work) => ended.then(() => transactions(engine.client, 10_000)(work));
-    const slow = mongoLedger({ data, ledger, wrapping, transact, deadlineMs: 10_000 });
+    const slow = mongoLedger({ data, ledger, wrapping, hooks: [], transact, deadlineMs: 10_000 });
     const late = new AbortController();
     const lateInCourse = new AbortController();
     const accepted = [undefined, late.signal, lateAtLastLook(lateInCourse), undefined].map((signal, index) =>

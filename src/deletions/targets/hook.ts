@@ -1,0 +1,78 @@
+import { hash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../../clock.js";
+import type { Hook, Outbox, OutboxRow } from "../../entities/outbox.js";
+import { valuesByField } from "../../entities/profile/identity.js";
+import { timeText } from "../../formats/instant.js";
+import { randomId } from "../../ids.js";
+import { type DownstreamTarget, TargetError } from "../ports.js";
+import { CALL_MS, checkUrl, ignoreBody, postJson, type RemoteSystem } from "./remote-call.js";
+
+/** A change as it is sent to a hook; without `identities` it is about the whole segment. */
+export interface HookEvent {
+  /** The same in each request with this change. */
+  readonly id: string;
+  readonly segment: string;
+  readonly change: OutboxRow["change"];
+  readonly at: string;
+  readonly table?: string;
+  /** Values by field. */
+  readonly identities?: Readonly<Record<string, readonly string[]>>;
+  readonly attributes?: object;
+}
+
+/** Pause between two looks at requests in flight, ms. */
+const LOOK_MS = 50;
+
+/** Maximum events of a request. */
+export const MAX_EVENTS = 500;
+
+export interface HookCallDependencies extends Pick<RemoteSystem, "stopping" | "callMs"> {
+  readonly clock: Clock;
+  /** Returns a compact JWS over these claims, with the key of receipts. */
+  sign(claims: object): Promise<string>;
+}
+
+/** Sends events in a request; resolves when the hook has them. Rejects with a `TargetError`. */
+export type SendEvents = (events: readonly HookEvent[]) => Promise<void>;
+
+/** Returns the calls of a hook. Throws a `StartError` when its address is not safe for identities. */
+export function hookCalls({ name, url, token }: Hook, dependencies: HookCallDependencies): SendEvents {
+  const { clock, sign, ...calls } = dependencies;
+  checkUrl(`hooks is wrong: ${name}`, url);
+  return async (events) => {
+    const head = { hook: name, id: randomId(), sent_at: timeText(clock()) };
+    const body = JSON.stringify({ ...head, events });
+    const signature = await sign({ ...head, sha256: hash("sha256", body) });
+    await postJson({ name, token, ...calls }, url, body, ignoreBody, { "x-signature": signature });
+  };
+}
+
+/** Returns the id of an event that these parts identify. */
+export function eventId(...parts: readonly (string | number)[]): string {
+  return hash("sha256", JSON.stringify(parts)).slice(0, 32);
+}
+
+/** Returns the hook as a target of deletions: it receives `left` once no request with the person is in flight. */
+export function hookTarget({ name }: Hook, send: SendEvents, outbox: Pick<Outbox, "of">): DownstreamTarget {
+  return {
+    name,
+    remote: true,
+    isTold: true,
+
+    async erase({ requestId, table, cutOff, entities, identities, left }) {
+      const until = performance.now() + CALL_MS;
+      while ((await outbox.of(entities)).some(({ hook, state }) => hook === name && state === "sending")) {
+        if (performance.now() > until) throw new TargetError(name, "has not answered an earlier request");
+        await sleep(LOOK_MS);
+      }
+      const common = { at: timeText(cutOff), table, identities: Object.fromEntries(valuesByField(identities)) };
+      const events = (left[name] ?? []).map((segment): HookEvent => {
+        return { id: eventId(name, segment, requestId), segment, change: "left", ...common };
+      });
+      for (let from = 0; from < events.length; from += MAX_EVENTS) await send(events.slice(from, from + MAX_EVENTS));
+    },
+
+    verify: async () => true,
+  };
+}

@@ -1,0 +1,90 @@
+import { yieldWhenDue } from "../async/yielding.js";
+import type { Ledger } from "../deletions/ports.js";
+import { eventId, type HookEvent } from "../deletions/targets/hook.js";
+import type { Hook, Outbox, OutboxRow } from "../entities/outbox.js";
+import type { EntityKeys, EntityStore } from "../entities/ports.js";
+import { type EntityId, idsOf, type StoredEntity, storedBytes } from "../entities/profile/entity.js";
+import { decodeDocument } from "../entities/profile/entity-document.js";
+import type { Tables } from "../entities/profile/entity-tables.js";
+import { valuesByField } from "../entities/profile/identity.js";
+import { wantedOf } from "../entities/read/list-members.js";
+import { type UnsealDependencies, undefinedIfDamaged, unsealProfile } from "../entities/read/unseal-profile.js";
+import { timeText } from "../formats/instant.js";
+import type { MemoryBudget, Reservation } from "../memory-budget.js";
+
+export interface OpenEventDependencies extends UnsealDependencies {
+  readonly outbox: Pick<Outbox, "remove">;
+  readonly entities: Pick<EntityStore, "load">;
+  readonly entityKeys: Pick<EntityKeys, "read">;
+  readonly ledger: Pick<Ledger, "firstOpen">;
+  readonly tables: Tables;
+  readonly memory: MemoryBudget;
+}
+
+/** A change with its event. */
+export interface OpenedEvent {
+  readonly row: OutboxRow;
+  readonly event: HookEvent;
+}
+
+/**
+ * Returns the events of changes of people, as many as one load of profiles permits. Omits people with one of the `busy`
+ * ids, which are in a request, and people whose identities an open deletion names: the hook first receives that the
+ * erased person left. Removes changes whose profile was merged or erased, or is damaged: the commit of the merge, or
+ * the deletion, has replaced them.
+ */
+export async function openEvents(
+  dependencies: OpenEventDependencies,
+  { name, fields }: Hook,
+  rows: readonly OutboxRow[],
+  busy: ReadonlySet<EntityId>,
+): Promise<OpenedEvent[]> {
+  const { outbox, entities, entityKeys, memory, tables } = dependencies;
+  const { profiles, left } = await entities.load([...new Set(rows.map(({ entity }) => entity))].sort());
+  const later = new Set(left);
+  const keys = await entityKeys.read([...profiles.keys()]);
+  const heldBack = await withOpenDeletion(dependencies, [...profiles.values()]);
+  const wanted = fields && new Set(fields);
+
+  async function opened(profile: StoredEntity, reservation: Reservation) {
+    const work = (plain: Uint8Array) => {
+      const document = decodeDocument(plain);
+      const attributes = wanted && Object.fromEntries(wantedOf(tables.get(profile.table), document, wanted));
+      const identities = Object.fromEntries(valuesByField(document.identities));
+      return { table: profile.table, identities, ...(attributes === undefined ? {} : { attributes }) };
+    };
+    return unsealProfile(dependencies, keys, profile, reservation, work).catch(undefinedIfDamaged);
+  }
+
+  return memory.within(async (reservation) => {
+    reservation.reserveUnlessSmall([...profiles.values()].reduce((sum, profile) => sum + storedBytes(profile), 0));
+    const people = new Map<EntityId, Awaited<ReturnType<typeof opened>> | "waits">();
+    for (const profile of profiles.values()) {
+      await yieldWhenDue();
+      const waits = heldBack.has(profile.id) || idsOf(profile).some((id) => busy.has(id));
+      people.set(profile.id, waits ? "waits" : await opened(profile, reservation));
+    }
+    const gone = rows.filter(({ entity }) => people.get(entity) === undefined && !later.has(entity));
+    if (gone.length > 0) await outbox.remove(gone.map(({ id }) => id));
+    return rows.flatMap((row) => {
+      const person = people.get(row.entity);
+      return person === undefined || person === "waits" ? [] : { row, event: { ...eventOf(row, name), ...person } };
+    });
+  });
+}
+
+/** Returns the event of a change without the person. */
+export function eventOf({ entity, segment, change, at, revision }: OutboxRow, hook: string): HookEvent {
+  return { id: eventId(hook, segment, entity, change, revision, at), segment, change, at: timeText(at) };
+}
+
+/** Returns the ids of the profiles whose identities an open deletion names. */
+async function withOpenDeletion(
+  { ledger }: Pick<OpenEventDependencies, "ledger">,
+  profiles: readonly StoredEntity[],
+): Promise<ReadonlySet<EntityId>> {
+  const named = new Set<EntityId>();
+  if ((await ledger.firstOpen(profiles.flatMap(({ hashes }) => hashes))) === undefined) return named;
+  for (const { id, hashes } of profiles) if ((await ledger.firstOpen(hashes)) !== undefined) named.add(id);
+  return named;
+}

@@ -1,0 +1,188 @@
+import type { ClientSession, Collection, Db, Filter } from "mongodb";
+import { groupedErasure } from "../../../async/grouped-calls.js";
+import {
+  deletedRows,
+  type Hook,
+  type NewOutboxRow,
+  type Outbox,
+  type OutboxRow,
+  outboxChange,
+  outboxEntities,
+} from "../../../entities/outbox.js";
+import type { Commit } from "../../../entities/ports.js";
+import type { EntityId } from "../../../entities/profile/entity.js";
+import { randomId } from "../../../ids.js";
+import { byIds, type CollectionPlan } from "../collection.js";
+import type { StoreDependencies } from "../connection.js";
+import { isDuplicate } from "../errors.js";
+import { newestGeneration } from "./deleted-segments.js";
+
+const OLDEST_FIRST = { hook: 1, generation: 1, at: 1, _id: 1 } as const;
+
+/** At most one change of a person, hook and segment waits, also if two writers add one concurrently. */
+export const outboxCollection: CollectionPlan = {
+  name: "hook_events",
+  indexes: [
+    { key: OLDEST_FIRST },
+    { key: { entity: 1, hook: 1 } },
+    {
+      key: { segment: 1, hook: 1, entity: 1 },
+      unique: true,
+      partialFilterExpression: { state: "waiting", entity: { $gt: "" } },
+    },
+  ],
+};
+
+export interface OutboxDocument extends NewOutboxRow {
+  readonly _id: string;
+}
+
+export function outboxOf(db: Db): Collection<OutboxDocument> {
+  return db.collection<OutboxDocument>(outboxCollection.name);
+}
+
+/** Filter for changes that are not in a request. */
+const unsent = { state: { $in: ["waiting", "failed"] as OutboxRow["state"][] } };
+
+/** Rows removed by one call of `reset`. */
+const ROWS_PER_STEP = 1_000;
+
+/** Stores the changes of a commit in its transaction. */
+export async function writeOutbox(
+  data: Db,
+  hooks: readonly Hook[],
+  commit: Commit,
+  session: ClientSession,
+): Promise<void> {
+  const entities = outboxEntities(hooks, commit);
+  if (entities.length === 0) return;
+  const rows = await outboxOf(data)
+    .find({ entity: { $in: entities } }, { session })
+    .toArray();
+  const { removed, added } = outboxChange(hooks, commit, rows.map(rowOf));
+  if (removed.length > 0) await outboxOf(data).deleteMany(byIds(removed.map(({ id }) => id)), { session });
+  await addRows(data, added, session);
+}
+
+/** Stores the deletion of a segment in its transaction. */
+export function writeDeletedSegment(
+  data: Db,
+  hooks: readonly Hook[],
+  segment: string,
+  at: number,
+  generation: number,
+  session: ClientSession,
+): Promise<void> {
+  return addRows(data, deletedRows(hooks, segment, at, generation), session);
+}
+
+async function addRows(data: Db, rows: readonly NewOutboxRow[], session?: ClientSession): Promise<void> {
+  if (rows.length === 0) return;
+  const documents = rows.map((row) => ({ _id: randomId(), ...row }));
+  await outboxOf(data).insertMany(documents, session === undefined ? { ordered: false } : { session });
+}
+
+/** Removes the changes about profiles that are not in a request, in the transaction of their acceptance. */
+export async function eraseUnsent(data: Db, entities: readonly EntityId[], session: ClientSession): Promise<void> {
+  await outboxOf(data).deleteMany({ entity: { $in: [...entities] }, ...unsent }, { session });
+}
+
+/** Returns which of these changes wait. */
+export async function waitingAmong(data: Db, ids: readonly string[], session: ClientSession): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const waiting = outboxOf(data).find({ ...byIds<OutboxDocument>(ids), state: "waiting" }, { session });
+  return new Set((await waiting.toArray()).map(({ _id }) => _id));
+}
+
+/** The outbox, a document for each change. */
+export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" | "transact">): Outbox {
+  const rows = outboxOf(data);
+  const found = async (filter: Filter<OutboxDocument>, limit = 0) =>
+    (await rows.find(filter, { sort: OLDEST_FIRST, limit }).toArray()).map(rowOf);
+
+  return {
+    of: async (entities) => (await rows.find({ entity: { $in: [...entities] } }).toArray()).map(rowOf),
+    ofSegments: (hook) => found({ entity: "", hook, ...unsent }),
+
+    page(hook, after, limit) {
+      const people = { hook, entity: { $gt: "" }, ...unsent };
+      if (after === undefined) return found(people, limit);
+      const { generation, at, id } = after;
+      const later = [{ generation: { $gt: generation } }, { generation, at: { $gt: at } }];
+      return found({ ...people, $or: [...later, { generation, at, _id: { $gt: id } }] }, limit);
+    },
+
+    /** In a transaction, so that an acceptance which removes one of the rows conflicts. */
+    claim: (ids) =>
+      transact(async (session) => {
+        const stored = await rows.find({ ...byIds<OutboxDocument>(ids), ...unsent }, { session }).toArray();
+        const claimed = stored.map(({ _id }) => _id);
+        await rows.updateMany(byIds(claimed), { $set: { state: "sending" } }, { session });
+        return new Set(claimed);
+      }),
+
+    async release(ids) {
+      const those = ids === undefined ? {} : byIds<OutboxDocument>(ids);
+      await rows.updateMany({ ...those, state: "sending" }, { $set: { state: "failed" } });
+    },
+
+    async remove(ids) {
+      if (ids.length > 0) await rows.deleteMany(byIds(ids));
+    },
+
+    async addMembers(hook, segment, members, at) {
+      const known = await rows.find({ hook, segment, entity: { $in: [...members] } }).toArray();
+      const entities = new Set(known.map(({ entity }) => entity));
+      const generation = await newestGeneration(data);
+      const row = {
+        hook,
+        segment,
+        change: "joined",
+        at,
+        revision: 0,
+        generation,
+        state: "waiting",
+        cancels: true,
+      } as const;
+      await addRows(
+        data,
+        members.flatMap((entity) => (entities.has(entity) ? [] : { ...row, entity })),
+      ).catch((error: unknown) => {
+        // A change of the person was added since.
+        if (!isDuplicate(error)) throw error;
+      });
+    },
+
+    reset(hook, segment, at) {
+      return transact(async (session) => {
+        const generation = await newestGeneration(data, { session });
+        const old: Filter<OutboxDocument> = { hook, segment, change: { $ne: "deleted" }, ...unsent };
+        const some = await rows.find(old, { session, projection: { _id: 1 }, limit: ROWS_PER_STEP }).toArray();
+        await rows.deleteMany(byIds(some.map(({ _id }) => _id)), { session });
+        const about = { hook, segment, entity: "", at, revision: 0, generation };
+        await addRows(data, [{ ...about, change: "reset", state: "waiting", cancels: false }], session);
+        return some.length === ROWS_PER_STEP;
+      });
+    },
+
+    async count(hook) {
+      const [oldest] = await found({ hook }, 1);
+      return { waiting: await rows.countDocuments({ hook }), oldest: oldest?.at };
+    },
+
+    async keepOnly(hooks) {
+      await rows.deleteMany({ hook: { $nin: [...hooks] } });
+    },
+
+    ...groupedErasure({
+      async erase(entities) {
+        await rows.deleteMany({ entity: { $in: [...entities] }, ...unsent });
+      },
+      held: (entities) => rows.distinct("entity", { entity: { $in: [...entities] }, ...unsent }),
+    }),
+  };
+}
+
+function rowOf({ _id: id, ...row }: OutboxDocument): OutboxRow {
+  return { id, ...row };
+}

@@ -1,0 +1,133 @@
+import { yieldWhenDue } from "../../../async/yielding.js";
+import {
+  deletedRows,
+  type Hook,
+  type NewOutboxRow,
+  type Outbox,
+  type OutboxRow,
+  outboxChange,
+  outboxEntities,
+} from "../../../entities/outbox.js";
+import type { Commit } from "../../../entities/ports.js";
+import type { EntityId } from "../../../entities/profile/entity.js";
+import { type Database, exactJson, inTransaction, sharingCommits, withoutSync } from "../connection.js";
+import { segmentDeletions } from "./deleted-segments.js";
+
+/** Rows are appended and never changed but for their state, so the oldest have the lowest ids. */
+export const outboxSchema = `
+  CREATE TABLE IF NOT EXISTS hook_event (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, hook TEXT NOT NULL, segment TEXT NOT NULL, entity TEXT NOT NULL,
+    change TEXT NOT NULL, at REAL NOT NULL, revision INTEGER NOT NULL, generation INTEGER NOT NULL,
+    state TEXT NOT NULL, cancels INTEGER NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS hook_event_hook ON hook_event (hook);
+  CREATE INDEX IF NOT EXISTS hook_event_entity ON hook_event (entity);`;
+
+const AMONG = "IN (SELECT value FROM json_each(?))";
+
+/** Returns the query of rows as one JSON text: the driver needs longer for a row than SQLite and the parser. */
+const rowsOf = (where: string) => `SELECT json_group_array(json_object('id', CAST(id AS TEXT), 'hook', hook,
+    'segment', segment, 'entity', entity, 'change', change, 'at', ${exactJson("at")}, 'revision', revision,
+    'generation', generation, 'state', state, 'cancels', json(iif(cancels, 'true', 'false')))) AS rows
+  FROM (SELECT * FROM hook_event WHERE ${where})`;
+
+const rowsIn = (row: unknown) => JSON.parse((row as { rows: string }).rows) as OutboxRow[];
+
+/** Condition of rows that are not in a request. */
+const UNSENT = "state <> 'sending'";
+
+/** Rows removed by one step; other requests run between steps. */
+const ROWS_PER_STEP = 1_000;
+
+/** Writes of the outbox inside the caller's transaction. */
+export function outboxWrites(db: Database, hooks: readonly Hook[]) {
+  const find = db.prepare(rowsOf(`entity ${AMONG}`));
+  const put = db.prepare(`INSERT INTO hook_event
+    (hook, segment, entity, change, at, revision, generation, state, cancels)
+    SELECT value ->> 'hook', value ->> 'segment', value ->> 'entity', value ->> 'change', value ->> 'at',
+      value ->> 'revision', value ->> 'generation', value ->> 'state', value ->> 'cancels' FROM json_each(?)`);
+  const remove = db.prepare(`DELETE FROM hook_event WHERE id ${AMONG}`);
+  const erase = db.prepare(`DELETE FROM hook_event WHERE entity ${AMONG} AND ${UNSENT}`);
+
+  const of = (entities: readonly EntityId[]) => rowsIn(find.get(JSON.stringify(entities)));
+  const add = (rows: readonly NewOutboxRow[]) => void put.run(JSON.stringify(rows));
+
+  return {
+    of,
+    add,
+    remove: (ids: readonly string[]) => void remove.run(JSON.stringify(ids.map(Number))),
+    erase: (entities: readonly EntityId[]) => void erase.run(JSON.stringify(entities)),
+
+    /** Stores the changes of a commit. */
+    commit(commit: Commit): void {
+      const entities = outboxEntities(hooks, commit);
+      if (entities.length === 0) return;
+      const { removed, added } = outboxChange(hooks, commit, of(entities));
+      if (removed.length > 0) remove.run(JSON.stringify(removed.map(({ id }) => Number(id))));
+      if (added.length > 0) add(added);
+    },
+
+    /** Stores the deletion of a segment. */
+    deleteSegment: (segment: string, at: number, generation: number) =>
+      add(deletedRows(hooks, segment, at, generation)),
+  };
+}
+
+/** The outbox in `entities.db`. Opening it ends the requests of an earlier process: only this one uses the file. */
+export function sqliteOutbox(db: Database): Outbox {
+  const { of, add, remove, erase } = outboxWrites(db, []);
+  const ofSegments = db.prepare(rowsOf(`entity = '' AND hook = ? AND ${UNSENT} ORDER BY id`));
+  const page = db.prepare(rowsOf(`hook = ? AND id > ? AND entity <> '' AND ${UNSENT} ORDER BY id LIMIT ?`));
+  const claim = db.prepare(`UPDATE hook_event SET state = 'sending' WHERE id ${AMONG} AND ${UNSENT} RETURNING id`);
+  const release = db.prepare(`UPDATE hook_event SET state = 'failed' WHERE id ${AMONG} AND state = 'sending'`);
+  const releaseAll = db.prepare("UPDATE hook_event SET state = 'failed' WHERE state = 'sending'");
+  const known = db.prepare("SELECT 1 FROM hook_event WHERE entity = ? AND hook = ? AND segment = ?");
+  const removeSome = db.prepare(`DELETE FROM hook_event WHERE id IN (SELECT id FROM hook_event
+    WHERE hook = ? AND segment = ? AND change <> 'deleted' AND ${UNSENT} ORDER BY id LIMIT ${ROWS_PER_STEP})`);
+  const count = db.prepare(`SELECT count(*) AS waiting,
+    (SELECT at FROM hook_event WHERE hook = ?1 ORDER BY id LIMIT 1) AS oldest FROM hook_event WHERE hook = ?1`);
+  const removeOthers = db.prepare(`DELETE FROM hook_event WHERE id IN (SELECT id FROM hook_event
+    WHERE hook NOT ${AMONG} LIMIT ${ROWS_PER_STEP})`);
+  const held = db.prepare(`SELECT 1 FROM hook_event WHERE entity ${AMONG} AND ${UNSENT} LIMIT 1`);
+  const { newest } = segmentDeletions(db);
+  releaseAll.run();
+
+  return {
+    of: async (entities) => of(entities),
+    ofSegments: async (hook) => rowsIn(ofSegments.get(hook)),
+    page: async (hook, after, limit) => rowsIn(page.get(hook, Number(after?.id ?? 0), limit)),
+    claim: async (ids) => new Set(claim.all(JSON.stringify(ids.map(Number))).map(({ id }) => String(id))),
+
+    // A power cut may lose the next three: the changes are sent again.
+    async release(ids) {
+      withoutSync(db, () => (ids === undefined ? releaseAll.run() : release.run(JSON.stringify(ids.map(Number)))));
+    },
+    remove: async (ids) => withoutSync(db, () => remove(ids)),
+    async addMembers(hook, segment, members, at) {
+      const row = { hook, segment, change: "joined", at, revision: 0, generation: newest() } as const;
+      const missing = members.filter((entity) => known.get(entity, hook, segment) === undefined);
+      inTransaction(db, () => add(missing.map((entity) => ({ ...row, entity, state: "waiting", cancels: true }))));
+    },
+
+    async reset(hook, segment, at) {
+      return inTransaction(db, () => {
+        const { changes } = removeSome.run(hook, segment);
+        const row = { hook, segment, entity: "", at, revision: 0, generation: newest() };
+        add([{ ...row, change: "reset", state: "waiting", cancels: false }]);
+        return changes === ROWS_PER_STEP;
+      });
+    },
+
+    async count(hook) {
+      const counted = count.get(hook) as { waiting: number; oldest: number | null };
+      return { waiting: counted.waiting, oldest: counted.oldest ?? undefined };
+    },
+
+    async keepOnly(hooks) {
+      while (removeOthers.run(JSON.stringify(hooks)).changes === ROWS_PER_STEP) await yieldWhenDue();
+    },
+
+    erase: sharingCommits((entities: readonly EntityId[]) => erase(entities)),
+    holds: async (entities) => held.get(JSON.stringify(entities)) !== undefined,
+  };
+}

@@ -1,0 +1,130 @@
+import { expect } from "chai";
+import { systemClock } from "../../src/clock.js";
+import { TargetError } from "../../src/deletions/ports.js";
+import type { HookEvent } from "../../src/deletions/targets/hook.js";
+import type { Hook } from "../../src/entities/outbox.js";
+import { noFailpoint } from "../../src/failpoint.js";
+import { hookSender } from "../../src/hooks/sender.js";
+import { openLog } from "../../src/log.js";
+import { MemoryBudget } from "../../src/memory-budget.js";
+import type { Stores } from "../../src/stores/stores.js";
+import { shippedTables } from "../support/entity-stage.js";
+import { startService, type TestService } from "../support/service.js";
+import { until } from "../support/until.js";
+
+describe("the sender of a hook", function () {
+  this.timeout(120_000);
+  const hook: Hook = { name: "crm", url: "https://crm.example", token: "t", segments: ["*"] };
+  let service: TestService;
+  let senders: ReturnType<typeof hookSender>[];
+
+  beforeEach(async () => {
+    senders = [];
+    // Without the role of a worker the service sends nothing itself.
+    service = await startService({ hooks: [hook], roles: ["api"] } as never);
+  });
+  afterEach(async () => {
+    for (const sender of senders) await sender.stop();
+    await service.stop();
+  });
+
+  const collect = async (messages: readonly object[]) => {
+    const response = await service.fetch("/collect/json/web", { method: "POST", json: messages });
+    expect(response.status).to.equal(200);
+  };
+  const joining = (from: number, to: number, segment = "vip") =>
+    Array.from({ length: to - from }, (_, n) => ({
+      user_id: `u${from + n}`,
+      segments: { add: [segment], remove: [] },
+    }));
+  const emailsOf = (events: readonly HookEvent[]) => events.map(({ identities }) => identities?.user_id?.[0] as string);
+
+  function start(
+    send: (events: readonly HookEvent[]) => Promise<void>,
+    more: Partial<Parameters<typeof hookSender>[0]> = {},
+  ) {
+    let leases = 0;
+    const sender = hookSender({
+      ...(service.service.stores as Stores),
+      ...{
+        hooks: [hook],
+        clock: systemClock,
+        tables: shippedTables,
+        memory: new MemoryBudget(1e9),
+        log: openLog("silent"),
+      },
+      calls: new Map([["crm", send]]),
+      lease: async () => (++leases === 1 ? "taken" : "renewed"),
+      ...{ damaged: () => {}, failpoint: noFailpoint },
+      ...more,
+    });
+    senders.push(sender);
+    sender.start();
+  }
+  const isTold = () =>
+    until("the outbox is empty", async () => (await service.service.stores.outbox.count("crm")).waiting === 0, 60_000);
+
+  it("sends at most 500 events a request, the oldest first, in at most four requests at once", async () => {
+    for (let from = 0; from < 4_000; from += 1_000) await collect(joining(from, from + 1_000));
+    const sent: string[][] = [];
+    let now = 0;
+    let most = 0;
+    start(async (events) => {
+      now += 1;
+      most = Math.max(most, now);
+      sent.push(emailsOf(events));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      now -= 1;
+    });
+    await isTold();
+    expect(most).to.equal(4);
+    expect(Math.max(...sent.map(({ length }) => length))).to.be.within(100, 500);
+    expect(new Set(sent[0]).has("u0") || new Set(sent[0]).has("u1")).to.equal(true);
+    const all = sent.flat();
+    expect([all.length, new Set(all).size]).to.deep.equal([4_000, 4_000]);
+    expect(sent[0]?.every((user) => Number(user.slice(1)) < 1_000)).to.equal(true);
+  });
+
+  it("tells the hook to read members again when too much waits, and the changes after that", async () => {
+    let isAway = true;
+    const events: HookEvent[] = [];
+    start(
+      async (some) => {
+        if (isAway) throw new TargetError("crm", "is unreachable");
+        events.push(...some);
+      },
+      { maxRows: 50 },
+    );
+    await collect([...joining(0, 60), ...joining(60, 70, "other")]);
+    const { outbox } = service.service.stores;
+    await until("the oldest changes are replaced", async () => (await outbox.count("crm")).waiting <= 50, 30_000);
+    isAway = false;
+    await collect(joining(70, 71));
+    await isTold();
+    const told = events.map(({ change, segment }) => `${change} ${segment}`);
+    expect(told.filter((line) => line === "reset vip")).to.have.length(1);
+    expect(told.indexOf("joined vip")).to.be.above(told.indexOf("reset vip"));
+    expect(emailsOf(events)).to.include("u70");
+  });
+
+  it("sends nothing while another sender has the lease, and repeats its requests when that ends", async () => {
+    await collect(joining(0, 3));
+    const { outbox } = service.service.stores;
+    const [first] = await outbox.page("crm", undefined, 1);
+    await outbox.claim([first?.id as string]);
+    let answer: "refused" | "taken" | "renewed" = "refused";
+    const sent: string[] = [];
+    start(async (events) => void sent.push(...emailsOf(events)), {
+      async lease() {
+        const given = answer;
+        if (answer === "taken") answer = "renewed";
+        return given;
+      },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(sent).to.deep.equal([]);
+    answer = "taken";
+    await isTold();
+    expect(sent.sort()).to.deep.equal(["u0", "u1", "u2"]);
+  });
+});
