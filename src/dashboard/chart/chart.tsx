@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { seriesNamed } from "../address.js";
 import { coloursOf } from "../colours.js";
 import type { Refused, Series } from "../fetch-series.js";
@@ -70,10 +70,17 @@ export function Chart(props: ChartProps): VNode {
   const span = spanOf(beside);
   const marks = marksOf(visible, page.marks);
 
+  const caption = `${words.title} ${words.bucket}`;
+  // The pointer draws the chart again, but not the many cells of the table.
+  const table = useMemo(
+    () => <ValuesTable caption={caption} series={series} zone={zone} />,
+    [...series, caption, zone],
+  );
+
   useLayoutEffect(() => {
     if (place.current === null || first === undefined || visible.length === 0) return;
     const own = drawPlot(place.current, {
-      title: `${words.title} ${words.bucket}`,
+      title: caption,
       series: visible,
       drawn,
       isStack,
@@ -133,7 +140,7 @@ export function Chart(props: ChartProps): VNode {
             role="img"
             // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys walk along the points.
             tabIndex={0}
-            aria-label={summaryOf(`${words.title} ${words.bucket}`, visible, zone)}
+            aria-label={summaryOf(caption, visible, zone)}
             onKeyDown={onKeyDown}
             onClick={(event) => event.shiftKey && addMark()}
             onBlur={() => plot.current?.point(undefined)}
@@ -150,11 +157,7 @@ export function Chart(props: ChartProps): VNode {
       {first !== undefined && (
         <State series={visible} page={page} isTableOpen={isTableOpen} onTable={() => openTable(!isTableOpen)} />
       )}
-      {first !== undefined && (
-        <div hidden={!isTableOpen}>
-          <ValuesTable caption={`${words.title} ${words.bucket}`} series={series} zone={zone} />
-        </div>
-      )}
+      {first !== undefined && <div hidden={!isTableOpen}>{table}</div>}
       {newMark !== undefined && (
         <Later
           script={newMarkDialog}
