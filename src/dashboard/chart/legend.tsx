@@ -28,6 +28,8 @@ export function Legend({ series, refused, colours, hidden, isRestCut, page, onCh
     if (!next.delete(name)) next.add(name);
     onChange(next);
   };
+  /** Whether one word is enough for several series that are all unfinished. */
+  const isOpen = series.length > 1 && series.every((one) => isUnfinished(one, newestAt(one)));
   return (
     <ul class="legend">
       {series.map((one) => (
@@ -39,12 +41,14 @@ export function Legend({ series, refused, colours, hidden, isRestCut, page, onCh
             aria-pressed={!hidden.has(one.name)}
             onClick={(event) => click(event, one.name)}
           >
-            <SeriesKey colour={colours.get(one.name)} /> {one.label} <Newest series={one} page={page} />
+            <SeriesKey colour={colours.get(one.name)} /> {one.label}{" "}
+            <Newest series={one} isNamed={!isOpen} page={page} />
           </button>
           {one.isRest && isRestCut && <span class="note"> · above the scale</span>}
           {one.before !== undefined && <Compared series={one} />}
         </li>
       ))}
+      {isOpen && <li class="note">values not complete</li>}
       {refused.map(({ name, label, why }) => (
         <li key={name} class="bad">
           {label}: {why}
@@ -67,10 +71,17 @@ function Compared({ series }: { readonly series: Series }): VNode {
   );
 }
 
+interface NewestProps {
+  readonly series: Series;
+  /** Whether an unfinished value is named here. */
+  readonly isNamed: boolean;
+  readonly page: Page;
+}
+
 /** The newest value; with its time if a complete bucket without a value follows it. */
-function Newest({ series, page: { now, zone } }: { readonly series: Series; readonly page: Page }): VNode {
+function Newest({ series, isNamed, page: { now, zone } }: NewestProps): VNode {
   const { values, window } = series;
-  const at = values.findLastIndex((value) => value !== null);
+  const at = newestAt(series);
   const value = values[at];
   if (value == null) return <b>–</b>;
   const isLate = at + 1 < values.length && !isUnfinished(series, at + 1);
@@ -78,7 +89,9 @@ function Newest({ series, page: { now, zone } }: { readonly series: Series; read
     <>
       <b title={amount(value, series.unit)}>{shortAmount(value, series.unit)}</b>
       {isLate && <span class="note"> at {shortTime(window.buckets[at] as number, now, zone)}</span>}
-      {isUnfinished(series, at) && <span class="note"> not complete</span>}
+      {isNamed && isUnfinished(series, at) && <span class="note"> not complete</span>}
     </>
   );
 }
+
+const newestAt = ({ values }: Series): number => values.findLastIndex((value) => value !== null);
