@@ -14,7 +14,7 @@ interface MarksDialogProps {
 
 /** Marks with their whole texts. A key with the scope `metric:write` can delete one, after a question. */
 export function MarksDialog({ marks, page, close }: MarksDialogProps): VNode {
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   /** The mark that the question is about. */
   const [asked, ask] = useState<string>();
   const remove = (id: string) =>

@@ -25,7 +25,7 @@ export function NewMark({ at, subjects, page, close }: NewMarkProps): VNode {
   const [text, setText] = useState("");
   const [subject, setSubject] = useState<MarkSubject>();
   const [moment, setMoment] = useState(momentText(at, page.zone));
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   const ts = momentOf(moment, page.zone);
   const isWrong = Number.isNaN(ts);
   const add = () =>

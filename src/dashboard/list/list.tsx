@@ -58,7 +58,7 @@ export function List<L extends EntryList>(props: ListProps<L>): VNode {
   const { list, caption, columns, rows, usual, actions, page } = props;
   const { q, sort = usual, cursors } = page.address;
   const isCut = rows.meta.total > MAX_ROWS && !isByName(sort);
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   const save = () =>
     run(async (signal) => {
       const all: object[] = [];

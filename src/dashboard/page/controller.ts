@@ -95,7 +95,7 @@ export function startController(draw: (state: State, controller: Controller) => 
   /** Time of the last read of marks that was not a refresh, Unix ms. */
   let marksAt = 0;
   const client = guardedClient({
-    mayAsk: () => !endIfExpired(),
+    mayAsk: () => state.phase !== "wrong-key" && state.phase !== "no-key" && !endIfExpired(),
     onRefused: (reason) => end("wrong-key", reason),
   });
   const schedule = scheduler(() => void load({ isRefresh: state.phase === "ready" }));

@@ -34,7 +34,7 @@ export function Builder({ segment, page, close }: BuilderProps): VNode {
     segment === undefined ? newGroup("all", [newCondition()]) : groupOf(segment.rule),
   );
   const [isAsking, setAsking] = useState(false);
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   const added = useRef<number>(segment === undefined ? undefined : draft.key);
   const attributes = useAttributes(table, page);
   /** The rule as it is typed; undefined while it is built from rows. */

@@ -23,7 +23,6 @@ export function NameField({ kind, condition: { key, name }, context, onChange }:
       label="Name"
       placeholder={placeholders[kind]}
       subject={`${kind}s`}
-      page={context.page}
       value={name}
       onText={(text) => onChange({ name: text })}
       find={(text, signal) => suggestions[kind](text, context, signal)}

@@ -71,7 +71,6 @@ function Progress({ segment, page }: SegmentRuleProps): VNode | null {
   useEffect(() => setComputing(segment.computing), [segment]);
   usePoll({
     key: id,
-    page,
     firstMs: PROGRESS_MS,
     everyMs: PROGRESS_MS,
     async poll(signal) {

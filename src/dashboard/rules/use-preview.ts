@@ -32,7 +32,6 @@ export function usePreview(input: PreviewInput, page: Page): PreviewResult | und
   const { table, rule, id } = input;
   usePoll({
     key: JSON.stringify([table, rule]),
-    page,
     firstMs: TYPING_MS,
     everyMs: RETRY_MS,
     async poll(signal) {

@@ -6,7 +6,7 @@ import type { SegmentNames } from "./rule-words.js";
 /** Returns the names of the segments in a rule, by id, once they have been read; none without `metric:read`. */
 export function useSegmentNames(rule: unknown, page: Page): SegmentNames {
   const [names, setNames] = useState<SegmentNames>(new Map());
-  const { run } = useTask(page);
+  const { run } = useTask();
   const ids = segmentsIn(rule).join(",");
   useEffect(() => {
     if (ids === "" || !page.scopes.has("metric:read")) return;

@@ -21,7 +21,7 @@ export function WhyCard({ segment: { id, name, table }, page }: WhyCardProps): V
   const tables: Tables = { [table]: all[table] ?? [] };
   const [identity, setIdentity] = useState(() => firstIdentity(tables));
   const [explained, setExplained] = useState<ExplainedMembership | "none">();
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   const lookUp = () =>
     run(async (signal) => {
       const { field, value } = identity;

@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Page } from "../view.js";
-import { isRefusedKey, messageOf } from "../views/use-task.js";
+import { messageOf } from "../views/use-task.js";
 
 /** An entry of the list below the field. */
 export interface Option {
@@ -18,7 +17,6 @@ interface ComboboxProps<O extends Option> {
   readonly placeholder: string;
   /** Name of what the list contains, such as `series`. */
   readonly subject: string;
-  readonly page: Pick<Page, "reload">;
   find(text: string, signal: AbortSignal): Promise<readonly O[]>;
   onChoose(option: O): void;
   readonly hasFocus?: boolean;
@@ -34,7 +32,7 @@ const PAUSE_MS = 200;
  * value keeps it, and Enter alone chooses no option.
  */
 export function Combobox<O extends Option>(props: ComboboxProps<O>): VNode {
-  const { id, label, placeholder, subject, page, onChoose, hasFocus = false, value, onText } = props;
+  const { id, label, placeholder, subject, onChoose, hasFocus = false, value, onText } = props;
   const [typed, setTyped] = useState("");
   const text = value ?? typed;
   const [options, setOptions] = useState<readonly O[]>();
@@ -73,7 +71,6 @@ export function Combobox<O extends Option>(props: ComboboxProps<O>): VNode {
         (error) => {
           if (aborter.signal.aborted) return;
           setProblem(messageOf(error));
-          if (isRefusedKey(error)) page.reload();
         },
       );
     }, PAUSE_MS);

@@ -37,7 +37,6 @@ export function GoTo({ page, close }: GoToProps): VNode {
         label="Go to a view, segment, experience, stream or request"
         placeholder="A part of a name or id"
         subject="Places"
-        page={page}
         find={(text, signal) => findPlaces(text.trim(), page, signal)}
         onChoose={choose}
         hasFocus

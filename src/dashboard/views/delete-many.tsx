@@ -46,7 +46,7 @@ export function DeleteMany({ tables, page }: DeleteManyProps): VNode {
   const [read, setRead] = useState<IdentitiesOfFile>();
   const [totals, setTotals] = useState<Totals>();
   const [requested, setRequested] = useState<Requested>();
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   const { table, field: fieldName } = chosen;
   // Another file or field means other people: start from the beginning.
   useEffect(() => {

@@ -12,7 +12,7 @@ interface DeletionButtonProps {
 
 /** Saves the signed receipt of a completed request. */
 export function ReceiptButton({ requestId, page }: DeletionButtonProps): VNode {
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   if (!page.scopes.has("entity:delete")) return <span class="note">needs entity:delete</span>;
   const save = () =>
     run(async (signal) => {
@@ -31,7 +31,7 @@ export function ReceiptButton({ requestId, page }: DeletionButtonProps): VNode {
 
 /** Runs an open request at once. */
 export function TryNowButton({ requestId, page }: DeletionButtonProps): VNode | null {
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   if (!page.scopes.has("admin")) return null;
   const tryNow = () =>
     run(async (signal) => {
@@ -50,7 +50,7 @@ export function TryNowButton({ requestId, page }: DeletionButtonProps): VNode | 
 
 /** Runs all requests that wait for a target. */
 export function TryAllButton({ target, page }: { readonly target: string; readonly page: Page }): VNode | null {
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   const [retried, setRetried] = useState<number>();
   if (!page.scopes.has("admin")) return null;
   const tryAll = () =>

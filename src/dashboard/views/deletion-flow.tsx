@@ -21,7 +21,7 @@ interface DeletionFlowProps {
 /** Preview in counts, confirmation by a word, request. Its card gets the focus. */
 export function DeletionFlow({ identity, page, onRequested }: DeletionFlowProps): VNode {
   const [preview, setPreview] = useState<DeletionPreview | "unknown" | "not allowed">();
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   const card = useFocus<HTMLElement>();
   const { table, field, value } = identity;
   useEffect(() => {

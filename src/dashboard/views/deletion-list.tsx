@@ -49,7 +49,7 @@ export function DeletionList({ title, query, first, columns, page, children, ...
   const name = JSON.stringify(query);
   const [place, setPlace] = useState<{ readonly name: string; readonly cursors: readonly string[] }>();
   const [read, setRead] = useState<ReadPage | undefined>(first && { list: first, cursors: [] });
-  const { run, problem } = useTask(page);
+  const { run, problem } = useTask();
   // Another filter or order begins with its first page.
   const cursors = place?.name === name ? place.cursors : [];
   const after = cursors.at(-1);

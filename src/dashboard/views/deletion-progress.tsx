@@ -21,7 +21,6 @@ export function DeletionProgress({ requestId, page }: { readonly requestId: stri
   const card = useFocus<HTMLElement>();
   usePoll({
     key: requestId,
-    page,
     firstMs: FIRST_POLL_MS,
     everyMs: POLL_MS,
     async poll(signal) {

@@ -22,7 +22,6 @@ export function LiveTail({ stream, page }: { readonly stream: Stream; readonly p
   const name = stream.stream;
   usePoll({
     key: name,
-    page,
     firstMs: POLL_MS,
     everyMs: POLL_MS,
     async poll(signal) {

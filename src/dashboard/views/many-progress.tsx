@@ -36,7 +36,6 @@ export function ManyProgress({ requested, page }: { readonly requested: Requeste
   const [problem, setProblem] = useState<string>();
   usePoll({
     key: String(left === 0),
-    page,
     firstMs: FIRST_POLL_MS,
     everyMs: POLL_MS,
     async poll(signal) {
@@ -114,7 +113,7 @@ interface ReceiptsProps {
 
 /** Saves the receipts of all completed requests as one file, a line for each. */
 function ReceiptsButton({ ids, open, page }: ReceiptsProps): VNode {
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   const [read, setRead] = useState(0);
   const isOpen = new Set(open.map(({ request_id }) => request_id));
   const completed = ids.filter((id) => !isOpen.has(id));

@@ -32,7 +32,7 @@ interface MemberListProps {
 /** A page of the members of a segment. */
 export function MemberList({ segment, cursors, page, onChange }: MemberListProps): VNode {
   const [shown, setShown] = useState<MemberPage>();
-  const { run, problem } = useTask(page);
+  const { run, problem } = useTask();
   useEffect(() => {
     run(async (signal) => setShown(await memberPage(segment.id, cursors, page, signal)));
   }, [cursors, segment.id]);

@@ -14,7 +14,7 @@ const memberList = async () => (await import("./member-list.js")).MemberList;
 /** Members of a segment: their number, pages of them on request, and all of them as NDJSON. Needs `entity:export`. */
 export function Members({ segment, page }: { readonly segment: Segment; readonly page: Page }): VNode {
   const [cursors, setCursors] = useState(keptMembers);
-  const { run, problem } = useTask(page);
+  const { run, problem } = useTask();
   if (!page.scopes.has("entity:export"))
     return (
       <Card title="Members">

@@ -168,7 +168,6 @@ function useReadAgain<T>(read: (page: Page) => Promise<T>, loaded: T, pauseMs: n
   const [last, setLast] = useState<{ readonly since: number; readonly value: T }>();
   usePoll({
     key: String(page.now),
-    page,
     firstMs: pauseMs,
     everyMs: pauseMs,
     async poll(signal) {

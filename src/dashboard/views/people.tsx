@@ -42,7 +42,7 @@ export function Show({ data: { tables }, page }: { readonly data: Data; readonly
   const [found, setFound] = useState<Found | "none">();
   const [next, setNext] = useState<"export" | "delete">();
   const [requestId, setRequestId] = useState<string>();
-  const { run, isRunning, problem } = useTask(page);
+  const { run, isRunning, problem } = useTask();
   const change = (changed: TypedIdentity) => {
     setIdentity(changed);
     setFound(undefined);

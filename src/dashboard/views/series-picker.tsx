@@ -17,7 +17,6 @@ export function SeriesPicker({ page }: { readonly page: Page }): VNode {
       label="Add a series by a part of its id or name"
       placeholder="Add a series: a part of its id or name"
       subject="Series"
-      page={page}
       find={(text, signal) => findSeries(page.client, text, signal)}
       onChoose={(option) => page.go({ series: [...new Set([...page.address.series, nameOf(option)])] })}
     />

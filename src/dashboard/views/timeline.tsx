@@ -17,7 +17,7 @@ const SHOWN = 100;
 /** All stored messages of a person, the newest first, and the export as a file. */
 export function Timeline({ identity, page }: { readonly identity: TypedIdentity; readonly page: Page }): VNode {
   const [lines, setLines] = useState<readonly ExportLine[]>();
-  const { run, problem } = useTask(page);
+  const { run, problem } = useTask();
   useEffect(() => {
     run(async (signal) => {
       const read: ExportLine[] = [];

@@ -1,11 +1,9 @@
 import { useEffect } from "preact/hooks";
-import type { Page } from "../view.js";
-import { isRefusedKey, pauseAfter } from "./use-task.js";
+import { pauseAfter } from "./use-task.js";
 
 interface PollOptions {
   /** Starts again when it changes. */
   readonly key: string;
-  readonly page: Pick<Page, "reload">;
   /** Pause before the first poll and between polls, ms. After an error, `Retry-After` can make it longer. */
   readonly firstMs: number;
   readonly everyMs: number;
@@ -14,8 +12,8 @@ interface PollOptions {
   onError?(error: unknown): void;
 }
 
-/** Polls while the component is mounted and the tab is visible. A rejected key reloads the whole page. */
-export function usePoll({ key, page, firstMs, everyMs, poll, onError }: PollOptions): void {
+/** Polls while the component is mounted and the tab is visible. */
+export function usePoll({ key, firstMs, everyMs, poll, onError }: PollOptions): void {
   useEffect(() => {
     const aborter = new AbortController();
     const { signal } = aborter;
@@ -29,7 +27,6 @@ export function usePoll({ key, page, firstMs, everyMs, poll, onError }: PollOpti
       } catch (error) {
         if (signal.aborted) return;
         onError?.(error);
-        if (isRefusedKey(error)) return page.reload();
         wait = pauseAfter(error, everyMs);
       }
       if (!signal.aborted) timer = setTimeout(() => void run(), wait);

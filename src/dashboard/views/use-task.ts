@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../../client/client.js";
-import type { Page } from "../view.js";
 
 interface Task {
   /** Runs a task; a later one replaces it. An error becomes `problem`. */
@@ -10,8 +9,8 @@ interface Task {
   readonly problem: string | undefined;
 }
 
-/** Runs requests of a form. They are aborted when the form leaves the page. A rejected key reloads the whole page. */
-export function useTask({ reload }: Pick<Page, "reload">): Task {
+/** Runs requests of a form. They are aborted when the form leaves the page. */
+export function useTask(): Task {
   const current = useRef<AbortController>(undefined);
   const [isRunning, setRunning] = useState(false);
   const [problem, setProblem] = useState<string>();
@@ -28,7 +27,6 @@ export function useTask({ reload }: Pick<Page, "reload">): Task {
         if (own.signal.aborted) return;
         setRunning(false);
         setProblem(messageOf(error));
-        if (isRefusedKey(error)) reload();
       },
     );
   };
@@ -39,9 +37,6 @@ export function useTask({ reload }: Pick<Page, "reload">): Task {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
-
-/** Whether the service does not accept the key. */
-export const isRefusedKey = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 
 /** Pause of a poll after an error, ms: never shorter than `Retry-After`. */
 export const pauseAfter = (error: unknown, leastMs: number): number =>
