@@ -46,7 +46,8 @@ describe("in the dashboard,", function () {
   it("the key panel shows the scopes and only the bounds that the key has; Escape and Cancel close it", async () => {
     const bounds = { fields: ["plan", "segments"], by: "email", origins: [on.service.url], rate: 600 };
     const { key } = await on.newKey(["metric:read", "entity:read"], on.service, { ...bounds, expiresAt: NOW + HOUR });
-    const { page, errors } = await on.ready("?view=health", { key });
+    const { page, requests, errors } = await on.ready("?view=health", { key });
+    expect(requests, "a service without hooks").to.not.include("GET /api/hook");
     const panel = page.getByRole("region", { name: "Key" });
     const open = () => page.getByRole("button", { name: "Key", exact: true }).click();
     await open();

@@ -61,7 +61,7 @@ const views = [
   ],
   ["deletions", "", "Deletions", ["GET /api/deletion", "GET /api/deletion"]],
   ["alerts", "", "Alerts", ["GET /api/alert", "GET /api/alert"]],
-  ["health", "", "Health", ["GET /metrics", "GET /api/alert"]],
+  ["health", "", "Health", ["GET /metrics", "GET /api/alert", "GET /api/hook"]],
 ] as const;
 
 /** Controls that a finger may miss: less than 44 px high, or wide. */
@@ -85,7 +85,15 @@ const numberControls = `
 describe("in the dashboard,", function () {
   this.timeout(60_000);
   const on = stage(async () => {
-    const service = await startService({}, { clock: () => NOW });
+    const crm = {
+      name: "crm",
+      url: "http://127.0.0.1:9/",
+      token: "secret",
+      segments: ["nobody"],
+      fields: [],
+      from: "now",
+    };
+    const service = await startService({ hooks: [crm] }, { clock: () => NOW });
     await fillService(service);
     return service;
   });
@@ -206,6 +214,9 @@ describe("in the dashboard,", function () {
     await page.waitForSelector("main[data-view=segment][data-state=ready]");
     const health = (await on.ready("?view=health")).page;
     expect(await health.getByRole("link", { name: "3", exact: true }).getAttribute("href")).to.include("view=alerts");
+    const hook = health.getByRole("table", { name: "Hooks" }).locator("tbody tr > *");
+    await hook.last().waitFor();
+    expect(await hook.allInnerTexts()).to.deep.equal(["crm", "up", "0", "–", "–", "–"]);
     expect(errors).to.deep.equal([]);
     await facts.replaceText(ALERTS, await facts.text(ALERTS), JSON.stringify({ evaluated: {}, alerts: [] }));
   });

@@ -1,10 +1,11 @@
 import type { ComponentChildren, VNode } from "preact";
-import type { Readiness } from "../../client/client.js";
+import type { HookStatus, Readiness } from "../../client/client.js";
 import { age } from "../duration.js";
 import { amount, count } from "../format.js";
 import { type Column, Table } from "../list/table.js";
 import { Card } from "../page/card.js";
 import { Fact } from "../page/fact.js";
+import { Later } from "../page/later.js";
 import { Link } from "../page/link.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
@@ -14,7 +15,10 @@ interface Data {
   readonly metrics: ServiceMetrics;
   /** Number of alerts that are firing. */
   readonly alerts: number;
+  readonly hooks: readonly HookStatus[];
 }
+
+const hookList = async () => (await import("./hook-list.js")).HookList;
 
 const REFRESH_MS = 15_000;
 /** Maximum lag of a recorder that is on time: it checks for work every few seconds. */
@@ -27,15 +31,17 @@ const STORE_COLUMNS: readonly Column<Readiness["stores"][number]>[] = [
   { head: "Note", cell: ({ note, required }) => note ?? (required ? "required" : "–") },
 ];
 
-/** State of the service and of its stores, lag of the recorder, load. */
+/** State of the service, of its stores and of its hooks, lag of the recorder, load. */
 export async function load({ client, now, signal }: Page): Promise<Loaded<Data>> {
   const metrics = readServiceMetrics(await client.serviceMetrics({ signal }));
   const ready = await client.ready({ signal });
   const { meta } = await client.page("alert", { limit: 1 }, { signal });
-  return { data: { ready, metrics, alerts: meta.total }, nextAt: now + REFRESH_MS };
+  const hooks = metrics.value("hook_waiting") === undefined ? [] : await client.hooks({ signal });
+  return { data: { ready, metrics, alerts: meta.total, hooks }, nextAt: now + REFRESH_MS };
 }
 
-export function Show({ data: { ready, metrics, alerts }, page }: { readonly data: Data; readonly page: Page }): VNode {
+export function Show({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
+  const { ready, metrics, alerts, hooks } = data;
   const [state, words] = stateOf(ready);
   return (
     <>
@@ -57,6 +63,7 @@ export function Show({ data: { ready, metrics, alerts }, page }: { readonly data
           <Facts facts={loadOf(ready, metrics)} />
         </Card>
       </div>
+      {hooks.length > 0 && <Later script={hookList} props={{ hooks, page }} />}
     </>
   );
 }
