@@ -61,10 +61,12 @@ describe("the list of streams", () => {
     const before = await list();
     await service.fetch("/api/entity/user/user_id/a", { method: "DELETE" });
     const ts = String(START);
+    const newest = { newest_at: new Date(now).toISOString(), silent: false };
+    const ended = { newest_at: new Date(START).toISOString(), silent: false };
     expect(before.data).to.deep.equal([
-      { stream: "a", last_message_at: null, slot: { ts, count: 0 }, day: 3 },
-      { stream: "points", last_message_at: null, slot: { ts, count: 7.5 }, day: 0 },
-      { stream: "web", last_message_at: new Date(now).toISOString(), slot: { ts, count: 1 }, day: 0 },
+      { stream: "a", last_message_at: null, ...ended, slot: { ts, count: 0 }, day: 3 },
+      { stream: "points", last_message_at: null, ...newest, slot: { ts, count: 7.5 }, day: 0 },
+      { stream: "web", last_message_at: newest.newest_at, ...newest, slot: { ts, count: 1 }, day: 0 },
     ]);
     expect(await list()).to.deep.equal(before);
     expect((await list("?q=A&limit=1")).meta).to.deep.equal({ next: null, total: 1 });
