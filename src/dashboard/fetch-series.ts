@@ -1,6 +1,7 @@
 import { type Aggregation, ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
 import { firstCompared } from "../formats/compared-windows.js";
-import { type Address, nameOf, type SeriesName } from "./address.js";
+import { type Address, nameOf, type SeriesName, seriesNamed } from "./address.js";
+import { slotOf } from "./dimensions.js";
 import { DAY } from "./duration.js";
 import { isCounted, type Unit, unitOf } from "./format.js";
 import { datesOf, endOf, newestWindow, type TimeWindow, type Viewed, windowBefore, windowOf } from "./time-window.js";
@@ -199,6 +200,13 @@ function inBuckets(answer: SeriesAnswer, { buckets }: TimeWindow): Values {
 /** Whether a bucket of the series can still change through a scheduled save. */
 export const isUnfinished = ({ window, completeUntil }: Series, index: number): boolean =>
   endOf(window, index) > completeUntil;
+
+/**
+ * Until when the values are complete, as the page shows it. The only value of a slot of samples is saved at its start,
+ * so the slot is complete although it is open: its start is shown, not a time in the future.
+ */
+export const shownCompleteUntil = ({ name, completeUntil }: Series, now: number): number =>
+  completeUntil > now ? completeUntil - slotOf(seriesNamed(name)?.dimension ?? "") : completeUntil;
 
 /** The newest saved value; null without one. */
 export const newestOf = (series: Series | undefined): number | null => newestSlot(series)?.value ?? null;

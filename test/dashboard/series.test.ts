@@ -1,6 +1,12 @@
 import { expect } from "chai";
 import { HOUR } from "../../src/dashboard/duration.js";
-import { comparisonOf, newestOf, type Series, type Values } from "../../src/dashboard/fetch-series.js";
+import {
+  comparisonOf,
+  newestOf,
+  type Series,
+  shownCompleteUntil,
+  type Values,
+} from "../../src/dashboard/fetch-series.js";
 import { dayTotals, messagesByStream } from "../../src/dashboard/views/messages-by-stream.js";
 import { newestReach } from "../../src/dashboard/views/newest-reach.js";
 import { serveDimensions } from "./served-dimensions.js";
@@ -100,6 +106,19 @@ describe("the comparison of a series with the window before", () => {
     expect(newestOf(hourly("web", [1, 0]))).to.equal(0);
     expect(newestOf(undefined)).to.equal(null);
   });
+});
+
+describe("the time until which the page calls values complete", () => {
+  before(() => serveDimensions());
+
+  for (const [title, name, completeUntil, shown] of [
+    ["is the start of the open slot of samples", "segment.x.size", OPEN + HOUR, OPEN - HOUR],
+    ["is the start of the open slot of counts", "stream.x.size", OPEN, OPEN],
+    ["is the end of the last saved slot of samples that are late", "segment.x.size", OPEN - HOUR, OPEN - HOUR],
+  ] as const)
+    it(title, () => {
+      expect(shownCompleteUntil({ ...hourly("x", [1]), name, completeUntil }, OPEN + HOUR / 2)).to.equal(shown);
+    });
 });
 
 describe("the newest reach", () => {

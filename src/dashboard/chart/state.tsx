@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { isUnfinished, type Series } from "../fetch-series.js";
+import { isUnfinished, type Series, shownCompleteUntil } from "../fetch-series.js";
 import { fullTime, shortTime } from "../format.js";
 import type { Page } from "../view.js";
 
@@ -39,7 +39,7 @@ function Unfinished({ series, page: { now, zone } }: Pick<StateProps, "series" |
   const open = series.filter((one) => one.window.buckets.some((_, at) => isUnfinished(one, at)));
   if (open.length === 0) return null;
   const isDrawn = open.some((one) => one.values.some((value, at) => value !== null && isUnfinished(one, at)));
-  const until = Math.min(...open.map(({ completeUntil }) => completeUntil));
+  const until = Math.min(...open.map((one) => shownCompleteUntil(one, now)));
   const next = Math.min(...open.map(({ nextSaveAt }) => nextSaveAt));
   const whole = `Complete until ${fullTime(until, zone)}; ${
     isDrawn ? "later buckets are dashed" : "later buckets have no value yet"

@@ -69,15 +69,21 @@ export function Builder({ segment, page, close }: BuilderProps): VNode {
     >
       {segment === undefined && (
         <div class="controls">
-          Id <TextField label="Id" value={id} onType={(text) => setEntry({ ...entry, id: text })} />
-          Name <TextField label="Name" value={name} onType={(text) => setEntry({ ...entry, name: text })} />
-          Table
-          <Choice
-            label="Table"
-            value={table}
-            options={tables}
-            onChoose={(chosen) => setEntry({ ...entry, table: chosen })}
-          />
+          <span class="controls">
+            Id <TextField label="Id" value={id} onType={(text) => setEntry({ ...entry, id: text })} />
+          </span>
+          <span class="controls">
+            Name <TextField label="Name" value={name} onType={(text) => setEntry({ ...entry, name: text })} />
+          </span>
+          <span class="controls">
+            Table
+            <Choice
+              label="Table"
+              value={table}
+              options={tables}
+              onChoose={(chosen) => setEntry({ ...entry, table: chosen })}
+            />
+          </span>
         </div>
       )}
       {json === undefined ? (

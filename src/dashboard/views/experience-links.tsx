@@ -1,5 +1,7 @@
 import type { VNode } from "preact";
+import { useState } from "preact/hooks";
 import type { Experience } from "../../client/client.js";
+import { count } from "../format.js";
 import { Card } from "../page/card.js";
 import { Link } from "../page/link.js";
 import type { Page } from "../view.js";
@@ -12,15 +14,20 @@ interface ExperienceLinksProps {
   readonly page: Page;
 }
 
-/** Links to experiences. */
+/** Number of links before the button that shows all. */
+const FEW = 10;
+
+/** Links to experiences: a few, or on request all. */
 export function ExperienceLinks({ title, experiences, role, page }: ExperienceLinksProps): VNode {
+  const [isWhole, setWhole] = useState(false);
+  const isCut = !isWhole && experiences.length > FEW;
   return (
     <Card title={title}>
       {experiences.length === 0 ? (
         <p class="note">None.</p>
       ) : (
         <ul>
-          {experiences.map((experience) => (
+          {(isCut ? experiences.slice(0, FEW) : experiences).map((experience) => (
             <li key={experience.id}>
               <Link to={{ view: "experience", id: experience.id }} page={page}>
                 <bdi>{experience.name}</bdi>
@@ -29,6 +36,11 @@ export function ExperienceLinks({ title, experiences, role, page }: ExperienceLi
             </li>
           ))}
         </ul>
+      )}
+      {isCut && (
+        <button type="button" onClick={() => setWhole(true)}>
+          All {count(experiences.length)}
+        </button>
       )}
     </Card>
   );

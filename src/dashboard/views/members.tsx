@@ -19,7 +19,7 @@ export function Members({ segment, page }: { readonly segment: Segment; readonly
     return (
       <Card title="Members">
         <p>
-          {count(segment.size)}. Their list needs the scope <code>entity:export</code>.
+          {count(segment.size)} now. Their list needs the scope <code>entity:export</code>.
         </p>
       </Card>
     );
@@ -32,7 +32,7 @@ export function Members({ segment, page }: { readonly segment: Segment; readonly
   return (
     <Card title="Members">
       <p class="controls">
-        {count(segment.size)}
+        {count(segment.size)} now
         <button type="button" onClick={() => setCursors([])}>
           Show
         </button>

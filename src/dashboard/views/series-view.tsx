@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 import { type Fetched, fetchWithRecent, nextSaveOf, type WantedSeries } from "../fetch-series.js";
+import { comparedIn } from "../figures.js";
 import { type ChangeOf, ChangePill } from "../list/pill.js";
 import { type Figure, Head } from "../page/head.js";
 import { rangeWords } from "../range.js";
@@ -81,7 +82,8 @@ export function seriesView<R, M>(definition: SeriesDefinition<R, M>): ViewScript
       const thing = { ...data, id, page };
       const { row } = data;
       const found = change?.(thing);
-      const moved = found?.before == null ? undefined : found;
+      const { now, before } = found === undefined ? {} : comparedIn(found);
+      const moved = now == null || before == null ? undefined : found;
       return (
         <>
           <Head
