@@ -43,14 +43,15 @@ const ROWS_PER_STEP = 1_000;
 export function outboxWrites(db: Database, hooks: readonly Hook[]) {
   const find = db.prepare(rowsOf(`entity ${AMONG}`));
   const put = db.prepare(`INSERT INTO hook_event
-    (hook, segment, entity, change, at, revision, generation, state, cancels)
-    SELECT value ->> 'hook', value ->> 'segment', value ->> 'entity', value ->> 'change', value ->> 'at',
-      value ->> 'revision', value ->> 'generation', value ->> 'state', value ->> 'cancels' FROM json_each(?)`);
+    (hook, segment, entity, change, at, revision, generation, state, cancels) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const remove = db.prepare(`DELETE FROM hook_event WHERE id ${AMONG}`);
   const erase = db.prepare(`DELETE FROM hook_event WHERE entity ${AMONG} AND ${UNSENT}`);
 
   const of = (entities: readonly EntityId[]) => rowsIn(find.get(JSON.stringify(entities)));
-  const add = (rows: readonly NewOutboxRow[]) => void put.run(JSON.stringify(rows));
+  function add(rows: readonly NewOutboxRow[]): void {
+    for (const { hook, segment, entity, change, at, revision, generation, state, cancels } of rows)
+      put.run(hook, segment, entity, change, at, revision, generation, state, cancels ? 1 : 0);
+  }
 
   return {
     of,
@@ -64,7 +65,7 @@ export function outboxWrites(db: Database, hooks: readonly Hook[]) {
       if (entities.length === 0) return;
       const { removed, added } = outboxChange(hooks, commit, of(entities));
       if (removed.length > 0) remove.run(JSON.stringify(removed.map(({ id }) => Number(id))));
-      if (added.length > 0) add(added);
+      add(added);
     },
 
     /** Stores the deletion of a segment. */
