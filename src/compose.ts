@@ -20,6 +20,7 @@ import { segmentRoutes } from "./http/catalogue/segments.js";
 import type { Route } from "./http/core/route.js";
 import { deletionWebhook } from "./http/deletions/webhook.js";
 import type { SlowTimes } from "./http/edge/slow-clients.js";
+import { hookWebhook } from "./http/hooks/index.js";
 import { alertWebhook } from "./http/metrics/alerts.js";
 import { keyRoutes, operationRoutes } from "./http/operations/index.js";
 import { pageRoutes } from "./http/pages/index.js";
@@ -115,7 +116,7 @@ export async function compose(
   // A worker process serves only its health and metrics.
   const routes: Route[] = roles.includes("api") ? served : [];
   const probes = followed === undefined ? stores.probes : [...stores.probes, followed.probe];
-  const webhooks = [deletionWebhook, alertWebhook];
+  const webhooks = [deletionWebhook, alertWebhook, hookWebhook];
   routes.push(...operationRoutes({ probes, meters, version, roles, clock, routes: () => routes, webhooks }));
   const { history, keys, toServiceError } = stores;
   const verify = keyVerifier(keys, settings.admin_key, clock, cache);

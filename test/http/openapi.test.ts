@@ -53,7 +53,7 @@ describe("the OpenAPI document", () => {
   });
 
   it("describes the notifications of a webhook, with examples that match their schemas", () => {
-    expect(Object.keys(plain.webhooks)).to.deep.equal(["notifyCompletion", "notifyAlert"]);
+    expect(Object.keys(plain.webhooks)).to.deep.equal(["notifyCompletion", "notifyAlert", "notifyHook"]);
     for (const [name, { post }] of Object.entries(plain.webhooks)) {
       const { schema = {}, example } = post.requestBody?.content["application/json"] ?? {};
       expect(compiled(schema)(example), name).to.equal(true);

@@ -1,5 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { success, TimeOrNull } from "../core/responses.js";
+import { timeText } from "../../formats/instant.js";
+import type { WebhookDocs } from "../core/openapi.js";
+import { oneOf, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
 export const HookStatus = Type.Object(
@@ -36,3 +38,68 @@ export function hookRoutes({ read }: { read(): Promise<Static<typeof HookStatus>
     }),
   ];
 }
+
+const HookEvent = Type.Object(
+  {
+    id: Type.String({ description: "The same in each request with this change." }),
+    segment: Type.String(),
+    change: oneOf(["joined", "left", "deleted", "reset"]),
+    at: Time("Time of the change."),
+    table: Type.Optional(
+      Type.String({ description: "Table of the person; absent when the event is about a segment." }),
+    ),
+    identities: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.String()), {
+        description: "Values by field; absent when the event is about a segment.",
+      }),
+    ),
+    attributes: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: "The attributes in `fields` of the setting." }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** Documents the call to a hook. */
+export const hookWebhook: WebhookDocs = {
+  docs: {
+    id: "notifyHook",
+    tag: "operations",
+    summary: "Receive who joined and left segments",
+    description:
+      "The service posts this to the URL of each entry of the setting `hooks`. The header `X-Signature` is a JWS over `hook`, `id`, `sent_at` and `sha256`, the hash of the body in hex, with the key of receipts. An event can arrive more than once, with the same `id`. Events about one person in one segment arrive in order.",
+  },
+  body: {
+    schema: Type.Object(
+      {
+        hook: Type.String({ description: "`name` of the setting." }),
+        id: Type.String({ description: "Unique for the request." }),
+        sent_at: Time("Time of the request."),
+        events: Type.Array(HookEvent, { maxItems: 500, description: "The oldest first." }),
+      },
+      { additionalProperties: false },
+    ),
+    examples: (hour) => ({
+      events: {
+        hook: "crm",
+        id: "5a1c6f0e9b7d4c2fae31d0c4b8e6f712",
+        sent_at: timeText(hour + 1_000),
+        events: [
+          {
+            id: "0d8f7c5be1a94c6b9d2e4f60718293a4",
+            segment: "vip",
+            change: "joined",
+            at: timeText(hour),
+            table: "user",
+            identities: { user_id: ["7"], email: ["ada@example.com"] },
+            attributes: { plan: "pro" },
+          },
+        ],
+      },
+    }),
+  },
+  token: "The token of the entry of the setting `hooks`.",
+  taken: "All events are taken.",
+  notTaken:
+    "The events are sent again, after at most 15 minutes: also after a redirect, a broken connection, or without an answer within 10 s.",
+};
