@@ -185,6 +185,8 @@ describe("the targets of deletions", () => {
     expect(() => withHooks("crm", "crm")).to.throw(StartError, "hooks is wrong: two targets have the name crm");
     expect(() => withHooks("erp")).to.throw(StartError, "hooks is wrong: two targets have the name erp");
     expect(() => withHooks("key")).to.throw(StartError, "hooks is wrong: key is a reserved name");
+    for (const name of ["constructor", "__proto__"])
+      expect(() => withHooks(name)).to.throw(StartError, `hooks is wrong: ${name} is a reserved name`);
   });
 
   it("cannot have the same name twice", () => {

@@ -43,7 +43,8 @@ export function downstreamTargets({
   for (const target of others) {
     const { name, isTold } = target;
     const setting = isTold ? "hooks" : "deletions.targets";
-    if (reserved.has(name)) throw new StartError(`${setting} is wrong: ${name} is a reserved name`);
+    // Such as `constructor`: every object has it.
+    if (reserved.has(name) || name in {}) throw new StartError(`${setting} is wrong: ${name} is a reserved name`);
     if (targets.some((other) => other.name === name))
       throw new StartError(`${setting} is wrong: two targets have the name ${name}`);
     targets.push(target);
