@@ -12,6 +12,7 @@ import { encryptIdentities } from "./identity-list.js";
 import { type LeftSegmentDependencies, leftSegments } from "./left-segments.js";
 import type { DownstreamTarget, Ledger, Webhook } from "./ports.js";
 import { type DeletionScope, expandScope, type ScopeDependencies } from "./scope.js";
+import { CALL_BEGINS_MS, LOOK_MS } from "./targets/hook.js";
 
 export interface AcceptDependencies extends ScopeDependencies, LeftSegmentDependencies {
   readonly ledger: Pick<Ledger, "accept">;
@@ -99,13 +100,12 @@ export function storeDeletion(
   }, late);
 }
 
-/** A call of a hook begins this long after its changes were claimed at the latest, ms. */
-const CALL_BEGINS_MS = 100;
-
 /** Waits until calls of hooks with these people have begun that were claimed before the acceptance: none is later. */
 async function callsBegun({ outbox, hooks }: LeftSegmentDependencies, ids: readonly EntityId[]): Promise<void> {
   if (hooks.length === 0 || ids.length === 0) return;
-  if ((await outbox.of(ids)).some(({ state }) => state === "sending")) await sleep(CALL_BEGINS_MS);
+  const until = performance.now() + CALL_BEGINS_MS;
+  while ((await outbox.of(ids)).some(({ state }) => state === "sending") && performance.now() < until)
+    await sleep(LOOK_MS);
 }
 
 const REQUEST_ID_DIGITS = 20;

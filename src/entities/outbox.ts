@@ -87,17 +87,22 @@ export interface Outbox {
   holds(entities: readonly EntityId[]): Promise<boolean>;
 }
 
-/** Returns the profiles whose rows `outboxChange` needs; none if no hook can be concerned. */
+/** The entity of a change about a whole segment. */
+export const SEGMENT = "";
+
+/** Returns the entities whose rows `outboxChange` needs; none if no hook can be concerned. */
 export function outboxEntities(hooks: readonly Hook[], { profiles }: Pick<Commit, "profiles">): EntityId[] {
   if (hooks.length === 0) return [];
   const turned = profiles.filter(({ turns, mergedFrom }) => turns.length + mergedFrom.length > 0);
-  return turned.flatMap(({ entity, mergedFrom }) => [entity.id, ...mergedFrom.map(({ id }) => id)]);
+  if (turned.length === 0) return [];
+  return [SEGMENT, ...turned.flatMap(({ entity, mergedFrom }) => [entity.id, ...mergedFrom.map(({ id }) => id)])];
 }
 
 /**
  * Returns the rows that a commit removes and adds; `rows` belong to `outboxEntities`. A change and its opposite cancel
- * each other if both wait. After a merge the hook may know each of the profiles: it receives the final state of the
- * surviving one for each segment that another one was in, or has rows for.
+ * each other if both wait, unless a reset of the segment is stored: the hook may read the members in between. After a
+ * merge the hook may know each of the profiles: it receives the final state of the surviving one for each segment that
+ * another one was in, or has rows for.
  */
 export function outboxChange(
   hooks: readonly Hook[],
@@ -121,12 +126,14 @@ export function outboxChange(
         const own = ofKey.get(`${entity.id} ${hook} ${segment}`) ?? [];
         const waiting = own.find(({ state }) => state === "waiting");
         if (waiting !== undefined) removed.push(waiting);
-        if (isCertain && waiting?.cancels && waiting.change !== change) continue;
+        const ofSegment = ofKey.get(`${SEGMENT} ${hook} ${segment}`) ?? [];
+        const isKnown = isCertain && !ofSegment.some(({ change }) => change === "reset");
+        if (isKnown && waiting?.cancels && waiting.change !== change) continue;
         added.push({
           ...{ hook, segment, entity: entity.id, change, revision: entity.revision, generation, state: "waiting" },
           // Clocks of processes differ: a change that has begun is earlier.
           at: Math.max(at, ...own.map((row) => row.at + 1)),
-          cancels: isCertain && waiting === undefined,
+          cancels: isKnown && waiting === undefined,
         });
       }
     }
@@ -136,7 +143,7 @@ export function outboxChange(
 
 /** Returns the rows for the deletion of a segment at `at`, Unix ms, which begins `generation`. */
 export function deletedRows(hooks: readonly Hook[], segment: string, at: number, generation: number): NewOutboxRow[] {
-  const about = { segment, entity: "", change: "deleted", at, revision: 0, generation, state: "waiting" } as const;
+  const about = { segment, entity: SEGMENT, change: "deleted", at, revision: 0, generation, state: "waiting" } as const;
   return hooks.filter((hook) => concerns(hook, segment)).map(({ name }) => ({ ...about, hook: name, cancels: false }));
 }
 
@@ -150,6 +157,7 @@ function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
   return groups;
 }
 
-function isMember({ memberships }: StoredEntity, segment: string): boolean {
+/** Returns whether the profile is in the segment. */
+export function isMember({ memberships }: StoredEntity, segment: string): boolean {
   return memberships.updates.get(segment)?.member ?? false;
 }

@@ -1,7 +1,7 @@
 import { yieldWhenDue } from "../async/yielding.js";
 import type { Ledger } from "../deletions/ports.js";
 import { eventId, type HookEvent } from "../deletions/targets/hook.js";
-import type { Hook, Outbox, OutboxRow } from "../entities/outbox.js";
+import { type Hook, isMember, type Outbox, type OutboxRow } from "../entities/outbox.js";
 import type { EntityKeys, EntityStore } from "../entities/ports.js";
 import { type EntityId, idsOf, type StoredEntity, storedBytes } from "../entities/profile/entity.js";
 import { decodeDocument } from "../entities/profile/entity-document.js";
@@ -64,13 +64,25 @@ export async function openEvents(
       const waits = heldBack.has(profile.id) || idsOf(profile).some((id) => busy.has(id));
       people.set(profile.id, waits ? "waits" : await opened(profile, reservation));
     }
-    const gone = rows.filter(({ entity }) => people.get(entity) === undefined && !later.has(entity));
-    if (gone.length > 0) await outbox.remove(gone.map(({ id }) => id));
+    const gone = new Set(
+      rows.filter(
+        (row) =>
+          (people.get(row.entity) === undefined && !later.has(row.entity)) || isVoid(row, profiles.get(row.entity)),
+      ),
+    );
+    if (gone.size > 0) await outbox.remove(Array.from(gone, ({ id }) => id));
     return rows.flatMap((row) => {
       const person = people.get(row.entity);
-      return person === undefined || person === "waits" ? [] : { row, event: { ...eventOf(row, name), ...person } };
+      return person === undefined || person === "waits" || gone.has(row)
+        ? []
+        : { row, event: { ...eventOf(row, name), ...person } };
     });
   });
+}
+
+/** Returns whether a `joined` is about a membership that ended with its segment: a commit that ends one replaces it. */
+function isVoid({ change, state, segment }: OutboxRow, profile: StoredEntity | undefined): boolean {
+  return change === "joined" && state === "waiting" && profile !== undefined && !isMember(profile, segment);
 }
 
 /** Returns the event of a change without the person. */

@@ -3,7 +3,7 @@ import { type Background, inBackground, retry } from "../async/retry.js";
 import { yieldWhenDue } from "../async/yielding.js";
 import { retryDelay } from "../deletions/deletion.js";
 import { TargetError } from "../deletions/ports.js";
-import { MAX_EVENTS, type SendEvents } from "../deletions/targets/hook.js";
+import { CALL_BEGINS_MS, MAX_EVENTS, type SendEvents } from "../deletions/targets/hook.js";
 import { CALL_MS } from "../deletions/targets/remote-call.js";
 import type { Hook, Outbox, OutboxRow } from "../entities/outbox.js";
 import type { EntityStore } from "../entities/ports.js";
@@ -63,6 +63,7 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
   });
   let leads = Number.NEGATIVE_INFINITY;
   let isKnown = false;
+  let isReleased = false;
   const background: Background[] = [];
   const stopping = new AbortController();
 
@@ -76,10 +77,12 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     const since = performance.now();
     const result = await lease();
     if (result === "refused") return RENEW_MS;
-    if (result === "taken") {
+    if (result === "taken") isReleased = false;
+    if (!isReleased) {
       // Calls of the sender before have ended with its lease.
       await Promise.all(lines.flatMap(({ requests }) => [...requests].map(({ ended }) => ended)));
       await outbox.release();
+      isReleased = true;
     }
     leads = since + HOOK_LEASE_MS - CALL_MS;
     return RENEW_MS;
@@ -119,9 +122,15 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     if (!line.isReady) return 0;
     const opened = await choose(line);
     if (opened.length === 0) return POLL_MS;
-    const claimed = await outbox.claim(opened.map(({ row }) => row.id));
+    const ids = opened.map(({ row }) => row.id);
+    const until = performance.now() + CALL_BEGINS_MS;
+    const claimed = await outbox.claim(ids).catch(async (error: unknown) => {
+      // The claim may be stored.
+      await ended(() => outbox.release(ids));
+      throw error;
+    });
     const due = opened.filter(({ row }) => claimed.has(row.id));
-    const request = { rows: due.map(({ row }) => row), ended: call(line, due) };
+    const request = { rows: due.map(({ row }) => row), ended: call(line, due, until) };
     requests.add(request);
     void request.ended.then(() => requests.delete(request));
     return 0;
@@ -165,8 +174,8 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     return rows.filter((row) => !isVoid(row));
   }
 
-  /** Calls the hook, and stores the outcome until it is stored. Never rejects. */
-  async function call(line: Line, due: readonly OpenedEvent[]): Promise<void> {
+  /** Calls the hook before `until`, and stores the outcome until it is stored. Never rejects. */
+  async function call(line: Line, due: readonly OpenedEvent[], until: number): Promise<void> {
     const { name } = line.hook;
     const ids = due.map(({ row }) => row.id);
     let problem: string | undefined;
@@ -174,7 +183,10 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
       if (due.length === 0) return;
       if (!mayCall()) return await ended(() => outbox.release(ids));
       failpoint("hook-claimed");
-      await calls.get(name)?.(due.map(({ event }) => event));
+      await calls.get(name)?.(
+        due.map(({ event }) => event),
+        until,
+      );
       failpoint("hook-answered");
     } catch (error) {
       problem = error instanceof TargetError ? error.message : `${name} failed`;

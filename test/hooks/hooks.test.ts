@@ -36,8 +36,13 @@ describe("a hook", function () {
     const response = await service.fetch(`/api/segment/${segment}/members`, { method: "POST" });
     if (response.status === 404) return [];
     const lines = (await response.text()).trim().split("\n");
+    isRead = true;
+    await new Promise((resolve) => setTimeout(resolve, readsMs));
     return lines.slice(0, -1).map((line) => JSON.parse(line).identities as Values);
   }
+  let isRead = false;
+  /** Time between the read of members and the answer to a reset, ms. */
+  let readsMs = 0;
   const remove = async (email: string) => {
     const response = await service.fetch(`/api/entity/user/email/${email}`, { method: "DELETE" });
     return ((await response.json()) as { data: { request_id: string } }).data.request_id;
@@ -176,5 +181,36 @@ describe("a hook", function () {
     expect(receiver.members("vip")).to.deep.equal([["email:ann@example.org"]]);
     expect(receiver.members("club")).to.deep.equal([]);
     expect(receiver.changesOf("ann@example.org").at(-1)).to.equal("joined vip");
+  });
+
+  /** Resolves when the hook has read a joined person after a reset that it has not answered yet. */
+  const resetReads = async (email: string) => {
+    await say("ben@example.org", { add: ["vip"], remove: [] });
+    await isTold();
+    receiver.delayMs = 500;
+    readsMs = 1_000;
+    isRead = false;
+    await service.service.stores.outbox.reset("crm", "vip", Date.now());
+    await until("the reset is in flight", () => receiver.events().some(({ change }) => change === "reset"));
+    await say(email, { add: ["vip"], remove: [] });
+    await until("the hook has read", () => isRead);
+    receiver.delayMs = 0;
+    readsMs = 0;
+  };
+
+  it("receives left of someone whom it read after a reset, though the joined was in no request", async () => {
+    await start(hook());
+    await resetReads("ann@example.org");
+    await say("ann@example.org", { add: [], remove: ["vip"] });
+    await isTold();
+    expect(receiver.members("vip")).to.deep.equal([["email:ben@example.org"]]);
+  });
+
+  it("receives left of an erased person whom it read after a reset, and not before it has answered the reset", async () => {
+    await start(hook());
+    await resetReads("ann@example.org");
+    await isCompleted(await remove("ann@example.org"));
+    await isTold();
+    expect(receiver.members("vip")).to.deep.equal([["email:ben@example.org"]]);
   });
 });

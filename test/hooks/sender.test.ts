@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { systemClock } from "../../src/clock.js";
 import { TargetError } from "../../src/deletions/ports.js";
-import type { HookEvent } from "../../src/deletions/targets/hook.js";
+import { type HookEvent, hookCalls } from "../../src/deletions/targets/hook.js";
 import type { Hook } from "../../src/entities/outbox.js";
 import { noFailpoint } from "../../src/failpoint.js";
 import { hookSender } from "../../src/hooks/sender.js";
@@ -9,6 +9,7 @@ import { openLog } from "../../src/log.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { shippedTables } from "../support/entity-stage.js";
+import { hookReceiver } from "../support/hook-receiver.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -105,6 +106,80 @@ describe("the sender of a hook", function () {
     expect(told.filter((line) => line === "reset vip")).to.have.length(1);
     expect(told.indexOf("joined vip")).to.be.above(told.indexOf("reset vip"));
     expect(emailsOf(events)).to.include("u70");
+  });
+
+  it("repeats the requests of the sender before also when the store fails as it takes the lease", async () => {
+    await collect(joining(0, 3));
+    const { outbox } = service.service.stores;
+    await outbox.claim((await outbox.page("crm", undefined, 3)).map(({ id }) => id));
+    let failures = 1;
+    const release = async (ids?: readonly string[]) => {
+      if (failures-- > 0) throw new Error("the store is away");
+      await outbox.release(ids);
+    };
+    const sent: string[] = [];
+    start(async (events) => void sent.push(...emailsOf(events)), { outbox: { ...outbox, release } });
+    await isTold();
+    expect(sent.sort()).to.deep.equal(["u0", "u1", "u2"]);
+  });
+
+  it("sends changes whose claim failed, though it is stored", async () => {
+    await collect(joining(0, 3));
+    const { outbox } = service.service.stores;
+    let failures = 1;
+    const claim = async (ids: readonly string[]) => {
+      const claimed = await outbox.claim(ids);
+      if (failures-- > 0) throw new Error("the store did not answer");
+      return claimed;
+    };
+    const sent: string[] = [];
+    start(async (events) => void sent.push(...emailsOf(events)), { outbox: { ...outbox, claim } });
+    await isTold();
+    expect(sent.sort()).to.deep.equal(["u0", "u1", "u2"]);
+  });
+
+  it("begins no request with a person after the DELETE is answered, however late its signature is", async () => {
+    await collect(joining(0, 1));
+    const receiver = await hookReceiver();
+    let isSigning = false;
+    const send = hookCalls(
+      { ...hook, url: receiver.url },
+      {
+        clock: systemClock,
+        async sign() {
+          isSigning = true;
+          await new Promise((resolve) => setTimeout(resolve, 900));
+          return "";
+        },
+      },
+    );
+    start(send);
+    await until("the request is signed", () => isSigning);
+    await service.fetch("/api/entity/user/user_id/u0", { method: "DELETE" });
+    const answered = performance.now();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await receiver.close();
+    expect(receiver.requests.filter(({ began }) => began > answered)).to.deep.equal([]);
+  });
+
+  it("sends no joined of members of a segment that is deleted while it reads them", async () => {
+    await collect(joining(0, 3));
+    const { outbox, memberships } = service.service.stores;
+    await outbox.keepOnly([]);
+    const events: HookEvent[] = [];
+    start(async (some) => void events.push(...some), {
+      hooks: [{ ...hook, from: "members" }],
+      memberships: {
+        async members(...of: Parameters<typeof memberships.members>) {
+          const members = await memberships.members(...of);
+          await service.fetch("/api/segment/vip", { method: "DELETE" });
+          return members;
+        },
+      },
+    });
+    await until("the hook is told", () => events.length > 0);
+    await isTold();
+    expect(events.map(({ change }) => change)).to.deep.equal(["deleted"]);
   });
 
   it("sends nothing while another sender has the lease, and repeats its requests when that ends", async () => {

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../clock.js";
-import type { Hook, Outbox, OutboxRow } from "../../entities/outbox.js";
+import { type Hook, type Outbox, type OutboxRow, SEGMENT } from "../../entities/outbox.js";
 import { valuesByField } from "../../entities/profile/identity.js";
 import { timeText } from "../../formats/instant.js";
 import { randomId } from "../../ids.js";
@@ -22,7 +22,10 @@ export interface HookEvent {
 }
 
 /** Pause between two looks at requests in flight, ms. */
-const LOOK_MS = 50;
+export const LOOK_MS = 50;
+
+/** A call with claimed changes begins within this time of the claim, or not at all, ms. */
+export const CALL_BEGINS_MS = 500;
 
 /** Maximum events of a request. */
 export const MAX_EVENTS = 500;
@@ -33,17 +36,21 @@ export interface HookCallDependencies extends Pick<RemoteSystem, "stopping" | "c
   sign(claims: object): Promise<string>;
 }
 
-/** Sends events in a request; resolves when the hook has them. Rejects with a `TargetError`. */
-export type SendEvents = (events: readonly HookEvent[]) => Promise<void>;
+/**
+ * Sends events in a request that begins before `until`, ms of `performance.now`; resolves when the hook has them.
+ * Rejects with a `TargetError`.
+ */
+export type SendEvents = (events: readonly HookEvent[], until?: number) => Promise<void>;
 
 /** Returns the calls of a hook. Throws a `StartError` when its address is not safe for identities. */
 export function hookCalls({ name, url, token }: Hook, dependencies: HookCallDependencies): SendEvents {
   const { clock, sign, ...calls } = dependencies;
   checkUrl(`hooks is wrong: ${name}`, url);
-  return async (events) => {
+  return async (events, until = Number.POSITIVE_INFINITY) => {
     const head = { hook: name, id: randomId(), sent_at: timeText(clock()) };
     const body = JSON.stringify({ ...head, events });
     const signature = await sign({ ...head, sha256: hash("sha256", body) });
+    if (performance.now() > until) throw new TargetError(name, "was not called in time");
     await postJson({ name, token, ...calls }, url, body, ignoreBody, { "x-signature": signature });
   };
 }
@@ -53,7 +60,7 @@ export function eventId(...parts: readonly (string | number)[]): string {
   return hash("sha256", JSON.stringify(parts)).slice(0, 32);
 }
 
-/** Returns the hook as a target of deletions: it receives `left` once no request with the person is in flight. */
+/** Returns the hook as a target: it receives `left` once no request with the person, or a segment, is in flight. */
 export function hookTarget({ name }: Hook, send: SendEvents, outbox: Pick<Outbox, "of">): DownstreamTarget {
   return {
     name,
@@ -62,7 +69,10 @@ export function hookTarget({ name }: Hook, send: SendEvents, outbox: Pick<Outbox
 
     async erase({ requestId, table, cutOff, entities, identities, left }) {
       const until = performance.now() + CALL_MS;
-      while ((await outbox.of(entities)).some(({ hook, state }) => hook === name && state === "sending")) {
+      // With a reset in flight, the hook may have read the members before the acceptance.
+      while (
+        (await outbox.of([SEGMENT, ...entities])).some(({ hook, state }) => hook === name && state === "sending")
+      ) {
         if (performance.now() > until) throw new TargetError(name, "has not answered an earlier request");
         await sleep(LOOK_MS);
       }
