@@ -123,7 +123,9 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
 
     async release(ids) {
       const those = ids === undefined ? {} : byIds<OutboxDocument>(ids);
-      await rows.updateMany({ ...those, state: "sending" }, { $set: { state: "failed" } });
+      await transact((session) =>
+        rows.updateMany({ ...those, state: "sending" }, { $set: { state: "failed" } }, { session }),
+      );
     },
 
     async remove(ids) {
