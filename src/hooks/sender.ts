@@ -5,7 +5,7 @@ import { retryDelay } from "../deletions/deletion.js";
 import { TargetError } from "../deletions/ports.js";
 import { CALL_BEGINS_MS, MAX_EVENTS, type SendEvents } from "../deletions/targets/hook.js";
 import { CALL_MS } from "../deletions/targets/remote-call.js";
-import type { Hook, Outbox, OutboxRow } from "../entities/outbox.js";
+import { concerns, type Hook, type Outbox, type OutboxRow } from "../entities/outbox.js";
 import type { EntityStore } from "../entities/ports.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
@@ -145,14 +145,14 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     // Changes of people wait until the hook has received the change of their whole segment.
     const barred = new Set(inFlight.flatMap(({ entity, segment }) => (entity === "" ? segment : [])));
     for (const { segment } of waiting) if (busySegments.has(segment)) barred.add(segment);
-    const ready = (await withoutVoid(waiting)).filter(({ segment }) => !busySegments.has(segment));
+    const ready = (await withoutVoid(hook, waiting)).filter(({ segment }) => !busySegments.has(segment));
     const events = ready.slice(0, MAX_EVENTS).map((row) => ({ row, event: eventOf(row, hook.name) }));
     if (ready.length > events.length) return events;
     const pages = eachPage<OutboxRow>((last, limit) => outbox.page(hook.name, last, limit), MAX_EVENTS);
     // The second change of a person and segment is sent after the first has been taken.
     const keys = new Set<string>();
     for await (const page of pages) {
-      const free = (await withoutVoid(page)).filter(({ entity, segment }) => {
+      const free = (await withoutVoid(hook, page)).filter(({ entity, segment }) => {
         const key = `${entity}/${segment}`;
         if (busy.has(entity) || barred.has(segment) || keys.has(key)) return false;
         return keys.add(key).size > 0;
@@ -163,12 +163,12 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     return events;
   }
 
-  /** Removes changes before the deletion of their segment, and returns the others. */
-  async function withoutVoid(rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
+  /** Removes changes before the deletion of their segment or that no longer concern the hook, and returns the others. */
+  async function withoutVoid(hook: Hook, rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
     if (rows.length === 0) return [];
     const { deletions } = await entities.find([], 0, [...new Set(rows.map(({ segment }) => segment))]);
     const isVoid = ({ segment, generation }: OutboxRow) =>
-      generation < (deletions.bySegment.get(segment)?.generation ?? 0);
+      !concerns(hook, segment) || generation < (deletions.bySegment.get(segment)?.generation ?? 0);
     const gone = rows.filter(isVoid);
     if (gone.length > 0) await outbox.remove(gone.map(({ id }) => id));
     return rows.filter((row) => !isVoid(row));

@@ -8,7 +8,7 @@ import { changeStates, type HookState } from "./hook-states.js";
 
 export interface TellMembersDependencies {
   readonly facts: Pick<Facts, "text" | "replaceText">;
-  readonly outbox: Pick<Outbox, "addMembers">;
+  readonly outbox: Pick<Outbox, "addMembers" | "ofSegments">;
   readonly catalogue: Pick<CatalogueStore, "segmentIds">;
   readonly memberships: Pick<MembershipIndex, "members">;
   readonly clock: Clock;
@@ -19,7 +19,8 @@ const PAGE = 500;
 
 /**
  * Adds a `joined` for each member of the segments of a new hook with `from: "members"`, one page per call. Resolves
- * with true when none is left. Nothing is sent before, so the hook does not know a person whose `joined` waits.
+ * with true when none is left. Nothing is sent before, so the hook does not know a person whose `joined` waits. After a
+ * reset it reads the members itself.
  */
 export async function tellMembers(
   { facts, outbox, catalogue, memberships, clock }: TellMembersDependencies,
@@ -36,7 +37,8 @@ export async function tellMembers(
   }
   const [segment, ...others] = state.walk?.segments ?? [];
   if (segment === undefined) return true;
-  const members = await memberships.members(segment, state.walk?.after || undefined, PAGE);
+  const isReset = (await outbox.ofSegments(name)).some((row) => row.change === "reset" && row.segment === segment);
+  const members = isReset ? [] : await memberships.members(segment, state.walk?.after || undefined, PAGE);
   await outbox.addMembers(name, segment, members, clock());
   const isLast = members.length < PAGE;
   const next = { segments: isLast ? others : [segment, ...others], after: isLast ? "" : (members.at(-1) ?? "") };

@@ -74,7 +74,7 @@ describe("the sender of a hook", function () {
       now += 1;
       most = Math.max(most, now);
       sent.push(emailsOf(events));
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 500));
       now -= 1;
     });
     await isTold();
@@ -180,6 +180,27 @@ describe("the sender of a hook", function () {
     await until("the hook is told", () => events.length > 0);
     await isTold();
     expect(events.map(({ change }) => change)).to.deep.equal(["deleted"]);
+  });
+
+  it("sends no joined of the members of a segment that the hook is told to read", async () => {
+    await collect([...joining(0, 3), ...joining(3, 5, "other")]);
+    const { outbox } = service.service.stores;
+    await outbox.keepOnly([]);
+    await outbox.reset("crm", "vip", 1);
+    const events: HookEvent[] = [];
+    start(async (some) => void events.push(...some), { hooks: [{ ...hook, from: "members" }] });
+    await until("the hook is told", () => events.length > 0);
+    await isTold();
+    const told = events.map(({ change, segment }) => `${change} ${segment}`);
+    expect(told).to.deep.equal(["reset vip", "joined other", "joined other"]);
+  });
+
+  it("sends nothing of a segment that the hook no longer has", async () => {
+    await collect([...joining(0, 3), ...joining(3, 5, "other")]);
+    const events: HookEvent[] = [];
+    start(async (some) => void events.push(...some), { hooks: [{ ...hook, segments: ["other"] }] });
+    await isTold();
+    expect(events.map(({ segment }) => segment)).to.deep.equal(["other", "other"]);
   });
 
   it("sends nothing while another sender has the lease, and repeats its requests when that ends", async () => {
