@@ -163,7 +163,7 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     return events;
   }
 
-  /** Removes changes before the deletion of their segment or that no longer concern the hook, and returns the others. */
+  /** Removes changes that no longer concern the hook or are older than their segment, and returns the others. */
   async function withoutVoid(hook: Hook, rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
     if (rows.length === 0) return [];
     const { deletions } = await entities.find([], 0, [...new Set(rows.map(({ segment }) => segment))]);

@@ -182,7 +182,7 @@ describe("the sender of a hook", function () {
     expect(events.map(({ change }) => change)).to.deep.equal(["deleted"]);
   });
 
-  it("sends no joined of the members of a segment that the hook is told to read", async () => {
+  it("sends no joined of the members that a reset makes the hook read", async () => {
     await collect([...joining(0, 3), ...joining(3, 5, "other")]);
     const { outbox } = service.service.stores;
     await outbox.keepOnly([]);
