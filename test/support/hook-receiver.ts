@@ -62,7 +62,12 @@ export async function hookReceiver(read: (segment: string) => Promise<Values[]> 
     requests.push({ authorization, signature: String(signature), text: sent, body, began, concurrent });
     const trouble = receiver.trouble === undefined ? undefined : troubles[receiver.trouble];
     if (receiver.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, receiver.delayMs));
-    if (trouble?.takes !== false) for (const event of body.events) await take(event);
+    try {
+      if (trouble?.takes !== false) for (const event of body.events) await take(event);
+    } catch {
+      // Members could not be read after a reset.
+      return response.writeHead(503).end();
+    }
     if (trouble === undefined) response.writeHead(204).end();
     else trouble.answer(request, response);
   });
