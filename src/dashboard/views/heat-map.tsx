@@ -8,11 +8,13 @@ import { DAYS, HOURS, heatOf } from "./heat.js";
 interface HeatMapProps {
   /** Hourly values. */
   readonly series: Series | undefined;
+  /** Length of their window, which is not the range of the page. */
+  readonly weeks: number;
   readonly zone: Zone;
 }
 
 /** Mean messages by weekday and hour. Every cell has its value as text, so that colour is not the only sign. */
-export function HeatMap({ series, zone }: HeatMapProps): VNode {
+export function HeatMap({ series, weeks, zone }: HeatMapProps): VNode {
   const { means, hours, silent } = heatOf(series, zone);
   const most = Math.max(1, ...means.flat().filter((mean) => mean !== undefined));
   return (
@@ -20,7 +22,7 @@ export function HeatMap({ series, zone }: HeatMapProps): VNode {
       <h2>
         Messages by weekday and hour{" "}
         <span class="note">
-          mean per hour · {zoneName(zone)}
+          mean per hour of the last {weeks} weeks · {zoneName(zone)}
           {hours > 0 && ` · ${count(silent)} of ${count(hours)} hours without messages`}
         </span>
       </h2>

@@ -15,7 +15,7 @@ import { LiveTail } from "./live-tail.js";
 import { seriesView } from "./series-view.js";
 import { UnitChart } from "./unit-chart.js";
 
-const HEAT_MAP_DAYS = 28;
+const HEAT_MAP_WEEKS = 4;
 
 /** One stream: the open hour as it grows, its trend, when messages arrive. */
 export const { load, Show } = seriesView({
@@ -25,7 +25,7 @@ export const { load, Show } = seriesView({
   find: (page, id) => findEntry("stream", id, page),
   wanted: (id) => [messageSeries(id)],
   more: async () => undefined,
-  recentWindow: ({ now }) => hourlyWindow(now - HEAT_MAP_DAYS * DAY, now),
+  recentWindow: ({ now }) => hourlyWindow(now - HEAT_MAP_WEEKS * 7 * DAY, now),
   figure: ({ row, page }) =>
     row && { value: valueIn(messagesOf(row, page), "messages"), unit: `messages in ${rangeWords(page)}` },
   change: ({ row }) => row && { ...row, unit: "messages" },
@@ -34,7 +34,7 @@ export const { load, Show } = seriesView({
     <>
       {row !== undefined && <LiveTail stream={row} page={page} />}
       <UnitChart unit="messages" fetched={fetched} page={page} />
-      <HeatMap series={recent.series[0]} zone={page.zone} />
+      <HeatMap series={recent.series[0]} weeks={HEAT_MAP_WEEKS} zone={page.zone} />
     </>
   ),
 });
