@@ -201,12 +201,14 @@ function inBuckets(answer: SeriesAnswer, { buckets }: TimeWindow): Values {
 export const isUnfinished = ({ window, completeUntil }: Series, index: number): boolean =>
   endOf(window, index) > completeUntil;
 
+const slot = ({ name }: Pick<Series, "name">) => slotOf(seriesNamed(name)?.dimension ?? "");
+
 /**
  * Until when the values are complete, as the page shows it. The only value of a slot of samples is saved at its start,
  * so the slot is complete although it is open: its start is shown, not a time in the future.
  */
 export const shownCompleteUntil = ({ name, completeUntil }: Series, now: number): number =>
-  completeUntil > now ? completeUntil - slotOf(seriesNamed(name)?.dimension ?? "") : completeUntil;
+  completeUntil > now ? completeUntil - slot({ name }) : completeUntil;
 
 /** The newest saved value; null without one. */
 export const newestOf = (series: Series | undefined): number | null => newestSlot(series)?.value ?? null;
@@ -223,15 +225,18 @@ export const sumOf = (values: Values): number => values.reduce<number>((sum, val
 
 /**
  * Compares the series with the window before, in complete buckets: counts by their sums, from the first bucket of both
- * windows on in which the earlier one has a value; others by the newest value and the value of the same bucket before.
- * Undefined unless both have values.
+ * windows on in which the earlier one has a value, without a bucket in which its data begin; others by the newest value
+ * and the value of the same bucket before. Undefined unless both have values.
  */
 export function comparisonOf(series: Series): { now: number; before: number } | undefined {
   const { values, before = [] } = series;
   const complete = values.filter((_, at) => !isUnfinished(series, at)).length;
   if (isCounted(series.unit) && series.aggregation === "sum") {
-    const first = firstCompared(before, 0, complete);
-    if (first === undefined) return undefined;
+    const begun = firstCompared(before, 0, complete);
+    if (begun === undefined) return undefined;
+    const isPart = begun > 0 && endOf(series.window, begun) - (series.window.buckets[begun] as number) > slot(series);
+    const first = isPart ? begun + 1 : begun;
+    if (first >= complete) return undefined;
     return { now: sumOf(values.slice(first, complete)), before: sumOf(before.slice(first, complete)) };
   }
   const pairs = values.slice(0, complete).flatMap((now, at) => {

@@ -91,6 +91,14 @@ describe("the comparison of a series with the window before", () => {
     });
   }
 
+  it("sums messages without the day in which the earlier data begin", () => {
+    const buckets = [0, 1, 2, 3].map((day) => OPEN - (3 - day) * 24 * HOUR);
+    const window = { from: OPEN - 72 * HOUR, to: OPEN + 24 * HOUR, interval: "1d", buckets };
+    const daily = (before: Values) => comparisonOf({ ...hourly("web", [1, 2, 3, 900], before), window });
+    expect(daily([null, 5, 30, 40])).to.deep.equal({ now: 3, before: 30 });
+    expect(daily([null, null, 30, 40])).to.equal(undefined);
+  });
+
   it("has other values of the newest complete bucket and of the same bucket before", () => {
     const sized: Series = { ...hourly("x", [1, 2, 3, 900], [10, 20, null, 40]), unit: "members", aggregation: "max" };
     expect(comparisonOf(sized)).to.deep.equal({ now: 2, before: 20 });
