@@ -3,7 +3,7 @@ import { type Background, inBackground, retry } from "../async/retry.js";
 import { yieldWhenDue } from "../async/yielding.js";
 import { retryDelay } from "../deletions/deletion.js";
 import { TargetError } from "../deletions/ports.js";
-import { CALL_BEGINS_MS, MAX_EVENTS, type SendEvents } from "../deletions/targets/hook.js";
+import { MAX_EVENTS, type SendEvents } from "../deletions/targets/hook.js";
 import { CALL_MS } from "../deletions/targets/remote-call.js";
 import { concerns, type Hook, type Outbox, type OutboxRow } from "../entities/outbox.js";
 import type { EntityStore } from "../entities/ports.js";
@@ -122,15 +122,7 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     if (!line.isReady) return 0;
     const opened = await choose(line);
     if (opened.length === 0) return POLL_MS;
-    const ids = opened.map(({ row }) => row.id);
-    const until = performance.now() + CALL_BEGINS_MS;
-    const claimed = await outbox.claim(ids).catch(async (error: unknown) => {
-      // The claim may be stored.
-      await ended(() => outbox.release(ids));
-      throw error;
-    });
-    const due = opened.filter(({ row }) => claimed.has(row.id));
-    const request = { rows: due.map(({ row }) => row), ended: call(line, due, until) };
+    const request = { rows: opened.map(({ row }) => row), ended: call(line, opened) };
     requests.add(request);
     void request.ended.then(() => requests.delete(request));
     return 0;
@@ -174,25 +166,28 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     return rows.filter((row) => !isVoid(row));
   }
 
-  /** Calls the hook before `until`, and stores the outcome until it is stored. Never rejects. */
-  async function call(line: Line, due: readonly OpenedEvent[], until: number): Promise<void> {
+  /** Sends those events that are still stored, and stores the outcome until it is stored. Never rejects. */
+  async function call(line: Line, opened: readonly OpenedEvent[]): Promise<void> {
     const { name } = line.hook;
-    const ids = due.map(({ row }) => row.id);
+    if (!mayCall()) return;
+    const ids = opened.map(({ row }) => row.id);
+    let claim: Promise<ReadonlySet<string>> = Promise.resolve(new Set());
     let problem: string | undefined;
     try {
-      if (due.length === 0) return;
-      if (!mayCall()) return await ended(() => outbox.release(ids));
-      failpoint("hook-claimed");
-      await calls.get(name)?.(
-        due.map(({ event }) => event),
-        until,
-      );
+      await calls.get(name)?.(async () => {
+        claim = outbox.claim(ids);
+        const claimed = await claim;
+        failpoint("hook-claimed");
+        return opened.flatMap(({ row, event }) => (claimed.has(row.id) ? event : []));
+      });
       failpoint("hook-answered");
     } catch (error) {
       problem = error instanceof TargetError ? error.message : `${name} failed`;
       log.warn({ hook: name, problem }, "a hook did not take its events; retrying later");
     }
-    await ended(() => (problem === undefined ? outbox.remove(ids) : outbox.release(ids)));
+    // A claim that failed may be stored.
+    const claimed = await claim.catch(() => ids);
+    await ended(() => (problem === undefined ? outbox.remove([...claimed]) : outbox.release([...claimed])));
     const now = performance.now();
     // Requests that failed together count once.
     if (problem === undefined) line.failures = 0;

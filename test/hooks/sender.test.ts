@@ -1,3 +1,8 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer as createHttps, globalAgent } from "node:https";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { text } from "node:stream/consumers";
 import { expect } from "chai";
 import { systemClock } from "../../src/clock.js";
 import { TargetError } from "../../src/deletions/ports.js";
@@ -8,8 +13,10 @@ import { hookSender } from "../../src/hooks/sender.js";
 import { openLog } from "../../src/log.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import type { Stores } from "../../src/stores/stores.js";
+import { makeCertificates } from "../servers/secured/certificates.js";
 import { shippedTables } from "../support/entity-stage.js";
 import { hookReceiver } from "../support/hook-receiver.js";
+import { temporaryFolder } from "../support/real-service.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -54,7 +61,7 @@ describe("the sender of a hook", function () {
         memory: new MemoryBudget(1e9),
         log: openLog("silent"),
       },
-      calls: new Map([["crm", send]]),
+      calls: new Map([["crm", async (claim: () => Promise<readonly HookEvent[]>) => send(await claim())]]),
       lease: async () => (++leases === 1 ? "taken" : "renewed"),
       ...{ damaged: () => {}, failpoint: noFailpoint },
       ...more,
@@ -153,13 +160,44 @@ describe("the sender of a hook", function () {
         },
       },
     );
-    start(send);
+    start(async () => {}, { calls: new Map([["crm", send]]) });
     await until("the request is signed", () => isSigning);
     await service.fetch("/api/entity/user/user_id/u0", { method: "DELETE" });
     const answered = performance.now();
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     await receiver.close();
     expect(receiver.requests.filter(({ began }) => began > answered)).to.deep.equal([]);
+  });
+
+  it("sends nothing of a person who is deleted while the connection to the hook is opened", async () => {
+    await collect(joining(0, 2));
+    const folder = temporaryFolder();
+    const { authority, certificate, key } = makeCertificates(folder.dir);
+    const trusted = { cert: readFileSync(certificate), key: readFileSync(key) };
+    globalAgent.options.ca = readFileSync(authority, "utf8");
+    folder.remove();
+    let received = "";
+    const receiver = createHttps(trusted, async (request, response) => {
+      received += await text(request);
+      response.writeHead(204).end();
+    });
+    const port = await listening(receiver);
+    let isConnected = false;
+    // Longer than an acceptance waits for a request that begins.
+    const slow = createServer((socket) => {
+      isConnected = true;
+      setTimeout(() => socket.pipe(connect(port, "127.0.0.1")).pipe(socket), 1_500);
+    });
+    const url = `https://127.0.0.1:${await listening(slow)}`;
+    start(async () => {}, {
+      calls: new Map([["crm", hookCalls({ ...hook, url }, { clock: systemClock, sign: async () => "" })]]),
+    });
+    await until("the sender has connected", () => isConnected);
+    await service.fetch("/api/entity/user/user_id/u0", { method: "DELETE" });
+    await isTold();
+    expect([received.includes('"u0"'), received.includes('"u1"')]).to.deep.equal([false, true]);
+    globalAgent.options.ca = undefined;
+    for (const server of [slow, receiver]) server.close();
   });
 
   it("sends no joined of members of a segment that is deleted while it reads them", async () => {
@@ -224,3 +262,9 @@ describe("the sender of a hook", function () {
     expect(sent.sort()).to.deep.equal(["u0", "u1", "u2"]);
   });
 });
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}

@@ -6,7 +6,7 @@ import { valuesByField } from "../../entities/profile/identity.js";
 import { timeText } from "../../formats/instant.js";
 import { randomId } from "../../ids.js";
 import { type DownstreamTarget, TargetError } from "../ports.js";
-import { CALL_MS, checkUrl, ignoreBody, postJson, type RemoteSystem } from "./remote-call.js";
+import { CALL_MS, checkUrl, postOnConnection, type RemoteSystem } from "./remote-call.js";
 
 /** A change as it is sent to a hook; without `identities` it is about the whole segment. */
 export interface HookEvent {
@@ -24,7 +24,7 @@ export interface HookEvent {
 /** Pause between two looks at requests in flight, ms. */
 export const LOOK_MS = 50;
 
-/** A call with claimed changes begins within this time of the claim, or not at all, ms. */
+/** Events are sent within this time of the call of the function that returns them, or not at all, ms. */
 export const CALL_BEGINS_MS = 500;
 
 /** Maximum events of a request. */
@@ -37,22 +37,26 @@ export interface HookCallDependencies extends Pick<RemoteSystem, "stopping" | "c
 }
 
 /**
- * Sends events in a request that begins before `until`, ms of `performance.now`; resolves when the hook has them.
- * Rejects with a `TargetError`.
+ * Sends the events that `claim` returns, which is called on an open connection. Resolves when the hook has them, or if
+ * there are none; rejects with a `TargetError`, or with the `ServiceError` of `claim`.
  */
-export type SendEvents = (events: readonly HookEvent[], until?: number) => Promise<void>;
+export type SendEvents = (claim: () => Promise<readonly HookEvent[]>) => Promise<void>;
 
 /** Returns the calls of a hook. Throws a `StartError` when its address is not safe for identities. */
 export function hookCalls({ name, url, token }: Hook, dependencies: HookCallDependencies): SendEvents {
   const { clock, sign, ...calls } = dependencies;
   checkUrl(`hooks is wrong: ${name}`, url);
-  return async (events, until = Number.POSITIVE_INFINITY) => {
-    const head = { hook: name, id: randomId(), sent_at: timeText(clock()) };
-    const body = JSON.stringify({ ...head, events });
-    const signature = await sign({ ...head, sha256: hash("sha256", body) });
-    if (performance.now() > until) throw new TargetError(name, "was not called in time");
-    await postJson({ name, token, ...calls }, url, body, ignoreBody, { "x-signature": signature });
-  };
+  return (claim) =>
+    postOnConnection({ name, token, ...calls }, url, async () => {
+      const until = performance.now() + CALL_BEGINS_MS;
+      const events = await claim();
+      if (events.length === 0) return undefined;
+      const head = { hook: name, id: randomId(), sent_at: timeText(clock()) };
+      const body = JSON.stringify({ ...head, events });
+      const signature = await sign({ ...head, sha256: hash("sha256", body) });
+      if (performance.now() > until) throw new TargetError(name, "was not called in time");
+      return { body, headers: { "x-signature": signature } };
+    });
 }
 
 /** Returns the id of an event that these parts identify. */
@@ -80,7 +84,8 @@ export function hookTarget({ name }: Hook, send: SendEvents, outbox: Pick<Outbox
       const events = (left[name] ?? []).map((segment): HookEvent => {
         return { id: eventId(name, segment, requestId), segment, change: "left", ...common };
       });
-      for (let from = 0; from < events.length; from += MAX_EVENTS) await send(events.slice(from, from + MAX_EVENTS));
+      for (let from = 0; from < events.length; from += MAX_EVENTS)
+        await send(async () => events.slice(from, from + MAX_EVENTS));
     },
 
     verify: async () => true,

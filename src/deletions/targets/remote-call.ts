@@ -1,5 +1,9 @@
+import { once } from "node:events";
+import * as http from "node:http";
+import * as https from "node:https";
+import { TLSSocket } from "node:tls";
 import { withTimeLimit } from "../../async/time-limit.js";
-import { StartError } from "../../errors.js";
+import { ServiceError, StartError } from "../../errors.js";
 import { TargetError } from "../ports.js";
 
 /** Another system that is called over HTTP. */
@@ -41,10 +45,63 @@ export async function postJson<T>(
     throw new TargetError(name, `answered ${response.status}`);
   });
   return call.catch((error: unknown) => {
-    if (error instanceof TargetError) throw error;
-    const isLate = error instanceof DOMException && error.name === "TimeoutError";
-    throw new TargetError(name, isLate ? `timed out after ${callMs / 1000} s` : "is unreachable", error);
+    throw targetError(name, callMs, error);
   });
+}
+
+/** A JSON text, and headers that belong to it. */
+export interface Made {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Opens a connection, and posts what `make` returns then, so that it is sent at once however long the connection took;
+ * sends nothing for undefined. Ignores the body of the response and follows no redirect. Rejects with a `TargetError`,
+ * or with the `ServiceError` of `make`.
+ */
+export async function postOnConnection(
+  { name, token, stopping, callMs = CALL_MS }: RemoteSystem,
+  url: string,
+  make: () => Promise<Made | undefined>,
+): Promise<void> {
+  const call = withTimeLimit(callMs, stopping === undefined ? [] : [stopping], async (signal) => {
+    const { request: open } = url.startsWith("https:") ? https : http;
+    const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+    const request = open(url, { method: "POST", signal, headers });
+    const failed = once(request, "close").then(() => {
+      throw new Error("the connection was closed");
+    });
+    failed.catch(() => {});
+    try {
+      await Promise.race([connected(request), failed]);
+      const made = await make();
+      if (made === undefined) return;
+      for (const [header, value] of Object.entries(made.headers)) request.setHeader(header, value);
+      request.end(made.body);
+      const [response] = (await Promise.race([once(request, "response"), failed])) as [http.IncomingMessage];
+      const { statusCode = 0 } = response;
+      if (statusCode < 200 || statusCode > 299) throw new TargetError(name, `answered ${statusCode}`);
+    } finally {
+      request.on("error", () => {}).destroy();
+    }
+  });
+  await call.catch((error: unknown) => {
+    throw error instanceof ServiceError ? error : targetError(name, callMs, error);
+  });
+}
+
+/** Resolves when bytes of the request would be sent at once. */
+async function connected(request: http.ClientRequest): Promise<void> {
+  const [socket] = await once(request, "socket");
+  if (request.reusedSocket) return;
+  await once(socket, socket instanceof TLSSocket ? "secureConnect" : "connect");
+}
+
+function targetError(name: string, callMs: number, error: unknown): TargetError {
+  if (error instanceof TargetError) return error;
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  return new TargetError(name, isLate ? `timed out after ${callMs / 1000} s` : "is unreachable", error);
 }
 
 /** Ends the response without its body, which may be endless. */
