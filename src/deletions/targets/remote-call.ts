@@ -22,23 +22,21 @@ export const CALL_MS = 10_000;
 const MAX_RESPONSE_BYTES = 65_536;
 
 /**
- * Posts JSON (a text is sent unchanged) and returns the result of `read` for the 2xx response. Follows no redirect.
- * Rejects with a `TargetError`.
+ * Posts JSON and returns the result of `read` for the 2xx response. Follows no redirect. Rejects with a `TargetError`.
  */
 export async function postJson<T>(
   { name, token, stopping, callMs = CALL_MS }: RemoteSystem,
   url: string,
-  body: object | string,
+  body: object,
   read: (response: Response) => Promise<T>,
-  headers: Readonly<Record<string, string>> = {},
 ): Promise<T> {
   const call = withTimeLimit(callMs, stopping === undefined ? [] : [stopping], async (signal) => {
     const response = await fetch(url, {
       method: "POST",
       redirect: "manual",
       signal,
-      headers: { "content-type": "application/json", authorization: `Bearer ${token}`, ...headers },
-      body: typeof body === "string" ? body : JSON.stringify(body),
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+      body: JSON.stringify(body),
     });
     if (response.ok) return read(response);
     await ignoreBody(response);
