@@ -66,7 +66,10 @@ export interface Outbox {
    * Resolves when this survives a crash: an acceptance that is answered later has seen it.
    */
   claim(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Ends the request of these changes without a 2xx; without ids, of all. Safe to repeat. */
+  /**
+   * Ends the request of these changes without a 2xx; without ids, of all. Removes changes of people whose segment has a
+   * `reset`: sent after it, they would undo what the hook reads. Safe to repeat.
+   */
   release(ids?: readonly string[]): Promise<void>;
   /** Removes these changes. Safe to repeat. */
   remove(ids: readonly string[]): Promise<void>;

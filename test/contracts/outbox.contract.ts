@@ -88,6 +88,15 @@ export function outboxContract(name: string, open: () => Promise<{ stores: Outbo
       expect(await of(back)).to.deep.equal(["crm joined other failed"]);
     });
 
+    it("removes the changes of a request that fails if a reset of their segment waits", async () => {
+      const ann = await say(fresh(), ["other", "vip"]);
+      const ids = await claimAll();
+      await stores.outbox.reset("crm", "other", 5);
+      await stores.outbox.release(ids);
+      expect(await of(ann)).to.deep.equal(["ads joined vip failed", "crm joined vip failed"]);
+      expect((await stores.outbox.ofSegments("crm")).map(({ change }) => change)).to.deep.equal(["reset"]);
+    });
+
     it("pages the changes of a hook in order, without those in a request", async () => {
       for (let n = 0; n < 5; n += 1) await say(fresh(), ["other"]);
       const all = await page();

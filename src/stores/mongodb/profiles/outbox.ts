@@ -122,10 +122,13 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
       }),
 
     async release(ids) {
-      const those = ids === undefined ? {} : byIds<OutboxDocument>(ids);
-      await transact((session) =>
-        rows.updateMany({ ...those, state: "sending" }, { $set: { state: "failed" } }, { session }),
-      );
+      const sending = { ...(ids === undefined ? {} : byIds<OutboxDocument>(ids)), state: "sending" } as const;
+      await transact(async (session) => {
+        const resets = await rows.find({ entity: "", change: "reset" }, { session }).toArray();
+        for (const { hook, segment } of resets)
+          await rows.deleteMany({ ...sending, hook, segment, entity: { $gt: "" } }, { session });
+        await rows.updateMany(sending, { $set: { state: "failed" } }, { session });
+      });
     },
 
     async remove(ids) {

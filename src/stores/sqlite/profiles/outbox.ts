@@ -80,8 +80,11 @@ export function sqliteOutbox(db: Database): Outbox {
   const ofSegments = db.prepare(rowsOf(`entity = '' AND hook = ? AND ${UNSENT} ORDER BY id`));
   const page = db.prepare(rowsOf(`hook = ? AND id > ? AND entity <> '' AND ${UNSENT} ORDER BY id LIMIT ?`));
   const claim = db.prepare(`UPDATE hook_event SET state = 'sending' WHERE id ${AMONG} AND ${UNSENT} RETURNING id`);
-  const release = db.prepare(`UPDATE hook_event SET state = 'failed' WHERE id ${AMONG} AND state = 'sending'`);
-  const releaseAll = db.prepare("UPDATE hook_event SET state = 'failed' WHERE state = 'sending'");
+  const sending = db.prepare("SELECT json_group_array(id) AS ids FROM hook_event WHERE state = 'sending'");
+  const removeReset = db.prepare(`DELETE FROM hook_event AS person
+    WHERE id ${AMONG} AND state = 'sending' AND entity <> '' AND EXISTS (SELECT 1 FROM hook_event
+      WHERE entity = '' AND change = 'reset' AND hook = person.hook AND segment = person.segment)`);
+  const fail = db.prepare(`UPDATE hook_event SET state = 'failed' WHERE id ${AMONG} AND state = 'sending'`);
   const known = db.prepare("SELECT 1 FROM hook_event WHERE entity = ? AND hook = ? AND segment = ?");
   const removeSome = db.prepare(`DELETE FROM hook_event WHERE id IN (SELECT id FROM hook_event
     WHERE hook = ? AND segment = ? AND change <> 'deleted' AND ${UNSENT} ORDER BY id LIMIT ${ROWS_PER_STEP})`);
@@ -91,7 +94,13 @@ export function sqliteOutbox(db: Database): Outbox {
     WHERE hook NOT ${AMONG} LIMIT ${ROWS_PER_STEP})`);
   const held = db.prepare(`SELECT 1 FROM hook_event WHERE entity ${AMONG} AND ${UNSENT} LIMIT 1`);
   const { newest } = segmentDeletions(db);
-  releaseAll.run();
+  function release(ids = (sending.get() as { ids: string }).ids): void {
+    inTransaction(db, () => {
+      removeReset.run(ids);
+      fail.run(ids);
+    });
+  }
+  release();
 
   return {
     of: async (entities) => of(entities),
@@ -101,7 +110,7 @@ export function sqliteOutbox(db: Database): Outbox {
 
     // A power cut may lose the next three: the changes are sent again.
     async release(ids) {
-      withoutSync(db, () => (ids === undefined ? releaseAll.run() : release.run(JSON.stringify(ids.map(Number)))));
+      withoutSync(db, () => release(ids && JSON.stringify(ids.map(Number))));
     },
     remove: async (ids) => withoutSync(db, () => remove(ids)),
     async addMembers(hook, segment, members, at) {
