@@ -60,7 +60,7 @@ const rows: Readonly<Record<string, Row>> = {
   "GET /api/stream": [["metric:read"], {}],
   "GET /federate": [["metric:read"], {}],
   "GET /api/alert": [["metric:read"], {}],
-  "GET /api/hook": [["metric:read"], {}],
+  "GET /api/hook": [["metric:read"], {}, open],
   "GET /api/series": [["metric:read"], {}],
   "POST /collect/json/:stream": [["entity:write"], { stream: refused }],
   ...Object.fromEntries(
