@@ -3,7 +3,7 @@ import type { Series, Values } from "../fetch-series.js";
 /** Lines of values over time; the same on top of each other; or bars up and down around 0. */
 export type Shape = "lines" | "stack" | "bars";
 
-/** A series as it is drawn. */
+/** A series with the values that the chart draws for it. */
 export interface Drawn {
   readonly one: Series;
   readonly values: Values;

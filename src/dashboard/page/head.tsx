@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import type { Address } from "../address.js";
 import type { Page } from "../view.js";
-import { Fact } from "./fact.js";
+import { Facts, type NamedValue } from "./facts.js";
 import { Link } from "./link.js";
 
 /** A value with what it counts and of which instant. */
@@ -23,7 +23,7 @@ interface HeadProps {
   readonly figure?: Figure | undefined;
   /** Change of the figure. */
   readonly change?: ComponentChildren;
-  readonly facts?: readonly (readonly [name: string, value: ComponentChildren])[];
+  readonly facts?: readonly NamedValue[];
   readonly actions?: ComponentChildren;
   readonly children?: ComponentChildren;
 }
@@ -50,13 +50,7 @@ export function Head(props: HeadProps): VNode {
           </p>
         )}
         {change !== undefined && <p class="note">{change}</p>}
-        <dl class="facts">
-          {facts.map(([name, value]) => (
-            <Fact key={name} name={name}>
-              {value}
-            </Fact>
-          ))}
-        </dl>
+        <Facts facts={facts} />
         {actions}
       </div>
       {children}

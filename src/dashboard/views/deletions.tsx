@@ -6,7 +6,7 @@ import { count } from "../format.js";
 import type { Column } from "../list/table.js";
 import { Time } from "../list/time.js";
 import { type DeletionForm, takeOpenedForm, takeOpenedRequest } from "../opened.js";
-import { Fact } from "../page/fact.js";
+import { Facts } from "../page/facts.js";
 import { Later } from "../page/later.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
@@ -118,13 +118,9 @@ function Work({ open: { data, meta }, form, onForm, onProblem, page }: WorkProps
           <span class={stuck === 0 ? "value" : "value bad"}>{count(meta.total)}</span>{" "}
           <span class="note">{stuck === 0 ? "open, none stuck" : `open, ${count(stuck)} stuck ▲`}</span>
         </p>
-        <dl class="facts">
-          {oldest !== undefined && (
-            <Fact name="Oldest open">
-              <Oldest oldest={oldest} page={page} />
-            </Fact>
-          )}
-        </dl>
+        <Facts
+          facts={oldest === undefined ? [] : [["Oldest open", <Oldest key="oldest" oldest={oldest} page={page} />]]}
+        />
         <button
           type="button"
           class="primary"

@@ -1,10 +1,10 @@
-import type { ComponentChildren, VNode } from "preact";
+import type { VNode } from "preact";
 import type { HookStatus, Readiness } from "../../client/client.js";
 import { age } from "../duration.js";
 import { amount, count } from "../format.js";
 import { type Column, Table } from "../list/table.js";
 import { Card } from "../page/card.js";
-import { Fact } from "../page/fact.js";
+import { Facts, type NamedValue } from "../page/facts.js";
 import { Later } from "../page/later.js";
 import { Link } from "../page/link.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
@@ -65,20 +65,6 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
       </div>
       {hooks.length > 0 && <Later script={hookList} props={{ hooks, page }} />}
     </>
-  );
-}
-
-type NamedValue = readonly [name: string, value: ComponentChildren];
-
-function Facts({ facts }: { readonly facts: readonly NamedValue[] }): VNode {
-  return (
-    <dl class="facts">
-      {facts.map(([name, value]) => (
-        <Fact key={name} name={name}>
-          {value}
-        </Fact>
-      ))}
-    </dl>
   );
 }
 

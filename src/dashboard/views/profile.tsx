@@ -5,7 +5,7 @@ import { type Column, FactTable, Table } from "../list/table.js";
 import { Time } from "../list/time.js";
 import type { Optional } from "../optional.js";
 import { Card } from "../page/card.js";
-import { Fact } from "../page/fact.js";
+import { Facts, type NamedValue } from "../page/facts.js";
 import { Link } from "../page/link.js";
 import { Why } from "../rules/why.js";
 import type { Page } from "../view.js";
@@ -27,6 +27,14 @@ export function Profile({ title, entity: { data, meta }, memberships, page, acti
   const entries = Object.entries(attributes);
   const isBounded = page.key.fields !== undefined;
   const time = (at: string) => <Time at={at} page={page} />;
+  const facts: NamedValue[] = [];
+  if (meta !== undefined)
+    facts.push(
+      ["Created", time(meta.created_at)],
+      ["Modified", time(meta.modified_at)],
+      ["Streams", meta.streams.join(", ") || "–"],
+    );
+  if (memberships.value !== undefined) facts.push(["Segments", count(memberships.value.length)]);
   return (
     <>
       <section class="card head">
@@ -35,23 +43,14 @@ export function Profile({ title, entity: { data, meta }, memberships, page, acti
           <p class="person">
             <bdi>{title}</bdi>
           </p>
-          <dl class="facts">
-            {meta !== undefined && (
-              <>
-                <Fact name="Created">{time(meta.created_at)}</Fact>
-                <Fact name="Modified">{time(meta.modified_at)}</Fact>
-                <Fact name="Streams">{meta.streams.join(", ") || "–"}</Fact>
-              </>
-            )}
-            {memberships.value !== undefined && <Fact name="Segments">{count(memberships.value.length)}</Fact>}
-          </dl>
+          <Facts facts={facts} />
           {actions}
         </div>
       </section>
       <div class="profile">
         <Card title="Attributes">
-          <Facts title="Identities" entries={entries.filter(([name]) => fields.has(name))} isBounded={isBounded} />
-          <Facts title="Attributes" entries={entries.filter(([name]) => !fields.has(name))} isBounded={isBounded} />
+          <Entries title="Identities" entries={entries.filter(([name]) => fields.has(name))} isBounded={isBounded} />
+          <Entries title="Attributes" entries={entries.filter(([name]) => !fields.has(name))} isBounded={isBounded} />
         </Card>
         <Card title="Segments, and why">
           {memberships.refusal !== undefined && <p class="note">{memberships.refusal}</p>}
@@ -62,14 +61,14 @@ export function Profile({ title, entity: { data, meta }, memberships, page, acti
   );
 }
 
-interface FactsProps {
+interface EntriesProps {
   readonly title: string;
   readonly entries: readonly [string, unknown][];
   /** Whether the key reads some attributes only, so an empty list does not mean that the profile has none. */
   readonly isBounded: boolean;
 }
 
-function Facts({ title, entries, isBounded }: FactsProps): VNode {
+function Entries({ title, entries, isBounded }: EntriesProps): VNode {
   const rows = entries.map(([name, value]) => [name, textOf(value)] as const);
   return (
     <>

@@ -8,7 +8,7 @@ import { randomId } from "../../ids.js";
 import { type DownstreamTarget, TargetError } from "../ports.js";
 import { CALL_MS, checkUrl, postOnConnection, type RemoteSystem } from "./remote-call.js";
 
-/** A change as it is sent to a hook; without `identities` it is about the whole segment. */
+/** The JSON of a change in the request to a hook; without `identities` it is about the whole segment. */
 export interface HookEvent {
   /** The same in each request with this change. */
   readonly id: string;
