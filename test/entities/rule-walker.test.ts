@@ -3,13 +3,11 @@ import type { SegmentRule } from "../../src/catalogue/ports.js";
 import { decideProfiles } from "../../src/entities/decide/decide-profiles.js";
 import { ruleWalker } from "../../src/entities/decide/rule-walker.js";
 import { DamagedHistory } from "../../src/entities/ports.js";
-import { seal, unseal } from "../../src/entities/profile/encryption.js";
-import { decodeDocument, encodeDocument } from "../../src/entities/profile/entity-document.js";
 import { segmentsIn } from "../../src/entities/profile/memberships.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { currentRules } from "../../src/segments/current-rules.js";
 import type { Rule } from "../../src/segments/rule.js";
-import { commitOf } from "../support/commits.js";
+import { changeOf, commitOf, withoutFacts } from "../support/commits.js";
 import { type EntityStage, entityStage } from "../support/entity-stage.js";
 import { HeldCalls, portsThrough } from "../support/held-calls.js";
 
@@ -201,18 +199,7 @@ describe("the walk that decides rules about stored profiles", () => {
     for (let n = 0; n < 3; n += 1) await stage.collect([{ _uid: "a" }], { stream: "shop" });
     const entity = await stage.stored("a");
     const keys = await stage.stores.entityKeys.read([entity.id]);
-    const document = decodeDocument(unseal(keys, { entity: entity.id, sealed: entity.sealed }) as Uint8Array);
-    const encoded = Buffer.from(encodeDocument(document)).toString();
-    const plain = Buffer.from(encoded.slice(0, encoded.indexOf("\n")));
-    const [sealed] = seal(keys, [{ entity: entity.id, plain }]);
-    const nothing = {
-      changedSegments: new Set<string>(),
-      moves: [],
-      turns: [],
-      addedHashes: new Set<string>(),
-      mergedFrom: [],
-    };
-    const earlier = { ...nothing, entity: { ...entity, sealed: sealed as Uint8Array } };
+    const earlier = changeOf(withoutFacts(entity, keys));
     expect(await stage.stores.entities.commit(commitOf([earlier]))).to.equal(true);
     await put("buyer", { stream: "shop", count: { at_least: 3 } });
     await finish();
@@ -225,14 +212,7 @@ describe("the walk that decides rules about stored profiles", () => {
   it("skips a damaged profile, which does not hold up the others", async () => {
     await stage.collect([{ _uid: "a" }, { _uid: "b" }]);
     const { id, ...entity } = await stage.stored("a");
-    const nothing = {
-      changedSegments: new Set<string>(),
-      moves: [],
-      turns: [],
-      addedHashes: new Set<string>(),
-      mergedFrom: [],
-    };
-    const damaged = { ...nothing, entity: { ...entity, id, due: now - HOUR, sealed: Uint8Array.of(1, 2, 3) } };
+    const damaged = changeOf({ ...entity, id, due: now - HOUR, sealed: Uint8Array.of(1, 2, 3) });
     expect(await stage.stores.entities.commit(commitOf([damaged]))).to.equal(true);
     await put("all", { attribute: "_uid" });
     const walker = walkerOf();

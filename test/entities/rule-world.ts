@@ -4,16 +4,14 @@ import { monotonicClock } from "../../src/clock.js";
 import { collectMessages } from "../../src/entities/collect/collect-messages.js";
 import { parseMessage } from "../../src/entities/collect/parse-message.js";
 import { type RuleWalker, ruleWalker } from "../../src/entities/decide/rule-walker.js";
-import { seal, unseal } from "../../src/entities/profile/encryption.js";
 import type { StoredEntity } from "../../src/entities/profile/entity.js";
-import { decodeDocument, encodeDocument } from "../../src/entities/profile/entity-document.js";
 import { identityHashing } from "../../src/entities/profile/identity-hash.js";
 import { segmentsIn } from "../../src/entities/profile/memberships.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { currentRules } from "../../src/segments/current-rules.js";
 import type { Rule } from "../../src/segments/rule.js";
 import { type Deletions, deletionsOver, runDue } from "../deletions/erasure-stage.js";
-import { commitOf } from "../support/commits.js";
+import { changeOf, commitOf, withoutFacts } from "../support/commits.js";
 import { messageRules, userTable } from "../support/entity-stage.js";
 import { type OpenStores, openTemporaryStores } from "../support/stores.js";
 import { type KeptMessage, PeopleOfRules, type Person, segmentsNamed } from "./people-of-rules.js";
@@ -168,19 +166,8 @@ export class RuleWorld {
     const entity = await this.stored(person);
     const { entities, entityKeys, catalogue } = this.open.stores;
     const keys = await entityKeys.read([entity.id]);
-    const document = decodeDocument(unseal(keys, { entity: entity.id, sealed: entity.sealed }) as Uint8Array);
-    const encoded = Buffer.from(encodeDocument(document)).toString();
-    const plain = Buffer.from(encoded.slice(0, encoded.indexOf("\n")));
-    const [sealed] = seal(keys, [{ entity: entity.id, plain }]);
-    const nothing = {
-      changedSegments: new Set<string>(),
-      moves: [],
-      turns: [],
-      addedHashes: new Set<string>(),
-      mergedFrom: [],
-    };
     const { generation } = await catalogue.rules();
-    const earlier = { ...nothing, entity: { ...entity, sealed: sealed as Uint8Array } };
+    const earlier = changeOf(withoutFacts(entity, keys));
     expect(await entities.commit(commitOf([earlier], { generation }))).to.equal(true);
   }
 

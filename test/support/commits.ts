@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Commit, EntityStore, HistoryMessage, ProfileChange } from "../../src/entities/ports.js";
+import { seal, unseal } from "../../src/entities/profile/encryption.js";
 import {
   type EntityId,
   noSegmentDeletions,
   type StoredEntity,
   type Version,
 } from "../../src/entities/profile/entity.js";
+import { decodeDocument, encodeDocument } from "../../src/entities/profile/entity-document.js";
 import { MembershipDraft, noMemberships } from "../../src/entities/profile/memberships.js";
 
 let serial = 0;
@@ -30,6 +32,14 @@ export function freshEntity(hashes: readonly string[] = [], more: Partial<Stored
     sealed: Uint8Array.of(1, 2, 3),
     ...more,
   };
+}
+
+/** The profile as version 1.0.0 stored it: without facts. */
+export function withoutFacts(entity: StoredEntity, keys: ReadonlyMap<EntityId, Uint8Array>): StoredEntity {
+  const document = decodeDocument(unseal(keys, { entity: entity.id, sealed: entity.sealed }) as Uint8Array);
+  const encoded = Buffer.from(encodeDocument(document)).toString();
+  const plain = Buffer.from(encoded.slice(0, encoded.indexOf("\n")));
+  return { ...entity, sealed: seal(keys, [{ entity: entity.id, plain }])[0] as Uint8Array };
 }
 
 /** Updates of one message about segments, at a time. */
