@@ -19,7 +19,7 @@ describe("the slot aggregator", () => {
   const value = fc.record({
     series: fc.nat(3),
     slot: fc.nat(40),
-    value: fc.integer({ min: -1000, max: 1000 }),
+    value: fc.oneof(fc.integer({ min: -1000, max: 1000 }), fc.constantFrom(1e-17, -1e-17, 5e-324)),
     ms: fc.nat(9),
   });
 

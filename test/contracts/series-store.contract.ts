@@ -180,6 +180,13 @@ export function seriesStoreContract(
       expect(await read(0, 2)).to.deep.equal([3.25, 7]);
     });
 
+    it("counts tiny values of added points exactly: they can be replaced, and are left when a larger one is", async () => {
+      await add([point(1e-17), point(-1e-17, { ms: HOUR }), point(1, { ms: 1 }), point(5e-324, { ms: 2 * HOUR })]);
+      expect(await read(0, 3)).to.deep.equal([1, -1e-17, 5e-324]);
+      await add([point(0, { ms: 1 }), point(0, { ms: HOUR }), point(0, { ms: 2 * HOUR })]);
+      expect(await read(0, 3)).to.deep.equal([1e-17, 0, 0]);
+    });
+
     it("keeps the sum of a settled slot, and adds to the slots after it", async () => {
       const members: Series = { dimension: segment, id: "a", type: "size" };
       for (const series of [views, members])

@@ -1,4 +1,4 @@
-import { DatabaseSync } from "../../stores/sqlite/connection.js";
+import { DatabaseSync, EXACT_REAL, exactReal } from "../../stores/sqlite/connection.js";
 
 /**
  * Function that combines the values of a slot. `last` keeps the value with the latest time; of equal times, the later
@@ -49,7 +49,7 @@ export class SlotAggregator {
     this.#aggregations = aggregations;
     this.#capacity = capacity;
     this.#db.exec("PRAGMA journal_mode = OFF; CREATE TABLE slot (key REAL, value REAL, ms REAL, origin REAL)");
-    this.#insert = this.#db.prepare("INSERT INTO slot VALUES (?, ?, ?, ?)");
+    this.#insert = this.#db.prepare(`INSERT INTO slot VALUES (?, ${EXACT_REAL}, ?, ?)`);
     this.#select = this.#db.prepare("SELECT * FROM slot ORDER BY key, rowid");
     this.#db.exec("BEGIN");
   }
@@ -107,7 +107,8 @@ export class SlotAggregator {
   }
 
   #move(): void {
-    for (const { key, value, ms, origin } of this.#slots.values()) this.#insert.run(key, value, ms, origin);
+    for (const { key, value, ms, origin } of this.#slots.values())
+      this.#insert.run(key, ...exactReal(value), ms, origin);
     this.#moved += this.#slots.size;
     this.#slots.clear();
   }

@@ -71,6 +71,17 @@ function transaction<T>(db: Database, work: () => T): T {
   }
 }
 
+/** SQL of a REAL whose parameters are `exactReal` of it. */
+export const EXACT_REAL = "? * ?";
+
+/**
+ * Returns the two parameters of `EXACT_REAL`. The driver for Node 20 stores positive numbers below 2^-52 as 0, and
+ * negative ones exactly.
+ */
+export function exactReal(value: number): [number, number] {
+  return value > 0 ? [-value, -1] : [value, 1];
+}
+
 /**
  * SQL of a REAL as an exact JSON number: SQLite's own has 15 digits, too few for the parts of a ms of an arrival. A
  * whole number, as most times are, is converted in half of the time.

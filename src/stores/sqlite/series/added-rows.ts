@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { StartError } from "../../../errors.js";
 import type { AddedPoint } from "../../../metrics/series.js";
 import { CHECKSUM, checksumOf, signed } from "../checksum.js";
-import { type Database, inTransaction, withoutSync } from "../connection.js";
+import { type Database, EXACT_REAL, exactReal, inTransaction, withoutSync } from "../connection.js";
 import { raiseTo, storedValue } from "../database-facts.js";
 
 /**
@@ -44,9 +44,10 @@ export const KEYS_AT_ONCE = 50;
 /** Fact of `metrics.db`. */
 const COUNTED = "counted_pieces";
 
-/** Numbers of a row, and of its key. */
+/** Numbers of a row, of its key, and parameters that store it. */
 const CELLS = 5;
 const KEY_CELLS = 4;
+const PARAMETERS = 6;
 
 /** The rows of added points in `metrics.db`. */
 export interface AddedRows {
@@ -66,12 +67,14 @@ export interface AddedRows {
 
 /** Throws a `StartError` if a piece is damaged. */
 export function addedRows(db: Database): AddedRows {
-  const tuples = (tuple: string) => Array(KEYS_AT_ONCE).fill(tuple).join(", ");
+  const many = (tuple: string) => Array(KEYS_AT_ONCE).fill(tuple).join(", ");
   const select = db.prepare(`SELECT ms, ns, series, source, value FROM added
-    WHERE (ms, ns, series, source) IN (VALUES ${tuples("(?, ?, ?, ?)")})`);
-  const replace = db.prepare("INSERT OR REPLACE INTO added VALUES (?, ?, ?, ?, ?)");
-  const replaceMany = db.prepare(`INSERT OR REPLACE INTO added VALUES ${tuples("(?, ?, ?, ?, ?)")}`);
-  const replaceRest = db.prepare("INSERT OR REPLACE INTO added_rest VALUES (?, ?, ?)");
+    WHERE (ms, ns, series, source) IN (VALUES ${many("(?, ?, ?, ?)")})`);
+  const tuple = `(?, ?, ?, ?, ${EXACT_REAL})`;
+  const replace = db.prepare(`INSERT OR REPLACE INTO added VALUES ${tuple}`);
+  const replaceMany = db.prepare(`INSERT OR REPLACE INTO added VALUES ${many(tuple)}`);
+  const replaceRest = db.prepare(`INSERT OR REPLACE INTO added_rest VALUES (?, ?, ${EXACT_REAL})`);
+  const replaceLongRest = db.prepare("INSERT OR REPLACE INTO added_rest VALUES (?, ?, ?)");
   const insertPiece = db.prepare("INSERT INTO added_piece VALUES (?, ?, ?, ?)");
   const pieces = db.prepare(`SELECT id, points, rests, ${CHECKSUM} FROM added_piece ORDER BY id`);
   const removePiece = db.prepare("DELETE FROM added_piece WHERE id = ?");
@@ -85,13 +88,19 @@ export function addedRows(db: Database): AddedRows {
   for (const row of pieces.iterate()) pieceOf(row as unknown as PieceRow);
 
   function put(cells: PointRows, rests: readonly RestRow[]): void {
-    // Spreading an array is fast, a typed array is not.
-    const numbers = Array.from(cells);
-    const some = KEYS_AT_ONCE * CELLS;
+    const numbers: number[] = [];
+    for (const [i, cell] of cells.entries()) {
+      if (i % CELLS < KEY_CELLS) numbers.push(cell);
+      else numbers.push(...exactReal(cell));
+    }
+    const some = KEYS_AT_ONCE * PARAMETERS;
     let at = 0;
     for (; at + some <= numbers.length; at += some) replaceMany.run(...numbers.slice(at, at + some));
-    for (; at < numbers.length; at += CELLS) replace.run(...numbers.slice(at, at + CELLS));
-    for (const rest of rests) replaceRest.run(...rest);
+    for (; at < numbers.length; at += PARAMETERS) replace.run(...numbers.slice(at, at + PARAMETERS));
+    for (const [slot, series, rest] of rests) {
+      if (typeof rest === "number") replaceRest.run(slot, series, ...exactReal(rest));
+      else replaceLongRest.run(slot, series, rest);
+    }
   }
 
   return {

@@ -67,6 +67,26 @@ describe("series on the embedded engine", () => {
     }
   });
 
+  it("keeps the part of a sum that a double lacks, however small it is, when it is opened again", async () => {
+    const dir = dataFolder();
+    const series = { dimension: stream, id: "web", type: "size" };
+    const from = Date.UTC(2026, 0, 1);
+    const sums = [];
+    try {
+      for (const [ms, value] of [1, 1e-17, -1].entries()) {
+        const db = openDatabase(dir, metricsFile);
+        const store = sqliteSeriesStore(db);
+        await store.add([{ series, points: [{ ms: from + ms, ns: 0, source: 0, value }] }]);
+        sums.push(...((await store.read([{ series, from, to: from + stream.slotMs }]))[0] ?? []));
+        await store.close();
+        db.close();
+      }
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+    expect(sums).to.deep.equal([1, 1, 1e-17]);
+  });
+
   it("has added points to copy one by one only from the oldest of them on", async () => {
     const dir = dataFolder();
     const series = { dimension: stream, id: "web", type: "size" };
