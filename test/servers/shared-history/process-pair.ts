@@ -69,6 +69,7 @@ export class ProcessPair {
         this.#begin(index);
       })
       .then(() => place.starting);
+    place.starting.catch(() => {});
   }
 
   #begin(index: number): void {
