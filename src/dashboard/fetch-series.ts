@@ -226,9 +226,9 @@ export const sumOf = (values: Values): number => values.reduce<number>((sum, val
 /**
  * Compares the series with the window before, in complete buckets: counts by their sums, from the first bucket of both
  * windows on in which the earlier one has a value, without a bucket in which its data begin; others by the newest value
- * and the value of the same bucket before. Undefined unless both have values.
+ * and the value of the same bucket before. `at` is the first compared bucket. Undefined unless both have values.
  */
-export function comparisonOf(series: Series): { now: number; before: number } | undefined {
+export function comparisonOf(series: Series): { now: number; before: number; at: number } | undefined {
   const { values, before = [] } = series;
   const complete = values.filter((_, at) => !isUnfinished(series, at)).length;
   if (isCounted(series.unit) && series.aggregation === "sum") {
@@ -237,11 +237,11 @@ export function comparisonOf(series: Series): { now: number; before: number } | 
     const isPart = begun > 0 && endOf(series.window, begun) - (series.window.buckets[begun] as number) > slot(series);
     const first = isPart ? begun + 1 : begun;
     if (first >= complete) return undefined;
-    return { now: sumOf(values.slice(first, complete)), before: sumOf(before.slice(first, complete)) };
+    return { now: sumOf(values.slice(first, complete)), before: sumOf(before.slice(first, complete)), at: first };
   }
   const pairs = values.slice(0, complete).flatMap((now, at) => {
     const earlier = before[at];
-    return now === null || earlier == null ? [] : [{ now, before: earlier }];
+    return now === null || earlier == null ? [] : [{ now, before: earlier, at }];
   });
   return pairs.at(-1);
 }

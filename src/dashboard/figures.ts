@@ -7,9 +7,9 @@ import { datesOf, type Viewed, windowOf } from "./time-window.js";
 // One definition for each figure that more than one view shows:
 // - Members now: the current number of members of a segment (`size`); nothing else is called so.
 // - Messages of a window: the sum of the saved series of a stream over the whole hours of the window, and the messages
-//   of the open hour if the window contains it. The change compares whole hours with the whole hours of the window
-//   before; if the data begin within the window before, only the hours from then on with the same ones of the window,
-//   and the first of these is named: "since 3 Nov" (`firstCompared`).
+//   of the open hour if the window contains it. The change compares the complete buckets of the window with as many
+//   before it (`comparedWindows`); if the data begin within these, only the hours from then on with the same ones of
+//   the window, and the first of these is named: "since 3 Nov" (`firstCompared`).
 // - Value of a window: the newest saved value of a sampled series (members, reach, conversion) before its end.
 // - Change of a window: that value less the one at the start of the window, or less the first one after it, which is
 //   then named: "since 12 Oct".
@@ -22,6 +22,9 @@ import { datesOf, type Viewed, windowOf } from "./time-window.js";
 export interface ListWindow {
   readonly startdate: string;
   readonly enddate: string;
+  /** Buckets of counts: see `TimeWindow`. */
+  readonly interval?: string;
+  readonly timezone?: string;
 }
 
 /** Returns the window of sampled values: segments, experiences and groups. */
@@ -29,10 +32,11 @@ export function sampledWindow(dimension: string, viewed: Viewed): ListWindow {
   return datesOf(windowOf(viewed, dimension));
 }
 
-/** Returns the whole hours of the window, for messages of streams; none of a window in the future. */
+/** Returns the whole hours of the window and its buckets, for messages of streams; none of a window in the future. */
 export function countedWindow(viewed: Viewed): ListWindow {
-  const { from, to } = windowOf(viewed, "stream");
-  return datesOf({ from, to: Math.max(from, Math.min(to, openHour(viewed.now))) });
+  const { from, to, interval, timezone } = windowOf(viewed, "stream");
+  const dates = datesOf({ from, to: Math.max(from, Math.min(to, openHour(viewed.now))) });
+  return { ...dates, interval, ...(timezone === undefined ? {} : { timezone }) };
 }
 
 /** Start of the hour that is open, Unix ms. */

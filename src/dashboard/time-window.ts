@@ -1,7 +1,7 @@
 import { type BucketGrid, bucketBounds, bucketGrid, evenGrid } from "../formats/buckets.js";
 import { spanBefore } from "../formats/calendar.js";
+import { comparedWindows } from "../formats/compared-windows.js";
 import { type CalendarSpan, type Duration, parseInterval, parseRange } from "../formats/duration.js";
-import { utc } from "../formats/time-zone.js";
 import { type Address, intervals } from "./address.js";
 import { slotOf } from "./dimensions.js";
 import { DAY, HOUR, msOf } from "./duration.js";
@@ -55,26 +55,17 @@ export function windowOf(viewed: Viewed, dimension: string): TimeWindow {
 }
 
 /**
- * Returns the window before: as many buckets, earlier by the length of the range in whole buckets. The open bucket of a
- * window that ends now is not counted, so that an hour is compared with the same hour.
+ * Returns the window before: as many buckets, earlier by the number of complete buckets. So these are compared with as
+ * many right before them, and an hour of a range that ends now with the same hour.
  */
-export function windowBefore(window: TimeWindow, viewed: Viewed): TimeWindow {
-  const { interval, buckets } = window;
-  const grid = gridOf(interval, viewed.zone);
-  let start = window.from;
-  for (let i = lengthInBuckets(window, viewed); i > 0; i -= 1) start = grid.startOf(start - 1);
+export function windowBefore(window: TimeWindow, { now, zone }: Pick<Viewed, "now" | "zone">): TimeWindow {
+  const { from, to, interval, buckets } = window;
+  const grid = gridOf(interval, zone);
+  const { before } = comparedWindows(grid, from, Math.min(to, now));
+  const start = before < from ? before : grid.startOf(from - 1);
   let end = start;
   for (let i = buckets.length; i > 0; i -= 1) end = grid.endOf(end);
-  return windowIn(grid, { start, end, interval, zone: viewed.zone });
-}
-
-function lengthInBuckets({ interval, buckets, timezone }: TimeWindow, viewed: Viewed): number {
-  const span = parseInterval(interval) as Duration | CalendarSpan;
-  if (!("ms" in span)) return Math.max(1, buckets.length - (viewed.address.to === undefined ? 1 : 0));
-  const { from, to } = spanOf(viewed);
-  // Days of a zone are counted on its clock.
-  const zone = timezone === undefined ? utc : timeZoneOf(viewed.zone);
-  return Math.ceil((zone.local(to) - zone.local(from)) / span.ms);
+  return windowIn(grid, { start, end, interval, zone });
 }
 
 interface WindowBounds {

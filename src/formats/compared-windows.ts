@@ -1,3 +1,22 @@
+import type { BucketGrid } from "./buckets.js";
+
+/** Two windows of as many buckets, one right after the other: [before, start) and [start, end). All Unix ms. */
+export interface ComparedWindows {
+  readonly before: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Returns the complete buckets of [start, to), and as many before them. A bucket begins at `start`. */
+export function comparedWindows(grid: BucketGrid, start: number, to: number): ComparedWindows {
+  let [before, end] = [start, start];
+  for (let next = grid.endOf(end); next <= to; next = grid.endOf(end)) {
+    end = next;
+    before = grid.startOf(before - 1);
+  }
+  return { before, start, end };
+}
+
 /**
  * Returns the first slot of the window before that a change of counts compares with the window: the one at `start`, or
  * the first one with a value if the series begins later. Slots before `start` only show that the series has begun: from

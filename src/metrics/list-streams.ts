@@ -1,9 +1,13 @@
 import { eachPage, everyItem } from "../async/pages.js";
-import { firstCompared } from "../formats/compared-windows.js";
+import type { BucketGrid } from "../formats/buckets.js";
+import { type ComparedWindows, comparedWindows, firstCompared } from "../formats/compared-windows.js";
 import { compareBytes } from "../text.js";
 import { stream as dimension } from "./dimensions.js";
 import type { SeriesStore, SlotCounts } from "./ports.js";
+import { MAX_BUCKETS } from "./query/cost.js";
 import { type EachColumn, type SavedSlots, sumIn } from "./query/each-column.js";
+import { tooManyBuckets } from "./query/plan.js";
+import { type RequestedSeries, readBuckets } from "./query/request.js";
 import type { RequestedWindow } from "./query/time-window.js";
 import { type Trend, trendWindow } from "./query/trend-window.js";
 import { slotStart } from "./series.js";
@@ -97,34 +101,44 @@ export function streamList({ series, counts, eachColumn, retention }: StreamList
       return newestData(streams, now, { eachColumn, firstKept: trendWindow(messages, {}, now, retention()).firstKept });
     },
 
-    /** Returns the sums over a window and over the one of the same length before it. Throws as `timeWindow` does. */
-    trends(ids: readonly string[], asked: RequestedWindow, now: number): Promise<Trend[]> {
-      const { from, to, firstKept, writableTo } = trendWindow(messages, asked, now, retention());
-      const [start, end] = [from ?? to, Math.min(to, writableTo)];
-      const window = { start, before: 2 * start - to, end };
-      const read = Math.max(firstKept, window.before - BEGUN_MS);
-      return eachColumn({ ...messages, ids }, read, end, (slots) => countedTrend(slots, window));
+    /**
+     * Returns the sums over a window and over the one of the same length before it. With an interval, the window begins
+     * with a whole interval, and its complete intervals are compared with as many before it. Throws as `timeWindow` and
+     * `seriesPlan` do.
+     */
+    trends(ids: readonly string[], asked: RequestedTrend, now: number): Promise<Trend[]> {
+      const buckets = asked.interval === undefined ? undefined : readBuckets(asked);
+      const { from, to, firstKept, writableTo } = trendWindow(messages, { ...asked, ...buckets }, now, retention());
+      const compared = comparedSlots(from ?? to, to, buckets?.grid);
+      const end = Math.min(to, writableTo);
+      const read = Math.max(firstKept, compared.before - BEGUN_MS);
+      return eachColumn({ ...messages, ids }, read, end, (slots) => countedTrend(slots, compared, end));
     },
   };
 }
 
-interface ComparedWindows {
-  /** Start of the window before, start and end of the window, Unix ms. */
-  readonly before: number;
-  readonly start: number;
-  readonly end: number;
+/** A window, and the intervals that are compared. */
+type RequestedTrend = RequestedWindow & Pick<RequestedSeries, "interval" | "timezone">;
+
+/** Returns the compared slots: of complete intervals, or all. */
+function comparedSlots(from: number, to: number, grid?: BucketGrid): ComparedWindows {
+  if (grid === undefined) return { before: 2 * from - to, start: from, end: to };
+  if ((to - from) / grid.longest > MAX_BUCKETS) throw tooManyBuckets(MAX_BUCKETS);
+  const { before, start, end } = comparedWindows(grid, grid.startOf(from), to);
+  const slot = (ms: number) => slotStart(dimension, ms + dimension.slotMs - 1);
+  return { before: slot(before), start: slot(start), end: slot(end) };
 }
 
-/** Returns the messages of both windows, and the messages that are compared: see `firstCompared`. */
-function countedTrend(slots: SavedSlots, { before, start, end }: ComparedWindows): Trend {
+/** Returns the messages of a window that ends at `to`, and the messages that are compared: see `firstCompared`. */
+function countedTrend(slots: SavedSlots, { before, start, end }: ComparedWindows, to: number): Trend {
   const { slotMs } = dimension;
   const sum = (from: number, to: number) => sumIn(slots, slotMs, from, to);
   const slotAt = (ms: number) => Math.max(0, (ms - slots.from) / slotMs);
   const first = firstCompared(slots.values, slotAt(before), slotAt(start));
-  const sums = { now: sum(start, end), before: sum(before, start) };
+  const sums = { now: sum(start, to), before: sum(before, start) };
   if (first === undefined) return { ...sums, compared: null };
   const since = Math.max(slots.from + first * slotMs, before) + start - before;
-  return { ...sums, compared: sum(since, end), ...(since > start ? { since } : {}) };
+  return { ...sums, compared: sum(since, Math.min(end, to)), ...(since > start ? { since } : {}) };
 }
 
 export type StreamList = ReturnType<typeof streamList>;

@@ -280,6 +280,10 @@ describe("lists that are searched and sorted", () => {
     expect(await ids("/api/stream?range=8h&sort=change")).to.deep.equal(["begun", "nightly", "steady", "late"]);
     expect((await ids("/api/stream?range=8h&sort=distance&order=desc"))[0]).to.equal("begun");
     expect((await ids("/api/stream?range=8h&sort=movement&order=desc"))[0]).to.equal("begun");
+    // From midnight to 10:00, of which the first eight hours are complete intervals.
+    const dates = `startdate=${new Date(START - 10 * HOUR).toISOString()}&enddate=${new Date(START).toISOString()}`;
+    const [steady] = (await page(`/api/stream?id=steady&${dates}&interval=4h`)).data;
+    expect([steady?.now, steady?.compared, steady?.before]).to.deep.equal([100, 80, 80]);
   });
 
   it("name the newest data of a stream, and sort and count the streams that are silent", async () => {

@@ -1,7 +1,8 @@
 import type { VNode } from "preact";
 import type { SeriesColour } from "../colours.js";
 import { comparisonOf, isUnfinished, type Refused, type Series } from "../fetch-series.js";
-import { amount, changeIn, shortAmount, shortTime } from "../format.js";
+import { amount, changeIn, isCounted, shortAmount, shortTime } from "../format.js";
+import { type TimeWindow, windowBefore } from "../time-window.js";
 import type { Page } from "../view.js";
 import { SeriesKey } from "./series-key.js";
 
@@ -45,7 +46,7 @@ export function Legend({ series, refused, colours, hidden, isRestCut, page, onCh
             <Newest series={one} isNamed={!isOpen} page={page} />
           </button>
           {one.isRest && isRestCut && <span class="note"> · above the scale</span>}
-          {one.before !== undefined && <Compared series={one} />}
+          {one.before !== undefined && <Compared series={one} page={page} />}
         </li>
       ))}
       {isOpen && <li class="note">values not complete</li>}
@@ -58,15 +59,27 @@ export function Legend({ series, refused, colours, hidden, isRestCut, page, onCh
   );
 }
 
-/** `11,000 before, +12 %`: of the complete buckets that have values in both windows. */
-function Compared({ series }: { readonly series: Series }): VNode {
+interface ComparedProps {
+  readonly series: Series;
+  readonly page: Page;
+}
+
+/**
+ * The comparison with the window before: of counts `11,000 before, +12 %`, and since when if data begin later; of other
+ * values `1,098 on 30 Oct, +12 %`, the bucket that the newest complete one is compared with.
+ */
+function Compared({ series, page }: ComparedProps): VNode {
+  const { unit, window } = series;
   const pair = comparisonOf(series);
   if (pair === undefined) return <span class="note"> · no value in the window before</span>;
-  const [now, before] = [amount(pair.now, series.unit), amount(pair.before, series.unit)];
-  const by = changeIn(pair.now, pair.before, series.unit);
+  const { now, before, at } = pair;
+  const isSum = isCounted(unit) && series.aggregation === "sum";
+  const time = ({ buckets }: TimeWindow) => shortTime(buckets[at] as number, page.now, page.zone);
+  const by = changeIn(now, before, unit);
   return (
-    <span class="note" title={`${now} against ${before} in the complete buckets of the window before: ${by?.by}`}>
-      · {shortAmount(pair.before, series.unit)} before, {by?.share ?? by?.by}
+    <span class="note" title={`${amount(now, unit)} against ${amount(before, unit)}: ${by?.by}`}>
+      · {shortAmount(before, unit)} {isSum ? "before" : `on ${time(windowBefore(window, page))}`}, {by?.share ?? by?.by}
+      {isSum && at > 0 && ` since ${time(window)}`}
     </span>
   );
 }

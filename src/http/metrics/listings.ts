@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../../clock.js";
 import { invalid } from "../../errors.js";
+import { intervalPattern, intervalRule } from "../../formats/duration.js";
 import { timeText } from "../../formats/instant.js";
 import { type Dimension, dimensionNamed, dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import type { ListedStream, StreamActivity, StreamList } from "../../metrics/list-streams.js";
@@ -39,9 +40,11 @@ export const Stream = Type.Object(
     now: rowValue(
       "Sum of its series over the window, or the last range of whole hours; 0 if nothing is saved. Only with a window.",
     ),
-    before: rowValue("The same of the window of the same length before it. Only with a window."),
+    before: rowValue(
+      "The same of the window of the same length before it, or of as many intervals as the window has complete ones. Only with a window.",
+    ),
     compared: rowValue(
-      "The part of `now` that a change compares with `before`: if the series begins within the window before, only the hours that both windows have; null if they have none. Only with a window.",
+      "The part of `now` that a change compares with `before`: the hours of complete intervals, or all; if the series begins within the window before, only the hours that both windows have; null if they have none. Only with a window.",
     ),
     since: Type.Optional(
       Time("The first compared hour if the series begins within the window before. Only with a window."),
@@ -150,7 +153,7 @@ export function listingRoutes({ series, streams, catalogue, clock }: ListingDepe
         tag: "metrics",
         summary: "List streams",
         description:
-          "Use it to check whether messages arrive: lists the streams that have messages or points. Each message is counted at once in the slot of its event time. `day`, `now` and `before` are sums of the series `stream.<id>.size` as `/api/metric` returns it, so the messages of an hour are added within a minute after it. Errors 400: `invalid_range`, `invalid_date`, `range_with_date`, `end_before_start`, `range_required`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `invalid_after`.",
+          "Use it to check whether messages arrive: lists the streams that have messages or points. Each message is counted at once in the slot of its event time. `day`, `now` and `before` are sums of the series `stream.<id>.size` as `/api/metric` returns it, so the messages of an hour are added within a minute after it. Errors 400: `invalid_range`, `invalid_date`, `range_with_date`, `end_before_start`, `range_required`, `invalid_interval`, `unknown_timezone`, `too_many_buckets`, `unknown_sort`, `too_many_entries`; with another `sort` than `id` also `invalid_after`.",
       },
       query: {
         ...searchQuery(
@@ -158,10 +161,24 @@ export function listingRoutes({ series, streams, catalogue, clock }: ListingDepe
           `By \`last_message_at\`, streams without messages last, by \`day\`, or by \`silence\`, the time since \`newest_at\`, with \`order=desc\` silent streams first. ${trendSortsText}`,
         ),
         ...windowQuery,
+        interval: Type.Optional(
+          Type.String({
+            pattern: `^${intervalPattern}$`,
+            description:
+              "Length of an interval, as in `/api/metric`. With it, the window begins with a whole interval, and a change compares its complete intervals with as many before it.",
+            issue: { code: "invalid_interval", message: `interval must be ${intervalRule}` },
+          }),
+        ),
+        timezone: Type.Optional(
+          Type.String({
+            minLength: 1,
+            description: "Time zone of `interval`, and then of the dates, as in `/api/metric`.",
+          }),
+        ),
       },
       responses: { 200: success("StreamsAnswer", Type.Array(Stream), { meta: StreamListMeta }) },
       async handler({ query }) {
-        const { sort } = query;
+        const { sort, interval, timezone } = query;
         const now = clock();
         const idsOf = (some: readonly { readonly id: string }[]) => some.map(({ id }) => id);
         const keysOf = async (some: readonly ListedStream[]) => {
@@ -175,7 +192,7 @@ export function listingRoutes({ series, streams, catalogue, clock }: ListingDepe
           count: streams.count,
           find: streams.find,
           keys: isTrendSort(sort) ? undefined : keysOf,
-          trends: (some, requested) => streams.trends(idsOf(some), requested, now),
+          trends: (some, requested) => streams.trends(idsOf(some), { ...requested, interval, timezone }, now),
           async rows(some) {
             const [activity, newest] = await Promise.all([
               streams.activity(idsOf(some), now),

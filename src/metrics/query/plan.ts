@@ -54,16 +54,19 @@ export function seriesPlan(
   let start = grid.startOf(window.from);
   for (let i = 0; i < lead; i += 1) start = grid.startOf(start - 1);
   const buckets = bucketsOf(grid, start, window, most + lead);
-  if (buckets === undefined) {
-    const message = `The window holds more than ${most} buckets of this interval; use a longer interval or a shorter window`;
-    throw invalid("too_many_buckets", "interval", message);
-  }
+  if (buckets === undefined) throw tooManyBuckets(most);
   const filled = request.fillEmpty ? fillable(request, buckets, now) : 0;
   const expired = retention === undefined ? Number.NEGATIVE_INFINITY : now - retention;
   const from = nextSlot(Math.max(window.from, expired), slotMs);
   const to = Math.max(from, nextSlot(window.to, slotMs));
   const readFrom = lead === 0 ? from : nextSlot(Math.max(start, expired), slotMs);
   return { request, stored: storedSeries(request), seriesCount: 1, readFrom, from, to, buckets, lead, filled };
+}
+
+/** The error of a window that holds more than `most` buckets. */
+export function tooManyBuckets(most: number): Error {
+  const message = `The window holds more than ${most} buckets of this interval; use a longer interval or a shorter window`;
+  return invalid("too_many_buckets", "interval", message);
 }
 
 let last: { readonly key: string; readonly buckets: Buckets } = { key: "", buckets: [0] };

@@ -54,10 +54,7 @@ export function seriesRequest(asked: RequestedSeries, now: number): SeriesReques
   const type = readType(asked.type, dimension);
   if (!isName(asked.name)) throw invalid("invalid_name", "name", `name must have at most ${NAME_LENGTH} characters`);
   const aggregation = readAggregation(asked.aggregation, { dimension, type });
-  const interval = parseInterval(asked.interval ?? DEFAULT_INTERVAL);
-  if (interval === undefined) throw invalid("invalid_interval", "interval", `interval must be ${intervalRule}`);
-  const zone = readTimeZone(asked.timezone);
-  const grid = bucketGrid(interval, zone);
+  const { interval, zone, grid } = readBuckets(asked);
   return {
     dimension,
     id,
@@ -67,8 +64,16 @@ export function seriesRequest(asked: RequestedSeries, now: number): SeriesReques
     window: timeWindow(asked, { grid, zone }, now),
     fillEmpty: asked.fillEmpty ?? false,
     smooth: asked.smooth ?? false,
-    asked: { dimension: asked.dimension as string, name: asked.name, interval: interval.text },
+    asked: { dimension: asked.dimension as string, name: asked.name, interval },
   };
+}
+
+/** Returns the requested buckets, with their interval and time zone. Throws as `seriesRequest` does. */
+export function readBuckets(asked: Pick<RequestedSeries, "interval" | "timezone">) {
+  const interval = parseInterval(asked.interval ?? DEFAULT_INTERVAL);
+  if (interval === undefined) throw invalid("invalid_interval", "interval", `interval must be ${intervalRule}`);
+  const zone = readTimeZone(asked.timezone);
+  return { interval: interval.text, zone, grid: bucketGrid(interval, zone) };
 }
 
 /** Returns the valid name and dimension fields of an invalid request, for its response. */

@@ -1,4 +1,5 @@
 import { evenGrid } from "../../formats/buckets.js";
+import { type TimeZone, utc } from "../../formats/time-zone.js";
 import { isCounted } from "../dimensions.js";
 import { slotStart } from "../series.js";
 import { writeWindow } from "../writable-points.js";
@@ -40,7 +41,7 @@ export interface TrendWindow {
  */
 export function trendWindow(
   series: Pick<SeriesOf, "dimension" | "type">,
-  asked: RequestedWindow,
+  asked: RequestedWindow & { readonly zone?: TimeZone },
   now: number,
   retention: number | undefined,
 ): TrendWindow {
@@ -53,7 +54,7 @@ export function trendWindow(
   const isCount = isCounted(series);
   const end = isCount ? open : open + slotMs;
   if (!isRequested(asked)) return { ...bounds, to: end };
-  const { from, to, backMs = 0 } = timeWindow(asked, { grid: evenGrid(slotMs) }, now);
+  const { from, to, backMs = 0 } = timeWindow(asked, { grid: evenGrid(slotMs), zone: asked.zone ?? utc }, now);
   if (asked.range === undefined) return { ...bounds, from: nextSlot(from), to: nextSlot(to) };
   return isCount ? { ...bounds, from: end - nextSlot(backMs), to: end } : { ...bounds, to: end, backMs };
 }
