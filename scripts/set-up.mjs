@@ -139,7 +139,7 @@ function declareClient(folder) {
 
 /**
  * Bundles the scripts and the style of the dashboard, with one file for each view, loaded when the view is first
- * opened.
+ * opened. The file of uPlot is copied, as it is smaller than what esbuild would make of it.
  */
 function bundleDashboard(folder) {
   const { buildSync } = createRequire(import.meta.url)("esbuild");
@@ -150,6 +150,7 @@ function bundleDashboard(folder) {
     outdir: folder,
     bundle: true,
     splitting: true,
+    external: ["./uplot.js"],
     format: "esm",
     target: "es2022",
     minify: true,
@@ -158,6 +159,8 @@ function bundleDashboard(folder) {
     chunkNames: "[name]-[hash]",
     logLevel: "silent",
   });
+  const uPlot = readFileSync(join(root, "node_modules/uplot/dist/uPlot.iife.min.js"), "utf8");
+  writeFileSync(join(folder, "uplot.js"), `${uPlot}export { uPlot };\n`);
 }
 
 function tsc(...args) {

@@ -1,11 +1,13 @@
 // Modules of most views. The build adds this file to the script of each view, so that they are one file: as many small
-// files, one for each group of views that shares them, are a tenth larger. It has no chart, which waits for uPlot.
-import "./chart/cut-text.js";
-import "./chart/paint.js";
+// files, one for each group of views that shares them, are a tenth larger.
+// Tables and sparklines are not among them: pages with a chart have no room for both.
+import "./chart/chart.js";
 import "./fetch-series.js";
-import "./list/columns.js";
-import "./list/table.js";
+import "./list/entries.js";
+import "./list/pill.js";
 import "./list/time.js";
+import "./list/value.js";
+import "./list/wanted.js";
 import "./marks.js";
 import "./optional.js";
 import "./page/app.js";
@@ -14,6 +16,7 @@ import "./page/controller.js";
 import "./page/dialog.js";
 import "./page/download.js";
 import "./page/head.js";
+import "./range.js";
 import "./tables.js";
 import "./views/share.js";
 import "./views/use-focus.js";

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { gzipSync } from "node:zlib";
 import { type Browser, chromium, type Locator, type Page } from "playwright-core";
 import type { TestService } from "../support/service.js";
 
@@ -122,6 +123,25 @@ export async function unseen(page: Page): Promise<void> {
 /** Waits until the page has one of these states. */
 export async function state(page: Page, ...wanted: string[]): Promise<void> {
   await page.waitForSelector(wanted.map((one) => `main[data-state="${one}"]:not([aria-busy])`).join(", "));
+}
+
+/**
+ * For \`prepare\`: returns a function that measures the scripts that the page has loaded, and compressed ones as they
+ * are sent.
+ */
+export function scriptsOf(page: Page): () => Promise<{ bytes: number; compressed: number }> {
+  const scripts: Promise<Buffer>[] = [];
+  page.on("response", (response) => {
+    if (response.url().endsWith(".js")) scripts.push(response.body());
+  });
+  const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0);
+  return async () => {
+    const bodies = await Promise.all(scripts);
+    return {
+      bytes: sum(bodies.map((body) => body.length)),
+      compressed: sum(bodies.map((body) => gzipSync(body).length)),
+    };
+  };
 }
 
 /** Opens the panel of range, days, comparison and time zone. */

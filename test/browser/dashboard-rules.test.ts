@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { axeFindings, sideways, unseen } from "./browser.js";
+import { axeFindings, scriptsOf, sideways, unseen } from "./browser.js";
 import { NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
@@ -117,9 +117,11 @@ describe("on the dashboard's page of a segment by rule,", function () {
 
   it("it shows why a person is not in it; a key with metric:read sees the progress until it ends, and no rule", async () => {
     const { page } = await on.ready("?view=segment&id=active", { prepare: unseen });
-    await page.getByRole("textbox", { name: "Value" }).fill("u-1");
-    await page.getByRole("button", { name: "Look up" }).click();
-    const why = page.locator(".card", { hasText: "Why, or why not" });
+    await page.getByRole("button", { name: "Why, or why not" }).click();
+    await page.getByRole("textbox", { name: "Value" }).and(page.locator(":focus")).waitFor();
+    await page.keyboard.type("u-1");
+    await page.keyboard.press("Enter");
+    const why = page.locator(".card", { has: page.getByRole("heading", { name: "Why, or why not" }) });
     await why.getByText("This person is not in Active.").waitFor();
     expect(await why.locator("li").allInnerTexts()).to.deep.equal([
       "✗ address › country is de",
@@ -141,14 +143,17 @@ describe("on the dashboard's page of a segment by rule,", function () {
     await reader.getByText("Computing").waitFor({ state: "detached" });
   });
 
-  it("the builder is loaded when it is opened, fits into any width and under a finger, and axe has no serious finding", async () => {
+  it("its scripts are at most 60 kB compressed; the builder is loaded when it is opened, fits into any width and under a finger, and axe has no serious finding", async () => {
     const scripts: string[] = [];
+    let sizes: ReturnType<typeof scriptsOf> | undefined;
     const prepare = async (page: Page) => {
+      sizes = scriptsOf(page);
       page.on("response", (response) => scripts.push(response.url()));
     };
     const { page, errors } = await on.ready("?view=segment&id=active", { prepare });
     const isLoaded = () => scripts.some((url) => /\/builder-\w+\.js$/.test(url));
     await page.getByRole("button", { name: "Edit" }).waitFor();
+    expect((await sizes?.())?.compressed).to.be.within(1, 60_000);
     expect(isLoaded()).to.equal(false);
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByRole("button", { name: "+ condition" }).last().click();

@@ -1,4 +1,3 @@
-import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { newAlert } from "../../src/metrics/alerts/alert.js";
@@ -6,7 +5,7 @@ import { type AlertRule, alertRules } from "../../src/metrics/alerts/rule.js";
 import { ALERTS } from "../../src/metrics/ports.js";
 import { startService } from "../support/service.js";
 import { until } from "../support/until.js";
-import { axeFindings, sideways, state } from "./browser.js";
+import { axeFindings, scriptsOf, sideways, state } from "./browser.js";
 import { fillService, HOUR, NOW } from "./dashboard-data.js";
 import { stage } from "./stage.js";
 
@@ -100,20 +99,17 @@ describe("in the dashboard,", function () {
 
   for (const [view, rest, title, requests] of views) {
     it(`${view} requests only its data, with scripts of at most 160 kB, 60 kB compressed; Tab reaches every control; it fits into any width, and axe has no serious finding`, async () => {
-      const scripts: Promise<Buffer>[] = [];
+      let scripts: ReturnType<typeof scriptsOf> | undefined;
       const prepare = async (page: Page) => {
-        page.on("response", (response) => {
-          if (response.url().endsWith(".js")) scripts.push(response.body());
-        });
+        scripts = scriptsOf(page);
       };
       const { page, requests: made, errors } = await on.ready(`?view=${view}${rest}`, { prepare });
       const [first, ...others] = made;
       expect(first).to.equal("GET /api/key");
       expect(others).to.have.members([...requests]);
-      const bodies = await Promise.all(scripts);
-      const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0);
-      expect(sum(bodies.map((body) => body.length))).to.be.within(1, 160_000);
-      expect(sum(bodies.map((body) => gzipSync(body).length))).to.be.within(1, 60_000);
+      const { bytes, compressed } = (await scripts?.()) ?? {};
+      expect(bytes).to.be.within(1, 160_000);
+      expect(compressed).to.be.within(1, 60_000);
 
       expect(await page.title()).to.equal(`${title} · entity-metrics`);
       expect(await page.getAttribute("main", "data-view")).to.equal(view);
@@ -186,7 +182,11 @@ describe("in the dashboard,", function () {
       fallOf("newsletter", 62),
     ];
     const cardOf = (page: Page) => page.locator(".card", { has: page.getByRole("heading", { name: "Alerts: 3" }) });
-    const { page, requests, errors } = await on.ready();
+    let scripts: ReturnType<typeof scriptsOf> | undefined;
+    const prepare = async (tab: Page) => {
+      scripts = scriptsOf(tab);
+    };
+    const { page, requests, errors } = await on.ready("", { prepare });
     expect(await cardOf(page).count()).to.equal(0);
     const { facts } = on.service.service.stores;
     await facts.replaceText(ALERTS, undefined, JSON.stringify({ evaluated: {}, alerts }));
@@ -196,6 +196,7 @@ describe("in the dashboard,", function () {
     await state(page, "ready");
     await page.clock.runFor(2 * MINUTE);
     await cardOf(page).waitFor();
+    expect((await scripts?.())?.compressed).to.be.within(1, 60_000);
     const lines = await cardOf(page).locator("summary").allInnerTexts();
     expect(lines).to.have.length(2);
     expect(lines[0]).to.match(/email silent for 2 h or longer\s+no mail · since 21:00/);

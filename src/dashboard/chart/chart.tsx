@@ -12,6 +12,7 @@ import { yAxis } from "./axis.js";
 import type { BarPaths } from "./bars.js";
 import { drawnOf, scaleValues } from "./drawn.js";
 import { Legend } from "./legend.js";
+import { Marks } from "./marks.js";
 import { drawPlot, type Plot } from "./plot.js";
 import { State } from "./state.js";
 import { Tooltip } from "./tooltip.js";
@@ -37,7 +38,6 @@ interface ChartProps {
   readonly pngRef?: { current: (() => Promise<Blob | null>) | undefined };
 }
 
-const marksScript = async () => (await import("./marks.js")).Marks;
 const newMarkDialog = async () => (await import("./new-mark.js")).NewMark;
 
 interface Pointed {
@@ -145,9 +145,7 @@ export function Chart(props: ChartProps): VNode {
             onClick={(event) => event.shiftKey && addMark()}
             onBlur={() => plot.current?.point(undefined)}
           />
-          {marks.length > 0 && width > 0 && (
-            <Later script={marksScript} props={{ marks, place: { ...span, width }, page }} />
-          )}
+          {marks.length > 0 && width > 0 && <Marks marks={marks} place={{ ...span, width }} page={page} />}
           {pointed !== undefined && visible.length > 0 && (
             <Tooltip series={visible} marks={marks} colours={colours} {...pointed} zone={zone} />
           )}

@@ -12,8 +12,12 @@ import { drawLabels } from "./line-labels.js";
 import { linesOf, middleOf } from "./lines.js";
 import { type Paint, paintOf } from "./paint.js";
 
-// The file of uPlot is loaded with the first view that has a chart, before that view is drawn.
-const { uPlot } = await import("./uplot.js");
+let uPlot: typeof import("./uplot.js").uPlot;
+
+/** Loads uPlot. A view with charts is drawn after that. */
+export async function loadPlot(): Promise<void> {
+  ({ uPlot } = await import("./uplot.js"));
+}
 
 const X_AXIS = 30;
 const TOP = 10;

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { Sparkline } from "../chart/sparkline.js";
 import type { Fetched, WantedSeries } from "../fetch-series.js";
 import type { Moved } from "../figures.js";
-import { amount, shortAmount, type Unit } from "../format.js";
+import type { Unit } from "../format.js";
 import { Link } from "../page/link.js";
 import { rangeWords } from "../range.js";
 import type { Page } from "../view.js";
@@ -83,15 +83,4 @@ export function changeColumns(unit: Unit, page: Page): Column<Moved>[] {
 /** A small drawing of the series of a row. Each has its own scale, which begins at 0. */
 export function trendColumn<R>(trends: Fetched, wanted: (row: R) => WantedSeries): Column<R> {
   return { head: "Trend from 0", cell: (row) => <Sparkline series={seriesOf(trends, wanted(row))} /> };
-}
-
-/** A value that programs can read, in its short form; a dash where there is none. */
-export function valueIn(value: number | null | undefined, unit: Unit): VNode | string {
-  if (value == null) return "–";
-  const [short, full] = [shortAmount(value, unit), amount(value, unit)];
-  return (
-    <data value={value} title={short === full ? undefined : full}>
-      {short}
-    </data>
-  );
 }

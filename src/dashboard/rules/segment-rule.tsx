@@ -10,12 +10,12 @@ import type { Page } from "../view.js";
 import { usePoll } from "../views/use-poll.js";
 import { RuleTree } from "./rule-tree.js";
 import { useSegmentNames } from "./use-segment-names.js";
-import { WhyCard } from "./why-card.js";
 
 /** Pause between two reads of the progress, ms. */
 const PROGRESS_MS = 3_000;
 
 const builder = async () => (await import("./builder.js")).Builder;
+const whyCard = async () => (await import("./why-card.js")).WhyCard;
 
 interface SegmentRuleProps {
   /** A segment by rule. */
@@ -23,9 +23,10 @@ interface SegmentRuleProps {
   readonly page: Page;
 }
 
-/** The rule of a segment, for a key with `admin`, its progress, and why a person is in the segment or is not. */
+/** The rule of a segment, for a key with `admin`, its progress, and on request why a person is in the segment or not. */
 export function SegmentRule({ segment, page }: SegmentRuleProps): VNode {
   const [isEdited, setEdited] = useState<boolean>();
+  const [isAsked, setAsked] = useState(false);
   const edit = useRef<HTMLButtonElement>(null);
   // The focus returns to the button when the builder is closed.
   useEffect(() => {
@@ -38,17 +39,24 @@ export function SegmentRule({ segment, page }: SegmentRuleProps): VNode {
         title="Rule"
         note="decided with every message, and by time"
         actions={
-          segment.rule !== undefined && (
-            <button ref={edit} type="button" onClick={() => setEdited(true)}>
-              Edit
-            </button>
-          )
+          <div class="controls">
+            {page.scopes.has("entity:read") && (
+              <button type="button" aria-expanded={isAsked} onClick={() => setAsked(!isAsked)}>
+                Why, or why not
+              </button>
+            )}
+            {segment.rule !== undefined && (
+              <button ref={edit} type="button" onClick={() => setEdited(true)}>
+                Edit
+              </button>
+            )}
+          </div>
         }
       >
         <ShownRule segment={segment} page={page} />
         {segment.computing !== null && <Progress segment={segment} page={page} />}
       </Card>
-      {page.scopes.has("entity:read") && <WhyCard segment={segment} page={page} />}
+      {isAsked && <Later script={whyCard} props={{ segment, page }} />}
     </div>
   );
 }

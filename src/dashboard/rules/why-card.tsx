@@ -41,6 +41,7 @@ export function WhyCard({ segment: { id, name, table }, page }: WhyCardProps): V
           setExplained(undefined);
         }}
         onSubmit={lookUp}
+        hasFocus
       >
         <button type="submit" class="primary" disabled={isRunning}>
           Look up

@@ -1,7 +1,8 @@
 import type { Fetched } from "../fetch-series.js";
-import { NameLink, valueIn } from "../list/columns.js";
+import { NameLink } from "../list/columns.js";
 import type { Entry } from "../list/entries.js";
 import { listView } from "../list/list-view.js";
+import { valueIn } from "../list/value.js";
 import { experienceSeries, rateOf, seriesOf } from "../list/wanted.js";
 import { newestWindow } from "../time-window.js";
 import { FirstExperience } from "./first-experience.js";

@@ -7,9 +7,10 @@ import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fet
 import { countedWindow, hasMoved, type Moved } from "../figures.js";
 import { count, relative } from "../format.js";
 import { kept } from "../kept.js";
-import { changeColumns, nameColumn, trendColumn, valueIn } from "../list/columns.js";
+import { changeColumns, nameColumn, trendColumn } from "../list/columns.js";
 import { type Entry, entryPage } from "../list/entries.js";
 import { type Column, Table } from "../list/table.js";
+import { valueIn } from "../list/value.js";
 import { messageSeries, rateOf, sizeOf } from "../list/wanted.js";
 import { type Optional, optional } from "../optional.js";
 import { Card } from "../page/card.js";

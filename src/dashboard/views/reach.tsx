@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { Fetched, WantedSeries } from "../fetch-series.js";
-import { valueIn } from "../list/columns.js";
 import { Time } from "../list/time.js";
+import { valueIn } from "../list/value.js";
 import type { Page } from "../view.js";
 import { newestReach } from "./newest-reach.js";
 import { UnitChart } from "./unit-chart.js";

@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { newestSlot } from "../fetch-series.js";
 import { count } from "../format.js";
-import { valueIn } from "../list/columns.js";
 import { findEntry } from "../list/entries.js";
 import { Time } from "../list/time.js";
+import { valueIn } from "../list/value.js";
 import { seriesOf, sizeOf } from "../list/wanted.js";
 import { Later } from "../page/later.js";
 import { ExperienceLinks } from "./experience-links.js";

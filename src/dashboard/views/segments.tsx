@@ -1,5 +1,5 @@
-import { valueIn } from "../list/columns.js";
 import { listView } from "../list/list-view.js";
+import { valueIn } from "../list/value.js";
 import { sizeOf } from "../list/wanted.js";
 import { FirstSteps } from "../page/first-steps.js";
 import { NewSegment } from "../rules/new-segment.js";

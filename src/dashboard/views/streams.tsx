@@ -1,7 +1,7 @@
 import { messagesOf } from "../figures.js";
-import { valueIn } from "../list/columns.js";
 import { listView } from "../list/list-view.js";
 import { NewestData } from "../list/time.js";
+import { valueIn } from "../list/value.js";
 import { messageSeries } from "../list/wanted.js";
 import { FirstSteps } from "../page/first-steps.js";
 import { rangeWords } from "../range.js";
