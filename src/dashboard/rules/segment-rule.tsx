@@ -23,7 +23,7 @@ interface SegmentRuleProps {
   readonly page: Page;
 }
 
-/** The rule of a segment, for a key with `admin`, its progress, and on request why a person is in the segment or not. */
+/** The rule of a segment, for a key with `admin`, its progress, and on request why a person is in it or not. */
 export function SegmentRule({ segment, page }: SegmentRuleProps): VNode {
   const [isEdited, setEdited] = useState<boolean>();
   const [isAsked, setAsked] = useState(false);
