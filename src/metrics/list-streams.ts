@@ -1,5 +1,5 @@
 import { eachPage, everyItem } from "../async/pages.js";
-import type { BucketGrid } from "../formats/buckets.js";
+import { type BucketGrid, evenGrid } from "../formats/buckets.js";
 import { type ComparedWindows, comparedWindows, firstCompared } from "../formats/compared-windows.js";
 import { compareBytes } from "../text.js";
 import { stream as dimension } from "./dimensions.js";
@@ -109,10 +109,13 @@ export function streamList({ series, counts, eachColumn, retention }: StreamList
     trends(ids: readonly string[], asked: RequestedTrend, now: number): Promise<Trend[]> {
       const buckets = asked.interval === undefined ? undefined : readBuckets(asked);
       const { from, to, firstKept, writableTo } = trendWindow(messages, { ...asked, ...buckets }, now, retention());
-      const compared = comparedSlots(from ?? to, to, buckets?.grid);
+      const grid = buckets?.grid ?? evenGrid(dimension.slotMs);
+      const compared = comparedSlots(from ?? to, to, grid);
       const end = Math.min(to, writableTo);
       const read = Math.max(firstKept, compared.before - BEGUN_MS);
-      return eachColumn({ ...messages, ids }, read, end, (slots) => countedTrend(slots, compared, end));
+      return eachColumn({ ...messages, ids }, read, end, (slots) =>
+        countedTrend(slots, { ...compared, to: end, grid }),
+      );
     },
   };
 }
@@ -120,25 +123,42 @@ export function streamList({ series, counts, eachColumn, retention }: StreamList
 /** A window, and the intervals that are compared. */
 type RequestedTrend = RequestedWindow & Pick<RequestedSeries, "interval" | "timezone">;
 
-/** Returns the compared slots: of complete intervals, or all. */
-function comparedSlots(from: number, to: number, grid?: BucketGrid): ComparedWindows {
-  if (grid === undefined) return { before: 2 * from - to, start: from, end: to };
+/** Returns the slots of the complete intervals that are compared. */
+function comparedSlots(from: number, to: number, grid: BucketGrid): ComparedWindows {
+  const { slotMs } = dimension;
+  if (grid.longest === slotMs) return { before: 2 * from - to, start: from, end: to };
   if ((to - from) / grid.longest > MAX_BUCKETS) throw tooManyBuckets(MAX_BUCKETS);
   const { before, start, end } = comparedWindows(grid, grid.startOf(from), to);
-  const slot = (ms: number) => slotStart(dimension, ms + dimension.slotMs - 1);
-  return { before: slot(before), start: slot(start), end: slot(end) };
+  return { before: nextSlot(before), start: nextSlot(start), end: nextSlot(end) };
 }
 
-/** Returns the messages of a window that ends at `to`, and the messages that are compared: see `firstCompared`. */
-function countedTrend(slots: SavedSlots, { before, start, end }: ComparedWindows, to: number): Trend {
+/** Returns the start of the first slot from an instant on. */
+const nextSlot = (ms: number) => slotStart(dimension, ms + dimension.slotMs - 1);
+
+interface CountedWindow extends ComparedWindows {
+  /** End of the window, Unix ms. */
+  readonly to: number;
+  readonly grid: BucketGrid;
+}
+
+/** Returns the messages of both windows, and the messages that are compared: see `firstCompared`. */
+function countedTrend(slots: SavedSlots, { before, start, end, to, grid }: CountedWindow): Trend {
   const { slotMs } = dimension;
-  const sum = (from: number, to: number) => sumIn(slots, slotMs, from, to);
+  const sum = (from: number, until: number) => sumIn(slots, slotMs, from, Math.min(until, to));
   const slotAt = (ms: number) => Math.max(0, (ms - slots.from) / slotMs);
   const first = firstCompared(slots.values, slotAt(before), slotAt(start));
-  const sums = { now: sum(start, to), before: sum(before, start) };
-  if (first === undefined) return { ...sums, compared: null };
-  const since = Math.max(slots.from + first * slotMs, before) + start - before;
-  return { ...sums, compared: sum(since, Math.min(end, to)), ...(since > start ? { since } : {}) };
+  const now = sum(start, to);
+  if (first === undefined) return { now, before: 0, compared: null };
+  const begun = slots.from + first * slotMs;
+  if (begun <= before) return { now, before: sum(before, start), compared: sum(start, end) };
+  let [earlier, since] = [begun, start + begun - before];
+  if (grid.endOf(begun) - grid.startOf(begun) > slotMs) {
+    // The interval in which the series begins is incomplete.
+    [earlier, since] = [before, start];
+    while (earlier <= begun) [earlier, since] = [grid.endOf(earlier), grid.endOf(since)];
+  }
+  if (since >= end) return { now, before: sum(before, start), compared: null };
+  return { now, before: sum(nextSlot(earlier), start), compared: sum(nextSlot(since), end), since: nextSlot(since) };
 }
 
 export type StreamList = ReturnType<typeof streamList>;

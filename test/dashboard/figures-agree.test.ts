@@ -49,6 +49,9 @@ describe("one change of the dashboard", function () {
       await service.fetch(`/api/experience/${id}`, { method: "PUT", json: { name: id, audience: id, goal } });
     }
     await write("stream", "size", hours);
+    const series = [{ dimension: "stream", dimension_id: "begun", dimension_type: "size" }];
+    const since = hours.slice(-40 * 24 - 5);
+    await writePoints(service, { series, ts: since, values: [since.map((_, at) => 10 + (at % 7))] });
     await write(
       "segment",
       "size",
@@ -72,12 +75,13 @@ describe("one change of the dashboard", function () {
     for (const zone of ["UTC", "local"] as const)
       it(`is the same in the head, the list and the chart of a stream with ${search} in the zone ${zone}`, async () => {
         const options = viewed(search, zone);
-        const row = await findEntry("stream", "b", options);
-        const { now, before } = comparedIn(row ?? {});
-        const compared = comparisonOf(await chart(messageSeries("b"), options));
-        expect(compared).to.deep.equal({ now, before, at: 0 });
+        for (const id of ["b", "begun"]) {
+          const { now, before } = comparedIn((await findEntry("stream", id, options)) ?? {});
+          const compared = comparisonOf(await chart(messageSeries(id), options));
+          expect([compared?.now ?? null, compared?.before ?? before], id).to.deep.equal([now, before]);
+        }
         const { data } = await entryPage("stream", { sort: "difference" }, options);
-        const differences = data.map((one) => (comparedIn(one).now ?? 0) - (one.before ?? 0));
+        const differences = data.flatMap(({ compared: part, before }) => (part == null ? [] : part - (before ?? 0)));
         expect(differences).to.deep.equal(differences.toSorted((a, b) => a - b));
       });
 

@@ -41,13 +41,13 @@ export const Stream = Type.Object(
       "Sum of its series over the window, or the last range of whole hours; 0 if nothing is saved. Only with a window.",
     ),
     before: rowValue(
-      "The same of the window of the same length before it, or of as many intervals as the window has complete ones. Only with a window.",
+      "The same of the window of the same length before it, or of as many whole intervals as the window has complete ones. Only with a window.",
     ),
     compared: rowValue(
-      "The part of `now` that a change compares with `before`: the hours of complete intervals, or all; if the series begins within the window before, only the hours that both windows have; null if they have none. Only with a window.",
+      "The part of `now` that a change compares with `before`: the complete intervals, or all; if the series begins within the window before, only the hours, or whole intervals, that both windows have; null if they have none. Only with a window.",
     ),
     since: Type.Optional(
-      Time("The first compared hour if the series begins within the window before. Only with a window."),
+      Time("The first compared hour or interval if the series begins within the window before. Only with a window."),
     ),
   },
   { title: "Stream", additionalProperties: false },
