@@ -16,8 +16,8 @@ export interface RequestItem<T> {
 
 /** Items of a request of any length. */
 export interface RequestItems<T> {
-  /** Items as they arrive. */
-  readonly items: AsyncIterable<readonly RequestItem<T>[]>;
+  /** Items as they arrive, or in a list of lists. */
+  readonly items: AsyncIterable<readonly RequestItem<T>[]> | Iterable<readonly RequestItem<T>[]>;
   /** Reserves memory for each batch while it is in progress. */
   readonly memory: Reservation;
 }

@@ -30,6 +30,8 @@ export interface ItemRules<T> {
   readonly most: number;
   /** Maximum estimated memory of a parsed item of an array, bytes. A larger item has the issue `tooLarge`. */
   readonly itemBytes: number;
+  /** Maximum bytes of the text of an item of an array; a larger one is not parsed either. Unlimited if absent. */
+  readonly textBytes?: number;
   readonly tooLarge: { readonly code: string; readonly message: string };
 }
 
@@ -45,61 +47,47 @@ export async function readItems<T>(ctx: ApiContext, rules: ItemRules<T>, limits:
     const limit = `More than ${rules.most} items in an array`;
     throw new ServiceError("too-large", `${limit}; send them as NDJSON (application/x-ndjson), of any number`);
   }
-  const elements = array ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
-  const sizes = await checkedSizes(elements, rules.itemBytes);
-  return { single: array === undefined, items: elementsOf(elements, sizes, rules), memory };
+  const items = await elementsOf(array ?? soleElement(bytes), rules);
+  return { single: array === undefined, items: [items], memory };
 }
 
-/**
- * Checks that every element is JSON, so that nothing of an invalid body is processed. Resolves with the memory of each
- * parsed element, bytes; 0 for an element of more than `textBytes`, which is not parsed.
- */
-export async function checkedSizes(
+/** Returns a body that is no array as the only element of one. */
+export function soleElement(bytes: Buffer): JsonArray {
+  return { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
+}
+
+/** Returns the elements of an array. Throws unless every one is JSON, so that nothing of an invalid body is processed. */
+export async function elementsOf<T>(
   elements: JsonArray,
-  itemBytes: number,
-  textBytes = Number.POSITIVE_INFINITY,
-): Promise<number[]> {
-  const { bytes, ends, brokenAt } = elements;
-  const sizes: number[] = [];
+  { parse, wirePath, itemBytes, textBytes = Number.POSITIVE_INFINITY, tooLarge }: Omit<ItemRules<T>, "most">,
+): Promise<readonly RequestItem<T>[]> {
+  const { bytes, start, ends, brokenAt } = elements;
+  // The first element of an array comes after its bracket.
+  const single = start === 0;
+  let digest: string | undefined;
+  const items: RequestItem<T>[] = [];
   for (let index = 0; index < ends.length; index += 1) {
     await yieldWhenDue();
-    if ((ends[index] as number) - startOf(elements, index) > textBytes) {
-      sizes.push(0);
-      continue;
-    }
-    const text = textAt(elements, index);
-    const size = parsedBytes(text);
-    sizes.push(size);
-    if (size <= itemBytes) parsePart(text, () => bytes.toString("utf8", 0, startOf(elements, index)));
-  }
-  if (brokenAt !== undefined) throw notJson(bytes.toString("utf8", 0, brokenAt));
-  return sizes;
-}
-
-/** Returns the text of an element. */
-export function textAt(elements: JsonArray, index: number): string {
-  return elements.bytes.toString("utf8", startOf(elements, index), elements.ends[index]);
-}
-
-async function* elementsOf<T>(
-  elements: JsonArray,
-  sizes: readonly number[],
-  { parse, wirePath, itemBytes, tooLarge }: ItemRules<T>,
-): AsyncGenerator<readonly RequestItem<T>[]> {
-  // The first element of an array comes after its bracket.
-  const single = elements.start === 0;
-  const digest = createHash("sha256").update(elements.bytes).digest("hex");
-  yield sizes.map(
-    (size, index): RequestItem<T> => ({
-      text: `${digest} ${index}`,
+    const from = startOf(elements, index);
+    const end = ends[index] as number;
+    const textOf = () => bytes.toString("utf8", from, end);
+    const size = end - from > textBytes ? Number.POSITIVE_INFINITY : parsedBytes(textOf());
+    if (size <= itemBytes) parsePart(textOf(), () => bytes.toString("utf8", 0, from));
+    items.push({
+      get text() {
+        digest ??= createHash("sha256").update(bytes).digest("hex");
+        return `${digest} ${index}`;
+      },
       bytes: size > itemBytes ? 0 : size,
       parse() {
         if (size > itemBytes) throw invalid(tooLarge.code, "", tooLarge.message);
-        return parse(parseExactly(textAt(elements, index)));
+        return parse(parseExactly(textOf()));
       },
       place: (path) => (single ? wirePath(path) : `[${index}]${path === "" ? "" : `.${wirePath(path)}`}`),
-    }),
-  );
+    });
+  }
+  if (brokenAt !== undefined) throw notJson(bytes.toString("utf8", 0, brokenAt));
+  return items;
 }
 
 async function* linesOf<T>(ctx: ApiContext, rules: ItemRules<T>): AsyncGenerator<readonly RequestItem<T>[]> {

@@ -7,16 +7,15 @@ import type { Json } from "../../entities/profile/entity-document.js";
 import { type Table, tableNamed } from "../../entities/profile/entity-tables.js";
 import { encodeMessage } from "../../entities/profile/message.js";
 import { type KnownValuesDependencies, knownValues } from "../../entities/read/known-values.js";
-import type { RequestItem } from "../../entities/requests/batches.js";
-import { invalid, type ServiceError } from "../../errors.js";
-import { parseExactly } from "../../formats/exact-json.js";
+import { batchesOf, type ReadItem, type RequestItem } from "../../entities/requests/batches.js";
+import { invalid } from "../../errors.js";
 import type { EventNames } from "../../keys/event-names.js";
 import type { Log } from "../../log.js";
 import type { CollectRouteDependencies } from "../collect/index.js";
 import { tooLarge } from "../core/body.js";
 import { MAX_NESTING } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
-import { checkedSizes, textAt } from "../items/read-items.js";
+import { elementsOf } from "../items/read-items.js";
 import {
   type Call,
   type CallMessages,
@@ -45,12 +44,6 @@ const DEFAULT_STREAM = "segment";
 const ID_DIGITS = 32;
 
 const USER_ID = "user_id";
-
-/** A parsed call with its estimated memory, bytes. */
-interface SizedCall {
-  readonly call: Call;
-  readonly bytes: number;
-}
 
 /**
  * Collects the messages of the calls in batches: in each, people come before their accounts.
@@ -89,81 +82,67 @@ export async function collectCalls(
   let rejected = 0;
   const codes = new Set<string>();
 
-  function reject(error: unknown): void {
-    const code = codeOf(error);
-    if (code === "call_too_large" && type !== undefined) throw tooLarge(CALL_BYTES);
+  function reject(code: string): void {
+    if (code === TOO_LARGE.code && type !== undefined) throw tooLarge(CALL_BYTES);
     countRejected(1, code);
     rejected += 1;
     codes.add(code);
   }
 
-  async function parse(from: number, to: number): Promise<SizedCall[]> {
-    const parsed: SizedCall[] = [];
-    for (let index = from; index < to; index += 1) {
-      await yieldWhenDue();
-      const bytes = sizes[index] as number;
-      try {
-        if (bytes === 0) throw callTooLarge();
-        parsed.push({ call: callOf(parseExactly(textAt(calls, index)), type, MAX_NESTING, leaveOut), bytes });
-      } catch (error) {
-        reject(error);
-      }
-    }
-    return parsed;
-  }
-
   async function collect(table: Table, items: readonly RequestItem<ParsedMessage>[]): Promise<void> {
-    const read = { items: atOnce(items), memory };
-    const request = { stream, table, ...read, late: deadline.signal, repeatName: undefined, dryRun: false };
-    const tally = await collectRequest(dependencies, request);
+    if (items.length === 0) return;
+    const request = { stream, table, items: [items], memory, late: deadline.signal, repeatName: undefined };
+    const tally = await collectRequest(dependencies, { ...request, dryRun: false });
     rejected += tally.rejected;
     for (const { code } of tally.errors) codes.add(code);
   }
 
-  async function collectBatch(batch: readonly SizedCall[]): Promise<void> {
-    const previousIds = new Set(batch.flatMap(({ call }) => previousUserId(call, rules) ?? []));
+  async function collectBatch(batch: readonly ReadItem<Call>[]): Promise<void> {
+    const parsed = batch.flatMap(({ value }) => value ?? []);
+    const previousIds = new Set(parsed.flatMap((call) => previousUserId(call, rules) ?? []));
     userIds.clear();
     for (const id of await knownValues(dependencies, bounds.by, user, USER_ID, previousIds)) userIds.add(id);
-    const sentNames = new Set(batch.flatMap(({ call }) => nameOf(call) ?? []));
-    const eventNames = await dependencies.eventNames(keyId, sentNames);
+    const eventNames = await dependencies.eventNames(keyId, new Set(parsed.flatMap((call) => nameOf(call) ?? [])));
     const people: RequestItem<ParsedMessage>[] = [];
     const accounts: RequestItem<ParsedMessage>[] = [];
-    for (const { call, bytes } of batch) {
+    for (const { item, value: call, issue } of batch) {
       await yieldWhenDue();
+      if (call === undefined) {
+        reject(issue.code);
+        continue;
+      }
       const name = nameOf(call);
       const own = name !== undefined && eventNames.has(name) ? `${stream}.${name}` : undefined;
       try {
         const messages = messagesOf(call, rules);
-        refuseLarge(messages, bytes);
+        refuseLarge(messages, item.bytes);
         // A later alias of the batch may name it.
         for (const { field, value } of messages.user?.identities ?? []) if (field === USER_ID) userIds.add(value);
-        if (messages.user !== undefined) people.push(itemOf({ ...messages.user, stream: own }, bytes));
-        if (messages.account !== undefined) accounts.push(itemOf(messages.account, bytes));
+        if (messages.user !== undefined) people.push(itemOf({ ...messages.user, stream: own }, item.bytes));
+        if (messages.account !== undefined) accounts.push(itemOf(messages.account, item.bytes));
       } catch (error) {
-        reject(error);
+        reject(codeOf(error));
       }
     }
-    if (people.length > 0) await collect(user, people);
-    if (account !== undefined && accounts.length > 0) await collect(account, accounts);
+    await collect(user, people);
+    if (account !== undefined) await collect(account, accounts);
   }
 
-  const sizes = await checkedSizes(calls, MESSAGE_MEMORY_BYTES, CALL_BYTES);
-  for (let from = 0; from < sizes.length; ) {
-    let to = from;
-    for (let weight = 0; to < sizes.length && weight < MAX_BATCH_WEIGHT; to += 1) {
-      weight += weightOf(sizes[to] as number, undefined);
-    }
-    const release = memory.reserveUnlessSmall(sizes.slice(from, to).reduce((sum, bytes) => sum + bytes, 0));
-    await collectBatch(await parse(from, to));
-    release();
-    from = to;
+  const items = await elementsOf(calls, {
+    parse: (json) => callOf(json, type, MAX_NESTING, leaveOut),
+    wirePath: (path) => path,
+    itemBytes: MESSAGE_MEMORY_BYTES,
+    textBytes: CALL_BYTES,
+    tooLarge: TOO_LARGE,
+  });
+  const request = { items: [items], memory };
+  for await (const batch of batchesOf(request, MAX_BATCH_WEIGHT, ({ item }) => weightOf(item.bytes, undefined))) {
+    await collectBatch(batch);
   }
   if (rejected > 0) log.warn({ requestId, rejected, codes: [...codes] }, "calls were rejected");
 }
 
-function callTooLarge(): ServiceError {
-  return invalid("call_too_large", "", `A call has at most ${CALL_BYTES} bytes`);
-}
+const TOO_LARGE = { code: "call_too_large", message: `A call has at most ${CALL_BYTES} bytes` };
 
 /** Maximum bytes of JSON text for each byte of estimated memory: a control character is escaped. */
 const MAX_TEXT = 6;
@@ -172,7 +151,7 @@ const MAX_TEXT = 6;
 function refuseLarge({ user, account }: CallMessages, bytes: number): void {
   const message = user ?? account;
   if (message === undefined || bytes * MAX_TEXT <= CALL_BYTES) return;
-  if (encodeMessage(message).length > CALL_BYTES) throw callTooLarge();
+  if (encodeMessage(message).length > CALL_BYTES) throw invalid(TOO_LARGE.code, "", TOO_LARGE.message);
 }
 
 /** Returns a field of a JSON object; undefined for any other JSON value. */
@@ -183,8 +162,4 @@ export function fieldOf(json: unknown, name: string): Json | undefined {
 
 function itemOf(message: ParsedMessage, bytes: number): RequestItem<ParsedMessage> {
   return { text: "", bytes, parse: () => message, place: (path) => path };
-}
-
-async function* atOnce<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
-  yield items;
 }

@@ -7,6 +7,7 @@ import { readBody, tooLarge } from "../core/body.js";
 import { parseRest, reserveParsed } from "../core/json-body.js";
 import type { ApiContext } from "../core/route.js";
 import { sendContinue } from "../edge/connections.js";
+import { soleElement } from "../items/read-items.js";
 
 /** Maximum bytes of a call as JSON, which are the most that an entity takes: then messages of collect are as large. */
 export const CALL_BYTES = 1_048_576;
@@ -34,7 +35,7 @@ export async function readCalls(
   const bytes = await readBody(ctx, isBatch ? maxBytes : Math.min(maxBytes, CALL_BYTES));
   const most = limits.batch_messages;
   const body = splitObject(bytes, isBatch ? ["batch"] : [], { limit: most, restBytes: CALL_BYTES });
-  const calls = body.lists.get("batch") ?? { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
+  const calls = body.lists.get("batch") ?? soleElement(bytes);
   if (calls.ends.length > most) throw new ServiceError("too-large", `More than ${most} calls in a batch`);
   if (body.rest.length > CALL_BYTES) throw tooLarge(CALL_BYTES);
   if (bytes.length > UNCOUNTED_BYTES) await yieldToStarted();
