@@ -1,5 +1,5 @@
-import { type Static, Type } from "@sinclair/typebox";
-import { Time } from "../core/responses.js";
+import { Type } from "@sinclair/typebox";
+import { orNull, Time } from "../core/responses.js";
 import { rowSince, rowValue } from "../lists/trend-page.js";
 
 const nameRule = "1 to 256 characters, without control characters";
@@ -75,7 +75,11 @@ const Computing = Type.Object(
     of: Type.Integer({ minimum: 0, description: "Profiles of the table." }),
     since: Time("When the rule changed, or one that it depends on."),
   },
-  { title: "Computing", additionalProperties: false },
+  {
+    title: "Computing",
+    description: "Progress of deciding every profile after a change of a rule; null when each one is decided.",
+    additionalProperties: false,
+  },
 );
 
 export const Segment = Type.Object(
@@ -85,11 +89,7 @@ export const Segment = Type.Object(
     table: Type.String(),
     size: Size,
     by_rule: Type.Boolean({ description: "Whether its rule decides who is in it; otherwise messages name it." }),
-    computing: Type.Unsafe<Static<typeof Computing> | null>({
-      ...Computing,
-      type: ["object", "null"],
-      description: "Progress of deciding every profile after a change of a rule; null when each one is decided.",
-    }),
+    computing: orNull(Computing),
     rule: Type.Optional(Rule),
   },
   { title: "Segment", additionalProperties: false },
@@ -114,7 +114,7 @@ export const Experience = Type.Object(
   {
     id: Id,
     name: Name,
-    group: Type.Unsafe<string | null>({ type: ["string", "null"] }),
+    group: orNull(Type.String()),
     audience: Id,
     goal: Id,
   },

@@ -80,7 +80,10 @@ function webhookObject({ docs, body, taken, notTaken }: WebhookDocs, hour: numbe
     // Otherwise openapi-generator generates a client method, whose code does not compile.
     "x-internal": true,
     security: [{ [id]: [] }],
-    requestBody: { required: true, content: bodyContent({ "application/json": body }, hour, components) },
+    requestBody: {
+      required: true,
+      content: bodyContent({ "application/json": body }, hour, (schema) => components.add(schema)),
+    },
     responses: { "2XX": { description: taken }, default: { description: notTaken } },
   };
 }
@@ -92,7 +95,7 @@ function operationObject(route: Route, hour: number, components: Components): ob
     ? []
     : [`Scope: ${scopes.join(" or ")}${route.alsoScope === undefined ? "" : `, and ${route.alsoScope}`}.`];
   const description = [docs.description ?? [], scopeWords].flat().join("\n\n");
-  const bodies = route.body === undefined ? route.stream : { "application/json": withNulls(route.body) };
+  const bodies = route.body === undefined ? route.stream : { "application/json": route.body };
   const errors = keyless ? [400, 404, 405] : forCallers(route, bodies !== undefined);
   const parametersIn = (place: string, schemas: Schemas) =>
     Object.entries(schemas).map(([name, schema]) => {
@@ -108,7 +111,7 @@ function operationObject(route: Route, hour: number, components: Components): ob
     parameters: [...parametersIn("path", params), ...parametersIn("header", headers), ...parametersIn("query", query)],
     requestBody: bodies && {
       required: route.body?.optional !== true,
-      content: bodyContent(bodies, hour, components),
+      content: bodyContent(bodies, hour, (schema) => components.add(withNulls(schema))),
     },
     responses: {
       ...Object.fromEntries(errors.map((status) => [status, errorReference(status)])),
@@ -123,17 +126,21 @@ function operationObject(route: Route, hour: number, components: Components): ob
 }
 
 /**
- * Allows null for optional fields; null counts as absent. A required field has the first of its types, because
- * generated clients reject a choice.
+ * Allows null for optional fields, also of the elements of a list; null counts as absent. A field has the first of its
+ * types, because generated clients reject a choice. The title belongs to the schema without null.
  */
-function withNulls({ schema, examples }: Body): Body {
+function withNulls(schema: TSchema): TSchema {
+  if (schema.type === "array") return { ...schema, items: withNulls(schema.items) };
   const { required = [], properties } = schema;
+  if (properties === undefined) return schema;
   const fields = Object.entries<TSchema>(properties).map(([name, field]) => {
     if (field.type === undefined) return [name, field];
-    const types: string[] = [field.type].flat();
-    return [name, { ...field, type: required.includes(name) ? types[0] : [...types, "null"] }];
+    const [type] = [field.type].flat();
+    if (required.includes(name)) return [name, { ...field, type }];
+    const { title: _, enum: values, ...rest } = field;
+    return [name, { ...rest, type: [type, "null"], enum: values && [...values, null] }];
   });
-  return { schema: { ...schema, properties: Object.fromEntries(fields) }, examples };
+  return { ...schema, properties: Object.fromEntries(fields) };
 }
 
 /** Statuses of errors that any route with a key can return. */
@@ -160,11 +167,11 @@ function parameterObject(
   };
 }
 
-function bodyContent(bodies: Readonly<Record<string, Body>>, hour: number, components: Components): object {
+function bodyContent(bodies: Readonly<Record<string, Body>>, hour: number, shown: (schema: TSchema) => Schema): object {
   return Object.fromEntries(
     Object.entries(bodies).map(([type, { schema, examples }]) => [
       type,
-      { schema: components.add(schema), ...examplesOf(examples(hour)) },
+      { schema: shown(schema), ...examplesOf(examples(hour)) },
     ]),
   );
 }

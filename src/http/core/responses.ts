@@ -1,9 +1,14 @@
-import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import { type Static, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import type { ResponseSpec, SchemaIssue } from "./route.js";
 
 /** Schema of one of these strings. */
 export function oneOf<T extends string>(values: readonly T[], options: Readonly<Record<string, unknown>> = {}) {
   return Type.Unsafe<T>({ type: "string", enum: values, ...options });
+}
+
+/** Schema of a value that may be null. */
+export function orNull<S extends TSchema>(schema: S) {
+  return Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, "null"] });
 }
 
 /** Schema of one issue. */
@@ -86,10 +91,7 @@ export const listQuery = pageQuery({ usual: 100, most: 1_000 });
 /** `meta` of a list. */
 export const PageMeta = Type.Object(
   {
-    next: Type.Unsafe<string | null>({
-      type: ["string", "null"],
-      description: "`after` of the next page; null on the last page.",
-    }),
+    next: orNull(Type.String({ description: "`after` of the next page; null on the last page." })),
   },
   { title: "PageMeta" },
 );
@@ -119,5 +121,5 @@ export function Time(description: string) {
 
 /** Schema of an instant or null in a response. */
 export function TimeOrNull(description: string) {
-  return Type.Unsafe<string | null>({ type: ["string", "null"], description: `${description} ${format}` });
+  return orNull(Time(description));
 }

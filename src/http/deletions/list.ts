@@ -9,7 +9,7 @@ import type {
 } from "../../deletions/ports.js";
 import { found, ServiceError } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
-import { errorEnvelope, fetchPage, listQuery, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
+import { errorEnvelope, fetchPage, listQuery, oneOf, orNull, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { compile } from "../core/validation.js";
 import { ListMeta, orderQuery, sortQuery } from "../lists/list-page.js";
@@ -61,11 +61,12 @@ const properties = {
       "Failed attempts since a stage was last completed for the first time; once completed, of its notification.",
   }),
   stuck: Type.Boolean({ description: "Whether it keeps failing and needs an operator." }),
-  problem: Type.Unsafe<string | null>({
-    type: ["string", "null"],
-    description:
-      "Cause of the last failure, such as `crm answered 500`, or `an earlier request is open` while it waits for one; otherwise null. Once completed, that of its notification.",
-  }),
+  problem: orNull(
+    Type.String({
+      description:
+        "Cause of the last failure, such as `crm answered 500`, or `an earlier request is open` while it waits for one; otherwise null. Once completed, that of its notification.",
+    }),
+  ),
   next_try_at: TimeOrNull(
     "Time of the next retry, or of the next look for an earlier request; once completed, that of its notification; otherwise null.",
   ),
@@ -91,12 +92,14 @@ export const DeletionState = Type.Object(
 
 const Counted = Type.Integer({ minimum: 0 });
 
-const textOrNullOf = (description: string) => Type.Unsafe<string | null>({ type: ["string", "null"], description });
-
 export const OpenReason = Type.Object(
   {
-    problem: textOrNullOf("Their `problem`; null for requests that have not failed."),
-    target: textOrNullOf("The remote target that their next run calls; null when it begins with our own stores."),
+    problem: orNull(Type.String({ description: "Their `problem`; null for requests that have not failed." })),
+    target: orNull(
+      Type.String({
+        description: "The remote target that their next run calls; null when it begins with our own stores.",
+      }),
+    ),
     requests: Counted,
     stuck: Counted,
     oldest_at: Time("Acceptance of the oldest."),

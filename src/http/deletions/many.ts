@@ -28,13 +28,7 @@ const { field, value } = IdentityInput.properties;
 
 export const DeletionInput = Type.Object(
   {
-    table: Type.Optional(
-      Type.Unsafe<string | null>({
-        type: ["string", "null"],
-        default: DEFAULT_TABLE,
-        description: "A configured table.",
-      }),
-    ),
+    table: Type.Optional(Type.String({ default: DEFAULT_TABLE, description: "A configured table." })),
     field,
     value,
   },

@@ -10,7 +10,7 @@ import { type ExportDependencies, type Exported, exportEntity } from "../../enti
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { streamJsonLines } from "../core/response-body.js";
-import { done, success, Time, TimeOrNull } from "../core/responses.js";
+import { done, orNull, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { entityPath, IdentityInput, identityExamples, namedIdentity } from "./named-entity.js";
 
@@ -26,10 +26,7 @@ const Reason = Type.Unsafe<
 >({
   type: ["object", "null"],
   properties: {
-    stream: {
-      type: ["string", "null"],
-      description: "Stream of the message; null when the message is no longer stored.",
-    },
+    stream: orNull(Type.String({ description: "Stream of the message; null when the message is no longer stored." })),
     event_time: Time("Event time of the message."),
     received_at: Time("Arrival of the message."),
     rule: {

@@ -56,7 +56,7 @@ export function soleElement(bytes: Buffer): JsonArray {
   return { bytes, start: 0, ends: [bytes.length], brokenAt: undefined };
 }
 
-/** Returns the elements of an array. Throws unless every one is JSON, so that nothing of an invalid body is processed. */
+/** Returns the elements of an array. Throws unless all are JSON, so that nothing of an invalid body is processed. */
 export async function elementsOf<T>(
   elements: JsonArray,
   { parse, wirePath, itemBytes, textBytes = Number.POSITIVE_INFINITY, tooLarge }: Omit<ItemRules<T>, "most">,

@@ -4,7 +4,7 @@ import { rangePattern, rangeRule } from "../../formats/duration.js";
 import { instantForms, timeText } from "../../formats/instant.js";
 import type { RequestedWindow } from "../../metrics/query/time-window.js";
 import { isRequested, type Trend } from "../../metrics/query/trend-window.js";
-import { Time } from "../core/responses.js";
+import { orNull, Time } from "../core/responses.js";
 import { type Entry, type ListRequest, type ListSource, listPage, type SortKeys } from "./list-page.js";
 
 const instant = (description: string) => Type.Optional(Type.String({ maxLength: 64, description }));
@@ -40,7 +40,7 @@ export const trendSortsText =
 
 /** A value of a row with a window; null when none is saved. */
 export function rowValue(description: string) {
-  return Type.Optional(Type.Unsafe<number | null>({ type: ["number", "null"], description }));
+  return Type.Optional(orNull(Type.Number({ description })));
 }
 
 /** The time of `before` in a row whose series begins after the start of its window. */

@@ -9,11 +9,9 @@ import { dimensions } from "../../metrics/dimensions.js";
 import { ALERTS } from "../../metrics/ports.js";
 import { compareBytes } from "../../text.js";
 import type { WebhookDocs } from "../core/openapi.js";
-import { listQuery, oneOf, success, Time, TimeOrNull } from "../core/responses.js";
+import { listQuery, oneOf, orNull, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 import { idPage, ListMeta, orderQuery } from "../lists/list-page.js";
-
-const numberOrNull = (description: string) => Type.Unsafe<number | null>({ type: ["number", "null"], description });
 
 const fields = {
   id: Type.String({ description: "Unique for the rule, the series and the slot with which it began to fire." }),
@@ -22,10 +20,10 @@ const fields = {
   dimension_id: Type.String(),
   dimension_type: Type.String(),
   condition: oneOf(conditions),
-  value: numberOrNull("`value` of the rule; null for `silent_for`."),
+  value: orNull(Type.Number({ description: "`value` of the rule; null for `silent_for`." })),
   over: Type.String({ description: "`over` of the rule." }),
   since: Time("End of the slot with which it began to fire."),
-  measured: numberOrNull("What was compared with `value` then; null for `silent_for`."),
+  measured: orNull(Type.Number({ description: "What was compared with `value` then; null for `silent_for`." })),
 };
 
 const states = ["firing", "ended", "all"] as const;
@@ -35,10 +33,9 @@ const ended = TimeOrNull("End of the slot with which it ended; null while it is 
 export const Alert = Type.Object(
   {
     ...fields,
-    dimension_name: Type.Unsafe<string | null>({
-      type: ["string", "null"],
-      description: "Name of the segment or experience in the catalogue; null without one.",
-    }),
+    dimension_name: orNull(
+      Type.String({ description: "Name of the segment or experience in the catalogue; null without one." }),
+    ),
     resolved_at: ended,
     notified: Type.Boolean({ description: "Whether no notification is pending; also true without a webhook." }),
   },

@@ -123,7 +123,7 @@ const SeriesRequest = Type.Unsafe<unknown>({
   description: "A series to fetch. A field that is null counts as absent.",
   required: whichSeries,
   additionalProperties: false,
-  properties: mapFields((field, name) => (whichSeries.includes(name) ? field : orNull(field))),
+  properties: seriesFields,
 });
 
 /**
@@ -135,18 +135,6 @@ export const seriesRequests = (most: number) => Type.Array(SeriesRequest, { minI
 function mapFields(change: (schema: TSchema, name: string) => TSchema): Record<SeriesField, TSchema> {
   const changed = Object.entries(seriesFields).map(([name, schema]) => [name, change(schema, name)]);
   return Object.fromEntries(changed) as Record<SeriesField, TSchema>;
-}
-
-/**
- * Returns the schema of a body field that may be null. Omits the title, which belongs to the schema without null. Omits
- * the number from the types of an instant, because generated clients reject a choice of two types.
- */
-function orNull({ title: _, type, enum: values, ...rest }: TSchema): TSchema {
-  return Type.Unsafe({
-    ...rest,
-    ...(type === undefined ? {} : { type: [firstOf(type), "null"] }),
-    ...(values === undefined ? {} : { enum: [...values, null] }),
-  });
 }
 
 function firstOf(types: string | readonly string[]): string {

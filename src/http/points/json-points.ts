@@ -37,8 +37,7 @@ export const Point = Type.Object(
   {
     ...series,
     source: Type.Optional(
-      Type.Unsafe<string | null>({
-        type: ["string", "null"],
+      Type.String({
         maxLength: MAX_SOURCE_LENGTH,
         description:
           "Only with `mode=add`: points of one `ts` from different sources are different points. No control characters.",
