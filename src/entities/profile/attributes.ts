@@ -24,8 +24,6 @@ export class AttributesDraft {
   #modified: number | undefined;
   #bytes: number;
   #changes = 0;
-  /** The last document that `bytesWith` compared, until the next change: 3 % less CPU for a message. */
-  #compared: { readonly document: EntityDocument; readonly news: readonly News[] } | undefined;
 
   /** Starts empty, or with a document of known encoded size. `newestTimes`: see `RuleSet`. */
   constructor(document?: EntityDocument, bytes = 0, newestTimes: ReadonlyMap<string, number> = new Map()) {
@@ -60,9 +58,7 @@ export class AttributesDraft {
 
   /** Merges a document into this draft. */
   merge(document: EntityDocument): this {
-    const news = this.#compared?.document === document ? this.#compared.news : this.#newsOf(document);
-    this.#compared = undefined;
-    for (const { name, state, growth } of news) {
+    for (const { name, state, growth } of this.#newsOf(document)) {
       if (!hasValue(this.#attributes.get(name), state)) this.#changes += 1;
       this.#attributes.set(name, state);
       this.#bytes += growth;
@@ -90,13 +86,10 @@ export class AttributesDraft {
   bytesWith(document: EntityDocument, most: number): number {
     let bytes = this.#bytes;
     for (const stream of document.streams) bytes += this.#growthBy(stream);
-    const news: News[] = [];
-    for (const value of this.#newsOf(document)) {
-      news.push(value);
-      bytes += value.growth;
+    for (const { growth } of this.#newsOf(document)) {
+      bytes += growth;
       if (bytes > 2 * most) return bytes;
     }
-    this.#compared = { document, news };
     return bytes;
   }
 
