@@ -52,10 +52,10 @@ export function openServer(dependencies: ServerDependencies): ApiServer {
   const authentication = authenticator({ ...dependencies, requestLimits });
   let isStopping = false;
   const stopping = () => isStopping;
-  const app = createApp({ ...dependencies, ...authentication, requestLimits, stopping });
   const protocols = new Map(
     routes.flatMap(({ path, protocolErrors }) => (protocolErrors === undefined ? [] : [[path, protocolErrors]])),
   );
+  const app = createApp({ ...dependencies, ...authentication, requestLimits, protocols, stopping });
   const listener = limitRequests(requestLimits, { meters, protocols, stopping }, app.callback());
   const server = createServer({
     maxHeaderSize: HEADER_BYTES,

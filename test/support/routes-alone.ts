@@ -33,6 +33,7 @@ export async function serveRoutes(
     },
     allowsOrigin: async () => false,
     memory: newMemory(),
+    protocols: new Map(),
     stopping: () => false,
     toServiceError: () => undefined,
   });

@@ -6,7 +6,7 @@ import { ServiceError, type ToServiceError } from "../../errors.js";
 import type { Log } from "../../log.js";
 import type { Meters } from "../../meters.js";
 import { DISCONNECT_CODES } from "../edge/connections.js";
-import { errorResponse } from "../edge/errors.js";
+import { errorResponse, type ProtocolErrors } from "../edge/errors.js";
 import { canonicalPath, WHOLE_SERVER } from "../edge/request-target.js";
 import type { ApiContext, ApiState, Route } from "./route.js";
 import { routerOf } from "./router.js";
@@ -18,6 +18,8 @@ export interface AppDependencies extends RunDependencies {
   readonly meters: Meters;
   readonly settings: Pick<Settings, "http" | "limits">;
   readonly allowsOrigin: AllowsOrigin;
+  /** Errors of the protocol that a path speaks. */
+  readonly protocols: ReadonlyMap<string, ProtocolErrors>;
   /** Whether the service is stopping; then each response closes its connection. */
   stopping(): boolean;
   readonly toServiceError: ToServiceError;
@@ -83,11 +85,10 @@ function respondToAll(dependencies: AppDependencies): Koa.Middleware<ApiState, K
 /** Headers that a handler may set before it fails and that an error response must not have. */
 const SUCCESS_HEADERS = ["Content-Disposition", "Content-Encoding", "Content-Type", "ETag", "Last-Modified"];
 
-function respondToError(ctx: ApiContext, error: unknown, { log, routes, toServiceError }: AppDependencies): void {
+function respondToError(ctx: ApiContext, error: unknown, { log, protocols, toServiceError }: AppDependencies): void {
   const known = error instanceof ServiceError ? error : (toServiceError(error) ?? error);
   // Decided by path, because a request may be rejected before routing.
-  const { protocolErrors } = routes.find(({ path, protocolErrors }) => protocolErrors && path === ctx.path) ?? {};
-  const { status, headers, body } = errorResponse(known, protocolErrors);
+  const { status, headers, body } = errorResponse(known, protocols.get(ctx.path));
   if (errorResponse(known).status >= 500 && !isOverload(known)) {
     log.error(describeError(ctx, error, status), "a request failed");
   }

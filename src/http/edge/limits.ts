@@ -191,13 +191,11 @@ export function limitRequests(
   listener: RequestListener,
 ): RequestListener {
   const error = new ServiceError("busy", "Too many requests in flight; try again", { retryAfter: 1 });
-  const refusal = wholeErrorResponse(error);
-  const refusals = new Map(Array.from(protocols, ([path, protocol]) => [path, wholeErrorResponse(error, protocol)]));
   return (req, res) => {
     const { url = "" } = req;
     const limited = req.method !== "OPTIONS" && (isLimited(url) || UNUSUAL.test(url));
     if (limited && limits.isFull) {
-      const { status, headers, text } = refusals.get(url.split("?", 1)[0] as string) ?? refusal;
+      const { status, headers, text } = wholeErrorResponse(error, protocols.get(url.split("?", 1)[0] as string));
       if (stopping()) res.setHeader("Connection", "close");
       res.writeHead(status, { ...headers, ...READABLE, "X-Request-Id": randomUUID() });
       res.end(text);

@@ -34,7 +34,8 @@ function checkedHead(req: IncomingMessage): string {
   if (req.httpVersionMinor > 0 && req.headers.host === undefined) {
     throw invalid("missing_header", "Host", "There is no Host header");
   }
-  refuseRepeated(req.rawHeaders);
+  const repeated = ONCE.find((name) => (req.headersDistinct[name.toLowerCase()]?.length ?? 0) > 1);
+  if (repeated !== undefined) throw invalid("repeated_header", repeated, `There is more than one ${repeated} header`);
   const coding = req.headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
     throw invalid(
@@ -46,20 +47,6 @@ function checkedHead(req: IncomingMessage): string {
   if (url === WHOLE_SERVER && req.method === "OPTIONS") return url;
   req.url = withoutHost(url);
   return req.url.split("?", 1)[0] as string;
-}
-
-/** `rawHeaders` alternates names and values. */
-function refuseRepeated(rawHeaders: readonly string[]): void {
-  let seen = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string;
-    const place = ONCE.findIndex((once) => once.length === name.length && once.toLowerCase() === name.toLowerCase());
-    if (place < 0) continue;
-    if ((seen & (1 << place)) !== 0) {
-      throw invalid("repeated_header", ONCE[place] as string, `There is more than one ${ONCE[place]} header`);
-    }
-    seen |= 1 << place;
-  }
 }
 
 /** Returns the request target without the host of an absolute one (`http://host/path`). */
