@@ -11,7 +11,6 @@ import { found, ServiceError } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { errorEnvelope, fetchPage, listQuery, oneOf, orNull, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
-import { compile } from "../core/validation.js";
 import { ListMeta, orderQuery, sortQuery } from "../lists/list-page.js";
 
 export interface DeletionListDependencies {
@@ -158,8 +157,6 @@ const listingQuery = {
   ),
 };
 
-const isRequestId = compile(RequestId);
-
 const stateAnswer = success("DeletionStateAnswer", DeletionState);
 
 /** Routes that list deletions and report their progress, without personal data. */
@@ -253,7 +250,7 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
 
 /** Returns the request with this id; throws `not-found` when there is none. */
 export async function foundDeletion(ledger: Pick<Ledger, "find">, requestId: string): Promise<Deletion> {
-  return found(isRequestId(requestId) ? await ledger.find(requestId) : undefined, "deletion request");
+  return found(await ledger.find(requestId), "deletion request");
 }
 
 function reasonOf({ problem, target, requests, stuck, oldestAt }: OpenReasonCounts) {
