@@ -1,9 +1,9 @@
+import { DAY } from "../../formats/time-zone.js";
 import type { Rules } from "../../segments/current-rules.js";
 import type { RuleProfile } from "../../segments/rule-profile.js";
 import type { Explanation } from "../../segments/rule-set.js";
 import type { ProfileChange } from "../ports.js";
 import { AttributesDraft } from "./attributes.js";
-import { dueAt } from "./due.js";
 import type { EntityId, SegmentDeletions, StoredEntity } from "./entity.js";
 import { type DecodedDocument, decodeDocument, documentBytes, type EntityDocument } from "./entity-document.js";
 import type { IdentityHash } from "./identity.js";
@@ -166,4 +166,15 @@ export class ProfileDraft {
     this.#hashes.add(hash);
     this.#addedHashes.add(hash);
   }
+}
+
+/**
+ * Returns when rules must be decided again that change at `changesAt` (Unix ms; Infinity: never). It is never late. A
+ * later day is rounded down, because the instant of an attribute, such as a birthday, is personal. The stored time
+ * stays if it is earlier: most messages move it by a little, and each new time costs a write to its index.
+ */
+function dueAt(changesAt: number, stored: number | undefined, now: number): number | undefined {
+  const due = changesAt - now > DAY ? Math.floor(changesAt / DAY) * DAY : changesAt;
+  if (stored !== undefined && stored > now && stored <= due) return stored;
+  return due === Number.POSITIVE_INFINITY ? undefined : due;
 }
