@@ -65,6 +65,13 @@ export function invalid(code: string, path: string, message: string): ServiceErr
   return new ServiceError("invalid", message, { issues: [{ code, path, message }] });
 }
 
+/** Returns the issue of invalid input; rethrows any other error. */
+export function issueOf(error: unknown): ValidationIssue {
+  const issue = error instanceof ServiceError && error.kind === "invalid" ? error.issues[0] : undefined;
+  if (issue === undefined) throw error;
+  return issue;
+}
+
 /** Returns an error for a request that the state does not allow, with one issue. */
 export function conflict(code: string, path: string, message: string): ServiceError {
   return new ServiceError("conflict", message, { issues: [{ code, path, message }] });

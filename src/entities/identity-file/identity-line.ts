@@ -1,4 +1,4 @@
-import { ServiceError } from "../../errors.js";
+import { issueOf } from "../../errors.js";
 import type { Line } from "../../formats/line-splitter.js";
 import { checkedIdentity, DEFAULT_TABLE, type GivenIdentity } from "../profile/checked-identity.js";
 import type { Tables } from "../profile/entity-tables.js";
@@ -74,8 +74,7 @@ export function checkedLine(
     const { table, identity } = checkedIdentity(given as GivenIdentity, tables);
     return { number, item: { table: table.name, ...identity } };
   } catch (error) {
-    const [issue] = error instanceof ServiceError ? error.issues : [];
-    if (issue === undefined) throw error;
+    const issue = issueOf(error);
     const path = itemColumns.includes(issue.path) ? issue.path : "value";
     return refusedLine(number, issue.code, `${path}: ${issue.message}`);
   }

@@ -1,5 +1,5 @@
 import { yieldWhenDue } from "../../async/yielding.js";
-import { ServiceError, type ValidationIssue } from "../../errors.js";
+import { issueOf, type ValidationIssue } from "../../errors.js";
 import { type Reservation, UNCOUNTED_BYTES } from "../../memory-budget.js";
 
 /** One unparsed item of a request. */
@@ -69,8 +69,6 @@ function readItem<T>(item: RequestItem<T>): ReadItem<T> {
   try {
     return { item, value: item.parse() };
   } catch (error) {
-    const issue = error instanceof ServiceError && error.kind === "invalid" ? error.issues[0] : undefined;
-    if (issue === undefined) throw error;
-    return { item, issue };
+    return { item, issue: issueOf(error) };
   }
 }

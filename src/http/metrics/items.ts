@@ -1,18 +1,16 @@
-import type { ErrorObject } from "ajv";
 import type { Limits } from "../../config/settings.js";
-import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
+import { invalid, issueOf, ServiceError, type ValidationIssue } from "../../errors.js";
 import type { RequestedItem } from "../../metrics/query/fetch.js";
 import type { RequestedSeries } from "../../metrics/query/request.js";
-import { knownNames } from "../../text.js";
 import { parseJson } from "../core/json-body.js";
-import { compile } from "../core/validation.js";
-import { type SeriesField, SeriesShape, seriesFieldNames } from "./schemas.js";
+import { bodyCheck } from "../core/validation.js";
+import { type SeriesField, SeriesShape } from "./schemas.js";
 
 export type MetricReadLimits = Pick<Limits, "body_bytes" | "batch_series">;
 
 type Fields = Partial<Record<SeriesField, unknown>>;
 
-const hasShape = compile(SeriesShape);
+const checkedFields = bodyCheck(SeriesShape, "A series");
 
 /** Returns the series that the query parameters request. */
 export function readMetricQuery(query: Fields): RequestedItem {
@@ -31,28 +29,18 @@ export function readMetricBody(text: string, limits: MetricReadLimits): Requeste
 }
 
 function readItem(item: unknown, at: string): RequestedItem {
-  if (typeof item !== "object" || item === null || Array.isArray(item)) {
-    const issue = { code: "not_an_object", path: "", message: "A series must be a JSON object" };
-    return { asked: {}, issue, at };
+  try {
+    const fields = checkedFields(item);
+    return { asked: requestedSeries(fields), issue: givenTwice(fields), at };
+  } catch (error) {
+    return { asked: requestedSeries(item ?? {}), issue: issueOf(error), at };
   }
-  return { asked: requestedSeries(item), issue: hasShape(item) ? givenTwice(item) : issueOf(hasShape.errors?.[0]), at };
-}
-
-/** Returns the issue of an item with a wrong shape. Its values are validated where they are used. */
-function issueOf(error: ErrorObject | undefined): ValidationIssue {
-  if (error?.keyword === "additionalProperties") return unknownField(error.params.additionalProperty);
-  const name = error?.instancePath.slice(1) ?? "";
-  const types: readonly string[] = error?.params.type ?? [];
-  return { code: "invalid_type", path: name, message: `${name} must be a ${types.slice(0, -1).join(" or a ")}` };
-}
-
-function unknownField(name: string): ValidationIssue {
-  return { code: "unknown_field", path: "", message: `Unknown field; ${knownNames(name, seriesFieldNames)}` };
 }
 
 /** Returns the issue of a parameter given under both of its names. */
 function givenTwice({ startdate, start_date, enddate, end_date }: Fields): ValidationIssue | undefined {
-  const name = given(startdate) && given(start_date) ? "startdate" : given(enddate) && given(end_date) ? "enddate" : "";
+  const areGiven = (...values: readonly unknown[]) => values.every((value) => value !== undefined);
+  const name = areGiven(startdate, start_date) ? "startdate" : areGiven(enddate, end_date) ? "enddate" : "";
   return name === ""
     ? undefined
     : { code: "duplicate", path: name, message: `${name} is given under both of its names` };
@@ -60,12 +48,12 @@ function givenTwice({ startdate, start_date, enddate, end_date }: Fields): Valid
 
 /** Converts the fields to a request; omits fields of a wrong type. */
 function requestedSeries(fields: Fields): RequestedSeries {
-  const standsIn =
-    (!given(fields.dimension) && given(fields.keyspace)) || (!given(fields.dimension_id) && given(fields.metric));
-  const asked = {
-    dimension: text(fields.dimension ?? fields.keyspace),
-    id: text(fields.dimension_id ?? fields.metric),
-    type: text(fields.dimension_type),
+  const { dimension = fields.keyspace, dimension_id: id = fields.metric, dimension_type: type } = fields;
+  const standsIn = dimension !== fields.dimension || id !== fields.dimension_id;
+  return {
+    dimension: text(dimension),
+    id: text(id),
+    type: standsIn && type === undefined ? "size" : text(type),
     name: text(fields.name),
     aggregation: text(fields.aggregation),
     interval: text(fields.interval),
@@ -76,11 +64,6 @@ function requestedSeries(fields: Fields): RequestedSeries {
     fillEmpty: fields.include_empty_rows === true,
     smooth: fields.smooth === true,
   };
-  return standsIn && !given(fields.dimension_type) ? { ...asked, type: "size" } : asked;
-}
-
-function given(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 function text(value: unknown): string | undefined {

@@ -80,13 +80,9 @@ export const seriesFields = {
 
 export type SeriesField = keyof typeof seriesFields;
 
-export const seriesFieldNames = Object.keys(seriesFields) as SeriesField[];
-
-/** Names and types of the fields; null counts as absent. Values are validated per item where they are used. */
+/** Names and types of the fields. Values are validated per item where they are used. */
 export const SeriesShape = Type.Object(
-  mapFields(({ type }) =>
-    Type.Optional(Type.Unsafe<unknown>(type === undefined ? {} : { type: [type, "null"].flat() })),
-  ),
+  mapFields(({ type }) => Type.Optional(Type.Unsafe<unknown>(type === undefined ? {} : { type }))),
   { additionalProperties: false },
 );
 

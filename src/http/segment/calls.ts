@@ -3,7 +3,7 @@ import type { Json } from "../../entities/profile/entity-document.js";
 import type { Table } from "../../entities/profile/entity-tables.js";
 import { type Identity, identityField, identityKey, identityOf } from "../../entities/profile/identity.js";
 import { isCommonNobody } from "../../entities/profile/nobody.js";
-import { invalid, ServiceError } from "../../errors.js";
+import { invalid, issueOf } from "../../errors.js";
 import { hasAtMost } from "../../text.js";
 import { eventTimeOf, isGiven } from "./event-time.js";
 import { type LeaveOut, makeStorable } from "./storable.js";
@@ -188,16 +188,9 @@ function identityIn(
   try {
     return identityOf(table, field, value);
   } catch (error) {
-    leaveOut(codeOf(error));
+    leaveOut(issueOf(error).code);
     return undefined;
   }
-}
-
-/** Returns the code of the issue of invalid input; rethrows any other error. */
-export function codeOf(error: unknown): string {
-  const issue = error instanceof ServiceError && error.kind === "invalid" ? error.issues[0] : undefined;
-  if (issue === undefined) throw error;
-  return issue.code;
 }
 
 /** Returns the attributes that an entity of the table can have, in their order. */

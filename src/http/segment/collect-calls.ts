@@ -8,7 +8,7 @@ import { type Table, tableNamed } from "../../entities/profile/entity-tables.js"
 import { encodeMessage } from "../../entities/profile/message.js";
 import { type KnownValuesDependencies, knownValues } from "../../entities/read/known-values.js";
 import { batchesOf, type ReadItem, type RequestItem } from "../../entities/requests/batches.js";
-import { invalid } from "../../errors.js";
+import { invalid, issueOf } from "../../errors.js";
 import type { EventNames } from "../../keys/event-names.js";
 import type { Log } from "../../log.js";
 import type { CollectRouteDependencies } from "../collect/index.js";
@@ -22,7 +22,6 @@ import {
   type CallRules,
   type CallType,
   callOf,
-  codeOf,
   messagesOf,
   previousUserId,
 } from "./calls.js";
@@ -121,7 +120,7 @@ export async function collectCalls(
         if (messages.user !== undefined) people.push(itemOf({ ...messages.user, stream: own }, item.bytes));
         if (messages.account !== undefined) accounts.push(itemOf(messages.account, item.bytes));
       } catch (error) {
-        reject(codeOf(error));
+        reject(issueOf(error).code);
       }
     }
     await collect(user, people);
