@@ -178,7 +178,7 @@ describe("in the dashboard,", function () {
     await page.getByRole("button", { name: "Dates: October 2026" }).waitFor();
   });
 
-  it("From and To, and two days of a calendar whose weeks begin on Monday, set a custom window, which is part of the address", async () => {
+  it("From and To, and two days of a calendar whose weeks begin on Monday, set a custom window, which is part of the address; one day is a stop of Tab", async () => {
     const { page } = await on.ready("?view=stream&id=web", { prepare: unseen });
     await openDates(page);
     await page.getByLabel("From").fill("2026-11-31");
@@ -196,8 +196,11 @@ describe("in the dashboard,", function () {
     await calendar.getByRole("button", { name: "16", exact: true }).click();
     await calendar.getByRole("button", { name: "10", exact: true }).click();
     await page.waitForURL(/from=2026-11-10T00.*to=2026-11-17T00/);
+    expect(await calendar.locator("[tabindex='0']").allInnerTexts()).to.deep.equal(["10"]);
+    for (const key of ["PageUp", "ArrowUp", "ArrowRight", "Enter", "End", "Enter"]) await page.keyboard.press(key);
+    await page.waitForURL(/from=2026-10-04T00.*to=2026-10-05T00/);
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Dates: 10 – 16 Nov 2026", expanded: false }).waitFor();
+    await page.getByRole("button", { name: "Dates: 4 Oct 2026", expanded: false }).waitFor();
   });
 
   it("a list that arrives while somebody types leaves the text and the focus of the search", async () => {

@@ -50,7 +50,7 @@ describe("one change of the dashboard", function () {
     }
     await write("stream", "size", hours);
     const series = [{ dimension: "stream", dimension_id: "begun", dimension_type: "size" }];
-    const since = hours.slice(-40 * 24 - 5);
+    const since = hours.slice(-37 * 24 - 5);
     await writePoints(service, { series, ts: since, values: [since.map((_, at) => 10 + (at % 7))] });
     await write(
       "segment",

@@ -132,7 +132,12 @@ function useTicks(): Ticks {
 /** Leads to one chart of the trends of the ticked rows. */
 function ChartTogether({ names, page }: { readonly names: readonly string[]; readonly page: Page }): VNode {
   return (
-    <button type="button" disabled={names.length < 2} onClick={() => page.go({ view: "explore", series: names })}>
+    <button
+      type="button"
+      data-key="c"
+      disabled={names.length < 2}
+      onClick={() => page.go({ view: "explore", series: names })}
+    >
       Chart together{names.length > 0 && ` (${names.length})`}
     </button>
   );

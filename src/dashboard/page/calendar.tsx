@@ -1,8 +1,7 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
-import { DAY } from "../duration.js";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { windowName } from "../range.js";
-import { dayAfter } from "./moment.js";
+import { dayBy, firstOf, monthsLater, weeksOf } from "./days.js";
 
 interface CalendarProps {
   /** First and last day of the window, `2026-11-23`. */
@@ -13,31 +12,48 @@ interface CalendarProps {
 
 const WEEKDAYS = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"] as const;
 
-/** A month whose weeks begin on Monday. The first day that is picked begins a window, the second one ends it. */
+/**
+ * A month whose weeks begin on Monday. The first day that is picked begins a window, the second one ends it. One day is
+ * a stop of Tab; arrows, Home, End, Page Up and Page Down lead from it to the others.
+ */
 export function Calendar({ first, last, onPick }: CalendarProps): VNode {
-  const [month, setMonth] = useState(last.slice(0, 7));
+  const [at, setAt] = useState(last);
   const [picked, setPicked] = useState<string>();
-  const weeks = weeksOf(month);
-  const start = Date.parse(`${month}-01`);
-  const nextMonth = monthOf(start + 32 * DAY);
+  const grid = useRef<HTMLTableElement>(null);
+  const hasMoved = useRef(false);
+  // A key moves the focus to the other day; a button of the months keeps it.
+  useLayoutEffect(() => {
+    if (hasMoved.current) grid.current?.querySelector<HTMLElement>("[tabindex='0']")?.focus();
+    hasMoved.current = false;
+  }, [at]);
+  const month = at.slice(0, 7);
   const pick = (day: string) => {
+    setAt(day);
     setPicked(picked === undefined ? day : undefined);
     if (picked !== undefined) onPick(...((picked < day ? [picked, day] : [day, picked]) as [string, string]));
   };
   const isIn = (day: string) => (picked === undefined ? first <= day && day <= last : day === picked);
-  const turn = (label: string, sign: string, to: string) => (
-    <button type="button" class="icon" aria-label={label} onClick={() => setMonth(to)}>
+  const onKeyDown = (event: KeyboardEvent) => {
+    const day = dayBy(event.key, at);
+    if (day === undefined) return;
+    event.preventDefault();
+    hasMoved.current = true;
+    setAt(day);
+  };
+  const turn = (label: string, sign: string, months: number) => (
+    <button type="button" class="icon" aria-label={label} onClick={() => setAt(monthsLater(at, months))}>
       {sign}
     </button>
   );
   return (
     <div class="calendar">
       <p class="controls">
-        {turn("Month before", "‹", monthOf(start - DAY))}
-        <b>{windowName({ from: start, to: Date.parse(`${nextMonth}-01`) }, "UTC")}</b>
-        {turn("Month after", "›", nextMonth)}
+        {turn("Month before", "‹", -1)}
+        <b aria-live="polite">{windowName({ from: firstOf(month, 0), to: firstOf(month, 1) }, "UTC")}</b>
+        {turn("Month after", "›", 1)}
       </p>
-      <table>
+      {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid is a table whose cells take the focus. */}
+      <table ref={grid} role="grid" aria-label="Days" onKeyDown={onKeyDown}>
         <thead>
           <tr>
             {WEEKDAYS.map((day) => (
@@ -48,7 +64,7 @@ export function Calendar({ first, last, onPick }: CalendarProps): VNode {
           </tr>
         </thead>
         <tbody>
-          {weeks.map((days) => (
+          {weeksOf(month).map((days) => (
             <tr key={days[0]}>
               {days.map((day) => (
                 <td key={day}>
@@ -56,6 +72,7 @@ export function Calendar({ first, last, onPick }: CalendarProps): VNode {
                     type="button"
                     class={day.startsWith(month) ? "icon own" : "icon"}
                     aria-pressed={isIn(day)}
+                    tabIndex={day === at ? 0 : -1}
                     onClick={() => pick(day)}
                   >
                     <time dateTime={day}>{Number(day.slice(8))}</time>
@@ -69,19 +86,4 @@ export function Calendar({ first, last, onPick }: CalendarProps): VNode {
       <p class="note">{picked === undefined ? "Pick a first and a last day." : "Pick the last day."}</p>
     </div>
   );
-}
-
-const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7);
-
-/** Weeks with a day of the month, from Monday on. */
-function weeksOf(month: string): string[][] {
-  const start = new Date(`${month}-01`);
-  let day = new Date(start.getTime() - ((start.getUTCDay() + 6) % 7) * DAY).toISOString().slice(0, 10);
-  const weeks: string[][] = [];
-  while (day.slice(0, 7) <= month) {
-    const days: string[] = [];
-    for (let i = 0; i < 7; i += 1, day = dayAfter(day)) days.push(day);
-    weeks.push(days);
-  }
-  return weeks;
 }

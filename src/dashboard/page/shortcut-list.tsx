@@ -9,6 +9,7 @@ const shortcuts = [
   ["m", "add a mark at the point of a chart; Shift and a click do the same"],
   ["d", "delete a person"],
   ["D", "delete the people of a file"],
+  ["c", "chart the ticked rows of a list together"],
   ["t", "try again what most deletions wait for"],
   ["?", "this list"],
   ["← →", "walk along the points of a chart"],

@@ -21,7 +21,8 @@ export function useShortcuts({ go, refresh }: Controller) {
       if (event.key === "?") show("keys");
       else if (event.key === "r") refresh();
       else if (event.key === "m") addMark(event);
-      else if (event.key === "t") document.querySelector<HTMLElement>("main [data-key=t]")?.click();
+      else if (event.key === "t" || event.key === "c")
+        document.querySelector<HTMLElement>(`main [data-key=${event.key}]`)?.click();
       else if (event.key === "d" || event.key === "D") {
         event.preventDefault();
         openDeletionForm(event.key === "d" ? "one" : "many", { go });

@@ -258,7 +258,7 @@ function Figure({ name, title, to, value, text, isGood, page, children }: Figure
       <p class={style}>{typeof value === "string" ? <data value={value}>{text}</data> : valueIn(value, "messages")}</p>
       <p class="note">{children}</p>
       <Link to={to} page={page}>
-        <span class="hidden">Show more</span>
+        <span class="hidden">{title}: show more</span>
       </Link>
     </section>
   );
