@@ -25,7 +25,9 @@ export function composeDeletions(
   const signed = receipts({ ledger, pepper: stores.pepper, version });
   const told = { clock, sign: signed.signOnly, stopping: stopping.signal };
   const calls = new Map(hooks.map((hook) => [hook.name, hookCalls(hook, told)]));
-  const hookTargets = hooks.map((hook) => hookTarget(hook, calls.get(hook.name) as SendEvents, outbox));
+  const hookTargets = hooks.map((hook) =>
+    hookTarget(hook, calls.get(hook.name) as SendEvents, { outbox, entities, clock }),
+  );
   const dependencies = {
     ...opening,
     ledger,

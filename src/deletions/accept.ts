@@ -100,9 +100,13 @@ export function storeDeletion(
   }, late);
 }
 
-/** Waits until calls of hooks with these people have begun that were claimed before the acceptance: none is later. */
+/**
+ * Waits until calls of hooks with these people have begun that were claimed before the acceptance: none is later. A
+ * change that `addMembers` has stored during the acceptance is removed.
+ */
 async function callsBegun({ outbox, hooks }: LeftSegmentDependencies, ids: readonly EntityId[]): Promise<void> {
   if (hooks.length === 0 || ids.length === 0) return;
+  await outbox.erase(ids);
   const until = performance.now() + CALL_BEGINS_MS;
   while ((await outbox.of(ids)).some(({ state }) => state === "sending") && performance.now() < until)
     await sleep(LOOK_MS);

@@ -44,11 +44,11 @@ export async function verifyAll(targets: readonly DownstreamTarget[], deletion: 
 }
 
 function subjectFor({ remote }: DownstreamTarget, deletion: Deletion): DeletionSubject {
-  const { requestId, table, acceptedAt: cutOff } = deletion;
+  const { requestId, table, acceptedAt: cutOff, hashes } = deletion;
   // A store may keep an identity without a profile under the id of the request.
   const entities = [...deletion.entities, requestId];
   const secrets = remote ? decryptIdentities(deletion) : { identities: [], left: {} };
-  return { requestId, table, cutOff, entities, ...secrets };
+  return { requestId, table, cutOff, entities, hashes, ...secrets };
 }
 
 /** Failure of a stage; `cause` is the original error. */

@@ -5,7 +5,7 @@ import type { DeletionSubject, ScopeSnapshot } from "./ports.js";
 import type { DeletionScope } from "./scope.js";
 
 export interface LeftSegmentDependencies {
-  readonly outbox: Pick<Outbox, "of">;
+  readonly outbox: Pick<Outbox, "of" | "erase">;
   readonly hooks: readonly Hook[];
 }
 

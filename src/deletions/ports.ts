@@ -147,6 +147,7 @@ export interface DeletionSubject {
   readonly table: string;
   /** Ids under which our own stores may keep data of the subject. */
   readonly entities: readonly EntityId[];
+  readonly hashes: readonly IdentityHash[];
   /** Identities as written; empty for our own targets. */
   readonly identities: readonly Identity[];
   /** Segments, by hook, that the hook is notified the person left; empty for our own targets. */

@@ -66,7 +66,8 @@ async function refuseForgotten(dependencies: ReplayDependencies): Promise<void> 
   for await (const keys of eachPage<ListedKey>((last, limit) => entityKeys.list(last?.id ?? "", limit))) {
     const entities = keys.filter(({ isDestroyed }) => isDestroyed).map(({ id }) => id);
     for (const target of ownTargets(dependencies)) {
-      if (await target.verify({ requestId: "", table: "", cutOff: 0, identities: [], left: {}, entities })) continue;
+      const subject = { requestId: "", table: "", cutOff: 0, hashes: [], identities: [], left: {}, entities };
+      if (await target.verify(subject)) continue;
       throw new StartError(
         "The data is older than deletions that its ledger has forgotten (deletions.retention): put back newer data",
       );

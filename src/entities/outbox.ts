@@ -73,8 +73,11 @@ export interface Outbox {
   release(ids?: readonly string[]): Promise<void>;
   /** Removes these changes. Safe to repeat. */
   remove(ids: readonly string[]): Promise<void>;
-  /** Adds a `joined` of these members at `at`, unless a change of one waits. Safe to repeat. */
-  addMembers(hook: string, segment: string, members: readonly EntityId[], at: number): Promise<void>;
+  /** Adds a `joined` of these members, unless a change of one waits. Safe to repeat. */
+  addMembers(
+    joined: Pick<OutboxRow, "hook" | "segment" | "at" | "cancels">,
+    members: readonly EntityId[],
+  ): Promise<void>;
   /**
    * Adds a `reset` of the segment at `at` and removes its changes that are not in a request, at most a thousand per
    * call; resolves with whether more may be left. Safe to repeat.

@@ -1,5 +1,4 @@
 import { yieldWhenDue } from "../async/yielding.js";
-import type { Ledger } from "../deletions/ports.js";
 import { eventId, type HookEvent } from "../deletions/targets/hook.js";
 import { type Hook, isMember, type Outbox, type OutboxRow } from "../entities/outbox.js";
 import type { EntityKeys, EntityStore } from "../entities/ports.js";
@@ -16,7 +15,6 @@ export interface OpenEventDependencies extends UnsealDependencies {
   readonly outbox: Pick<Outbox, "remove">;
   readonly entities: Pick<EntityStore, "load">;
   readonly entityKeys: Pick<EntityKeys, "read">;
-  readonly ledger: Pick<Ledger, "firstOpen">;
   readonly tables: Tables;
   readonly memory: MemoryBudget;
 }
@@ -29,9 +27,8 @@ export interface OpenedEvent {
 
 /**
  * Returns the events of changes of people, as many as one load of profiles permits. Omits people with one of the `busy`
- * ids, which are in a request, and people whose identities an open deletion names: the hook first receives that the
- * erased person left. Removes changes whose profile was merged or erased, or is damaged: the commit of the merge, or
- * the deletion, has replaced them.
+ * ids, which are in a request. Removes changes whose profile was merged or erased, or is damaged: the commit of the
+ * merge, or the deletion, has replaced them.
  */
 export async function openEvents(
   dependencies: OpenEventDependencies,
@@ -43,7 +40,6 @@ export async function openEvents(
   const { profiles, left } = await entities.load([...new Set(rows.map(({ entity }) => entity))].sort());
   const later = new Set(left);
   const keys = await entityKeys.read([...profiles.keys()]);
-  const heldBack = await withOpenDeletion(dependencies, [...profiles.values()]);
   const wanted = fields && new Set(fields);
 
   async function opened(profile: StoredEntity, reservation: Reservation) {
@@ -61,7 +57,7 @@ export async function openEvents(
     const people = new Map<EntityId, Awaited<ReturnType<typeof opened>> | "waits">();
     for (const profile of profiles.values()) {
       await yieldWhenDue();
-      const waits = heldBack.has(profile.id) || idsOf(profile).some((id) => busy.has(id));
+      const waits = idsOf(profile).some((id) => busy.has(id));
       people.set(profile.id, waits ? "waits" : await opened(profile, reservation));
     }
     const gone = new Set(
@@ -88,15 +84,4 @@ function isVoid({ change, state, segment }: OutboxRow, profile: StoredEntity | u
 /** Returns the event of a change without the person. */
 export function eventOf({ entity, segment, change, at, revision }: OutboxRow, hook: string): HookEvent {
   return { id: eventId(hook, segment, entity, change, revision, at), segment, change, at: timeText(at) };
-}
-
-/** Returns the ids of the profiles whose identities an open deletion names. */
-async function withOpenDeletion(
-  { ledger }: Pick<OpenEventDependencies, "ledger">,
-  profiles: readonly StoredEntity[],
-): Promise<ReadonlySet<EntityId>> {
-  const named = new Set<EntityId>();
-  if ((await ledger.firstOpen(profiles.flatMap(({ hashes }) => hashes))) === undefined) return named;
-  for (const { id, hashes } of profiles) if ((await ledger.firstOpen(hashes)) !== undefined) named.add(id);
-  return named;
 }

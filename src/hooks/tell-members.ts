@@ -39,7 +39,7 @@ export async function tellMembers(
   if (segment === undefined) return true;
   const isReset = (await outbox.ofSegments(name)).some((row) => row.change === "reset" && row.segment === segment);
   const members = isReset ? [] : await memberships.members(segment, state.walk?.after || undefined, PAGE);
-  await outbox.addMembers(name, segment, members, clock());
+  await outbox.addMembers({ hook: name, segment, at: clock(), cancels: true }, members);
   const isLast = members.length < PAGE;
   const next = { segments: isLast ? others : [segment, ...others], after: isLast ? "" : (members.at(-1) ?? "") };
   await store(next.segments.length === 0 ? undefined : next);

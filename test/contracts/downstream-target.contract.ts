@@ -63,6 +63,7 @@ export function subjectOf(...people: Person[]): DeletionSubject {
     table: "user",
     entities: people.map(({ entity }) => entity),
     identities: people.map(({ email }) => ({ field: "email", value: email })),
+    hashes: [],
     left: {},
     cutOff: Date.now(),
   };

@@ -168,12 +168,15 @@ export function outboxContract(name: string, open: () => Promise<{ stores: Outbo
     });
 
     it("adds a joined of members of which no change waits", async () => {
-      const ann = await say(fresh(), ["other"]);
-      const ben = newEntityId();
-      for (const _ of ["once", "twice"]) await stores.outbox.addMembers("crm", "other", [ann.id, ben], 3_000);
+      const [ann, cid, ben] = [await say(fresh(), ["other"]), await say(fresh(), ["other"]), newEntityId()];
+      const [, ofCid] = await page();
+      await stores.outbox.claim([ofCid?.id as string]);
+      const joined = { hook: "crm", segment: "other", at: 3_000, cancels: false };
+      for (const _ of ["once", "twice"]) await stores.outbox.addMembers(joined, [ann.id, ben, cid.id]);
       const rows = await stores.outbox.of([ann.id, ben]);
       expect(shown(rows)).to.deep.equal(["crm joined other waiting", "crm joined other waiting"]);
-      expect(rows.find(({ entity }) => entity === ben)).to.deep.include({ at: 3_000, cancels: true });
+      expect(rows.find(({ entity }) => entity === ben)).to.deep.include({ at: 3_000, cancels: false });
+      expect(await of(cid)).to.deep.equal(["crm joined other sending", "crm joined other waiting"]);
     });
 
     it("replaces the changes of a segment by one reset, except those in a request", async () => {

@@ -32,9 +32,9 @@ describe("P25: the replay of the ledger over entity data", () => {
       if (index % 2 === 0) await at.run(requestId);
       const deletion = await at.stores.ledger.find(requestId);
       if (deletion === undefined) throw new Error("There is no such request");
-      const { acceptedAt: cutOff, entities } = deletion;
+      const { acceptedAt: cutOff, entities, hashes } = deletion;
       const ids = [...entities, requestId];
-      expected.push({ requestId, table: "user", cutOff, entities: ids, identities: [], left: {} });
+      expected.push({ requestId, table: "user", cutOff, entities: ids, hashes, identities: [], left: {} });
     }
     for (const calls of [own.erased, own.verified, crm.erased]) calls.length = 0;
     await at.deletions.replay();

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { systemClock } from "../../src/clock.js";
 import { hookTarget } from "../../src/deletions/targets/hook.js";
 import { downstreamTargets, ownStore } from "../../src/deletions/targets/index.js";
 import { remoteTarget } from "../../src/deletions/targets/remote.js";
@@ -177,7 +178,7 @@ describe("the targets of deletions", () => {
   it("of hooks have names that no target and no stage has", () => {
     const withHooks = (...names: string[]) => {
       const hook = (name: string) => ({ name, url: "https://a.example", token: "t", segments: ["*"] });
-      const hooks = names.map((name) => hookTarget(hook(name), async () => {}, open.stores.outbox));
+      const hooks = names.map((name) => hookTarget(hook(name), async () => {}, { ...open.stores, clock: systemClock }));
       const remote = [{ name: "erp", url: "https://crm.example.org", token: "secret" }];
       return downstreamTargets({ ...open.stores, remote, hooks, failpoint: noFailpoint });
     };

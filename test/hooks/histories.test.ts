@@ -29,6 +29,7 @@ type Step =
   | { readonly kind: "rule"; readonly plan: string }
   | { readonly kind: "hours"; readonly hours: number }
   | { readonly kind: "trouble"; readonly trouble: HookTrouble | undefined; readonly delayMs: number }
+  | { readonly kind: "reset"; readonly segment: string }
   | { readonly kind: "restart" }
   | { readonly kind: "quiet" };
 
@@ -79,6 +80,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       ),
       delayMs: fc.constantFrom(0, 0, 200),
     }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("reset" as const), segment: fc.constantFrom(...segments) }),
   },
   { weight: 1, arbitrary: fc.constant({ kind: "restart" as const }) },
   { weight: 2, arbitrary: fc.constant({ kind: "quiet" as const }) },
@@ -161,6 +166,7 @@ class Life {
     if (step.kind === "rule") await this.#put("paid", { attribute: "plan", is: step.plan });
     if (step.kind === "hours") this.#now += step.hours * HOUR;
     if (step.kind === "trouble") Object.assign(this.#receiver, { trouble: step.trouble, delayMs: step.delayMs });
+    if (step.kind === "reset") await this.#service.service.stores.outbox.reset("crm", step.segment, this.#clock());
     if (step.kind === "restart") {
       await this.#service.stop({ keep: true });
       this.#service = await this.#start(this.#service.dir);

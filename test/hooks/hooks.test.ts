@@ -183,6 +183,34 @@ describe("a hook", function () {
     expect(receiver.changesOf("ann@example.org").at(-1)).to.equal("joined vip");
   });
 
+  it("receives a person again whom it read after a reset and before it took the left of the deletion", async () => {
+    await start(hook());
+    await say("ann@example.org", { add: ["vip"], remove: [] });
+    await isTold();
+    receiver.trouble = "takes and refuses";
+    const answered = await remove("ann@example.org");
+    await until("the left arrives", () => receiver.changesOf("ann@example.org").includes("left vip"));
+    await say("ann@example.org", { add: ["vip"], remove: [] });
+    await service.service.stores.outbox.reset("crm", "vip", Date.now());
+    receiver.trouble = undefined;
+    await isCompleted(answered);
+    await isTold();
+    expect(receiver.members("vip")).to.deep.equal([["email:ann@example.org"]]);
+  });
+
+  it("knows no erased person whose left a reset has replaced once the deletion is completed", async () => {
+    await start(hook());
+    await say("ann@example.org", { add: ["vip"], remove: [] });
+    await isTold();
+    receiver.trouble = "refuses";
+    await say("ann@example.org", { add: [], remove: ["vip"] });
+    await service.service.stores.outbox.reset("crm", "vip", Date.now());
+    const answered = await remove("ann@example.org");
+    receiver.trouble = undefined;
+    await isCompleted(answered);
+    expect(receiver.members("vip")).to.deep.equal([]);
+  });
+
   /** Resolves when the hook has read a joined person after a reset that it has not answered yet. */
   const resetReads = async (email: string) => {
     await say("ben@example.org", { add: ["vip"], remove: [] });

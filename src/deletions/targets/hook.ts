@@ -1,11 +1,12 @@
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../clock.js";
-import { type Hook, type Outbox, type OutboxRow, SEGMENT } from "../../entities/outbox.js";
+import { type Hook, isMember, type Outbox, type OutboxRow, SEGMENT } from "../../entities/outbox.js";
+import type { EntityStore, LoadedEntities } from "../../entities/ports.js";
 import { valuesByField } from "../../entities/profile/identity.js";
 import { timeText } from "../../formats/instant.js";
 import { randomId } from "../../ids.js";
-import { type DownstreamTarget, TargetError } from "../ports.js";
+import { type DeletionSubject, type DownstreamTarget, TargetError } from "../ports.js";
 import { CALL_MS, checkUrl, postOnConnection, type RemoteSystem } from "./remote-call.js";
 
 /** The JSON of a change in the request to a hook; without `identities` it is about the whole segment. */
@@ -64,20 +65,47 @@ export function eventId(...parts: readonly (string | number)[]): string {
   return hash("sha256", JSON.stringify(parts)).slice(0, 32);
 }
 
-/** Returns the hook as a target: it receives `left` once no request with the person, or a segment, is in flight. */
-export function hookTarget({ name }: Hook, send: SendEvents, outbox: Pick<Outbox, "of">): DownstreamTarget {
+export interface HookTargetDependencies {
+  readonly outbox: Pick<Outbox, "of" | "addMembers">;
+  readonly entities: Pick<EntityStore, "find" | "load">;
+  readonly clock: Clock;
+}
+
+/**
+ * Returns the hook as a target: it receives `left` once no request with the person is in flight and no change of a
+ * whole segment waits. Until it has taken that, it may have people whose own changes a reset or a deletion replaced.
+ */
+export function hookTarget(
+  { name }: Hook,
+  send: SendEvents,
+  { outbox, entities, clock }: HookTargetDependencies,
+): DownstreamTarget {
+  /**
+   * Adds a `joined` of those who have the identities of the erased person now: the `left` has removed them as well.
+   */
+  async function tellReturned({ hashes, left }: DeletionSubject): Promise<void> {
+    for (let page: LoadedEntities = await entities.find(hashes); ; page = await entities.load(page.left)) {
+      for (const segment of left[name] ?? []) {
+        const members = [...page.profiles.values()].filter((profile) => isMember(profile, segment));
+        const ids = members.map(({ id }) => id);
+        if (ids.length > 0) await outbox.addMembers({ hook: name, segment, at: clock(), cancels: false }, ids);
+      }
+      if (page.left.length === 0) return;
+    }
+  }
+
   return {
     name,
     remote: true,
     isTold: true,
 
-    async erase({ requestId, table, cutOff, entities, identities, left }) {
+    async erase(subject) {
+      const { requestId, table, cutOff, identities, left } = subject;
       const until = performance.now() + CALL_MS;
-      // With a reset in flight, the hook may have read the members before the acceptance.
-      while (
-        (await outbox.of([SEGMENT, ...entities])).some(({ hook, state }) => hook === name && state === "sending")
-      ) {
-        if (performance.now() > until) throw new TargetError(name, "has not answered an earlier request");
+      const isBefore = ({ hook, entity, state }: OutboxRow) =>
+        hook === name && (entity === SEGMENT || state === "sending");
+      while ((await outbox.of([SEGMENT, ...subject.entities])).some(isBefore)) {
+        if (performance.now() > until) throw new TargetError(name, "has not taken an earlier request");
         await sleep(LOOK_MS);
       }
       const common = { at: timeText(cutOff), table, identities: Object.fromEntries(valuesByField(identities)) };
@@ -86,6 +114,7 @@ export function hookTarget({ name }: Hook, send: SendEvents, outbox: Pick<Outbox
       });
       for (let from = 0; from < events.length; from += MAX_EVENTS)
         await send(async () => events.slice(from, from + MAX_EVENTS));
+      if (events.length > 0) await tellReturned(subject);
     },
 
     verify: async () => true,

@@ -135,20 +135,12 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
       if (ids.length > 0) await rows.deleteMany(byIds(ids));
     },
 
-    async addMembers(hook, segment, members, at) {
-      const known = await rows.find({ hook, segment, entity: { $in: [...members] } }).toArray();
+    async addMembers(joined, members) {
+      const { hook, segment } = joined;
+      const known = await rows.find({ hook, segment, entity: { $in: [...members] }, state: "waiting" }).toArray();
       const entities = new Set(known.map(({ entity }) => entity));
       const generation = await newestGeneration(data);
-      const row = {
-        hook,
-        segment,
-        change: "joined",
-        at,
-        revision: 0,
-        generation,
-        state: "waiting",
-        cancels: true,
-      } as const;
+      const row = { ...joined, change: "joined", revision: 0, generation, state: "waiting" } as const;
       await addRows(
         data,
         members.flatMap((entity) => (entities.has(entity) ? [] : { ...row, entity })),

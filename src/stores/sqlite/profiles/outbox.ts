@@ -85,7 +85,9 @@ export function sqliteOutbox(db: Database): Outbox {
     WHERE id ${AMONG} AND state = 'sending' AND entity <> '' AND EXISTS (SELECT 1 FROM hook_event
       WHERE entity = '' AND change = 'reset' AND hook = person.hook AND segment = person.segment)`);
   const fail = db.prepare(`UPDATE hook_event SET state = 'failed' WHERE id ${AMONG} AND state = 'sending'`);
-  const known = db.prepare("SELECT 1 FROM hook_event WHERE entity = ? AND hook = ? AND segment = ?");
+  const waits = db.prepare(
+    "SELECT 1 FROM hook_event WHERE entity = ? AND hook = ? AND segment = ? AND state = 'waiting'",
+  );
   const removeSome = db.prepare(`DELETE FROM hook_event WHERE id IN (SELECT id FROM hook_event
     WHERE hook = ? AND segment = ? AND change <> 'deleted' AND ${UNSENT} ORDER BY id LIMIT ${ROWS_PER_STEP})`);
   const count = db.prepare(`SELECT count(*) AS waiting,
@@ -113,10 +115,10 @@ export function sqliteOutbox(db: Database): Outbox {
       withoutSync(db, () => release(ids && JSON.stringify(ids.map(Number))));
     },
     remove: async (ids) => withoutSync(db, () => remove(ids)),
-    async addMembers(hook, segment, members, at) {
-      const row = { hook, segment, change: "joined", at, revision: 0, generation: newest() } as const;
-      const missing = members.filter((entity) => known.get(entity, hook, segment) === undefined);
-      inTransaction(db, () => add(missing.map((entity) => ({ ...row, entity, state: "waiting", cancels: true }))));
+    async addMembers(joined, members) {
+      const row = { ...joined, change: "joined", revision: 0, generation: newest(), state: "waiting" } as const;
+      const missing = members.filter((entity) => waits.get(entity, joined.hook, joined.segment) === undefined);
+      inTransaction(db, () => add(missing.map((entity) => ({ ...row, entity }))));
     },
 
     async reset(hook, segment, at) {
