@@ -1,6 +1,6 @@
 import type { Webhook } from "./ports.js";
 import type { Receipts } from "./receipt.js";
-import { checkUrl, ignoreBody, postJson, type RemoteSystem } from "./targets/remote-call.js";
+import { checkUrl, ignoreBody, post, type RemoteSystem } from "./targets/remote-call.js";
 
 /** Setting `webhook`. */
 export interface WebhookSetting {
@@ -18,8 +18,8 @@ export function webhookAt(
   checkUrl("webhook is wrong: it", url);
   return {
     async send(body, claims = body) {
-      const receipt = await receipts.sign(claims);
-      await postJson({ name: "webhook", token, ...calls }, url, { ...body, receipt }, ignoreBody);
+      const made = { body: JSON.stringify({ ...body, receipt: await receipts.sign(claims) }) };
+      await post({ name: "webhook", token, ...calls }, url, async () => made, ignoreBody);
     },
   };
 }

@@ -7,7 +7,7 @@ import { valuesByField } from "../../entities/profile/identity.js";
 import { timeText } from "../../formats/instant.js";
 import { randomId } from "../../ids.js";
 import { type DeletionSubject, type DownstreamTarget, TargetError } from "../ports.js";
-import { CALL_MS, checkUrl, postOnConnection, type RemoteSystem } from "./remote-call.js";
+import { CALL_MS, checkUrl, ignoreBody, post, type RemoteSystem } from "./remote-call.js";
 
 /** The JSON of a change in the request to a hook; without `identities` it is about the whole segment. */
 export interface HookEvent {
@@ -47,8 +47,8 @@ export type SendEvents = (claim: () => Promise<readonly HookEvent[]>) => Promise
 export function hookCalls({ name, url, token }: Hook, dependencies: HookCallDependencies): SendEvents {
   const { clock, sign, ...calls } = dependencies;
   checkUrl(`hooks is wrong: ${name}`, url);
-  return (claim) =>
-    postOnConnection({ name, token, ...calls }, url, async () => {
+  return async (claim) => {
+    const make = async () => {
       const until = performance.now() + CALL_BEGINS_MS;
       const events = await claim();
       if (events.length === 0) return undefined;
@@ -57,7 +57,9 @@ export function hookCalls({ name, url, token }: Hook, dependencies: HookCallDepe
       const signature = await sign({ ...head, sha256: hash("sha256", body) });
       if (performance.now() > until) throw new TargetError(name, "was not called in time");
       return { body, headers: { "x-signature": signature } };
-    });
+    };
+    await post({ name, token, ...calls }, url, make, ignoreBody);
+  };
 }
 
 /** Returns the id of an event that these parts identify. */

@@ -21,48 +21,23 @@ export interface RemoteSystem {
 export const CALL_MS = 10_000;
 const MAX_RESPONSE_BYTES = 65_536;
 
-/**
- * Posts JSON and returns the result of `read` for the 2xx response. Follows no redirect. Rejects with a `TargetError`.
- */
-export async function postJson<T>(
-  { name, token, stopping, callMs = CALL_MS }: RemoteSystem,
-  url: string,
-  body: object,
-  read: (response: Response) => Promise<T>,
-): Promise<T> {
-  const call = withTimeLimit(callMs, stopping === undefined ? [] : [stopping], async (signal) => {
-    const response = await fetch(url, {
-      method: "POST",
-      redirect: "manual",
-      signal,
-      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-      body: JSON.stringify(body),
-    });
-    if (response.ok) return read(response);
-    await ignoreBody(response);
-    throw new TargetError(name, `answered ${response.status}`);
-  });
-  return call.catch((error: unknown) => {
-    throw targetError(name, callMs, error);
-  });
-}
-
 /** A JSON text, and headers that belong to it. */
 export interface Made {
   readonly body: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * Opens a connection, and posts what `make` returns then, so that it is sent at once however long the connection took;
- * sends nothing for undefined. Ignores the body of the response and follows no redirect. Rejects with a `TargetError`,
- * or with the `ServiceError` of `make`.
+ * Opens a connection, posts what `make` returns then, so that it is sent at once however long the connection took, and
+ * returns the result of `read` for the 2xx response; sends nothing for undefined. Follows no redirect. Rejects with a
+ * `TargetError`, or with the `ServiceError` of `make`.
  */
-export async function postOnConnection(
+export async function post<T>(
   { name, token, stopping, callMs = CALL_MS }: RemoteSystem,
   url: string,
   make: () => Promise<Made | undefined>,
-): Promise<void> {
+  read: (response: http.IncomingMessage) => Promise<T>,
+): Promise<T | undefined> {
   const call = withTimeLimit(callMs, stopping === undefined ? [] : [stopping], async (signal) => {
     const { request: open } = url.startsWith("https:") ? https : http;
     const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
@@ -74,17 +49,19 @@ export async function postOnConnection(
     try {
       await Promise.race([connected(request), failed]);
       const made = await make();
-      if (made === undefined) return;
-      for (const [header, value] of Object.entries(made.headers)) request.setHeader(header, value);
+      if (made === undefined) return undefined;
+      for (const [header, value] of Object.entries(made.headers ?? {})) request.setHeader(header, value);
       request.end(made.body);
       const [response] = (await Promise.race([once(request, "response"), failed])) as [http.IncomingMessage];
       const { statusCode = 0 } = response;
       if (statusCode < 200 || statusCode > 299) throw new TargetError(name, `answered ${statusCode}`);
+      return await read(response);
     } finally {
+      // A body that was not read may be endless.
       request.on("error", () => {}).destroy();
     }
   });
-  await call.catch((error: unknown) => {
+  return call.catch((error: unknown) => {
     throw error instanceof ServiceError ? error : targetError(name, callMs, error);
   });
 }
@@ -102,17 +79,14 @@ function targetError(name: string, callMs: number, error: unknown): TargetError 
   return new TargetError(name, isLate ? `timed out after ${callMs / 1000} s` : "is unreachable", error);
 }
 
-/** Ends the response without its body, which may be endless. */
-export async function ignoreBody(response: Response): Promise<void> {
-  // Rejects when the connection has failed since.
-  await response.body?.cancel().catch(() => {});
-}
+/** Does not read the body of a response. */
+export async function ignoreBody(): Promise<void> {}
 
 /** Returns the body as text; undefined when it exceeds `MAX_RESPONSE_BYTES`. */
-export async function readBounded(response: Response): Promise<string | undefined> {
+export async function readBounded(response: http.IncomingMessage): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of response) {
     const bytes = chunk as Uint8Array;
     size += bytes.byteLength;
     if (size > MAX_RESPONSE_BYTES) return undefined;

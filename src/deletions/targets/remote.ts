@@ -1,6 +1,6 @@
 import type { Failpoint } from "../../failpoint.js";
 import { type DeletionSubject, type DownstreamTarget, TargetError } from "../ports.js";
-import { checkUrl, postJson, readBounded } from "./remote-call.js";
+import { checkUrl, post, readBounded } from "./remote-call.js";
 
 /** Another system that holds data about entities and erases it when called over HTTP. */
 export interface RemoteTarget {
@@ -24,9 +24,9 @@ export function remoteTarget(
   const base = url.replace(/\/+$/, "");
 
   /** Returns the JSON body of a 2xx response; undefined without one. */
-  async function post(verb: string, { requestId, table, identities, cutOff }: DeletionSubject): Promise<unknown> {
-    const body = { request_id: requestId, table, identities, cut_off: Math.floor(cutOff) };
-    const text = await postJson({ name, token, stopping, callMs }, `${base}/${verb}`, body, readBounded);
+  async function call(verb: string, { requestId, table, identities, cutOff }: DeletionSubject): Promise<unknown> {
+    const body = JSON.stringify({ request_id: requestId, table, identities, cut_off: Math.floor(cutOff) });
+    const text = await post({ name, token, stopping, callMs }, `${base}/${verb}`, async () => ({ body }), readBounded);
     if (text === undefined) throw new TargetError(name, "sent too long a response");
     return text === "" ? undefined : parsed(text);
   }
@@ -38,13 +38,13 @@ export function remoteTarget(
     async erase(subject) {
       if (subject.identities.length === 0) return;
       failpoint("target-begun");
-      await post("erase", subject);
+      await call("erase", subject);
       failpoint("target-erased");
     },
 
     async verify(subject) {
       if (subject.identities.length === 0) return true;
-      const { clean } = ((await post("verify", subject)) ?? {}) as { readonly clean?: unknown };
+      const { clean } = ((await call("verify", subject)) ?? {}) as { readonly clean?: unknown };
       if (typeof clean !== "boolean") throw new TargetError(name, "did not answer with a boolean `clean`");
       return clean;
     },
