@@ -34,9 +34,7 @@ export interface OutboxRow {
   readonly change: "joined" | "left" | "deleted" | "reset";
   /** Unix ms. */
   readonly at: number;
-  /** Revision of the profile before the change; 0 if it is about a segment. */
-  readonly revision: number;
-  /** See `SegmentDeletions`: changes of people before the deletion of the segment are void. */
+  /** See `SegmentDeletions`: `deleted` begins one, and changes of a later one are later. */
   readonly generation: number;
   readonly state: "waiting" | "sending" | "failed";
   /** Whether the opposite change cancels this one while it waits: the hook knows the opposite. */
@@ -52,13 +50,11 @@ export type NewOutboxRow = Omit<OutboxRow, "id">;
  * `ToServiceError`.
  */
 export interface Outbox {
-  /** Returns the changes of these people. */
+  /** Returns the changes of these people; with `SEGMENT` also of whole segments. */
   of(entities: readonly EntityId[]): Promise<OutboxRow[]>;
-  /** Returns the changes of whole segments for the hook that are not in a request. */
-  ofSegments(hook: string): Promise<OutboxRow[]>;
   /**
-   * Returns at most `limit` changes of people for the hook that are not in a request, the oldest first, after `after`
-   * in this order. A change that has begun precedes a waiting one of the same person and segment.
+   * Returns at most `limit` changes for the hook that are not in a request, the oldest first, after `after` in this
+   * order. A change that has begun precedes a waiting one of the same person and segment.
    */
   page(hook: string, after: OutboxRow | undefined, limit: number): Promise<OutboxRow[]>;
   /**
@@ -66,10 +62,7 @@ export interface Outbox {
    * Resolves when this survives a crash: an acceptance that is answered later has seen it.
    */
   claim(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /**
-   * Ends the request of these changes without a 2xx; without ids, of all. Removes changes of people whose segment has a
-   * `reset`: sent after it, they would undo what the hook reads. Safe to repeat.
-   */
+  /** Ends the request of these changes without a 2xx; without ids, of all. Safe to repeat. */
   release(ids?: readonly string[]): Promise<void>;
   /** Removes these changes. Safe to repeat. */
   remove(ids: readonly string[]): Promise<void>;
@@ -85,8 +78,8 @@ export interface Outbox {
   reset(hook: string, segment: string, at: number): Promise<boolean>;
   /** Returns the number of changes for the hook, and the time of the oldest, Unix ms; undefined without one. */
   count(hook: string): Promise<{ readonly waiting: number; readonly oldest: number | undefined }>;
-  /** Removes the changes for other hooks than these. Safe to repeat. */
-  keepOnly(hooks: readonly string[]): Promise<void>;
+  /** Removes the changes that concern none of these hooks. Safe to repeat. */
+  keepOnly(hooks: readonly Hook[]): Promise<void>;
   /** Removes the changes of these people that are not in a request: those end with it. Safe to repeat. */
   erase(entities: readonly EntityId[]): Promise<void>;
   /** Returns whether a change of these people is stored that is not in a request. */
@@ -106,7 +99,8 @@ export function outboxEntities(hooks: readonly Hook[], { profiles }: Pick<Commit
 
 /**
  * Returns the rows that a commit removes and adds; `rows` belong to `outboxEntities`. A change and its opposite cancel
- * each other if both wait, unless a reset of the segment is stored: the hook may read the members in between. After a
+ * each other if both wait, unless a change of the whole segment is stored: the hook may read the members in between, or
+ * the segment was deleted in between. After a
  * merge the hook may know each of the profiles: it receives the final state of the surviving one for each segment that
  * another one was in, or has rows for.
  */
@@ -134,9 +128,10 @@ export function outboxChange(
         if (waiting !== undefined) removed.push(waiting);
         const ofSegment = ofKey.get(`${SEGMENT} ${hook} ${segment}`) ?? [];
         const isKnown = isCertain && !ofSegment.some(({ change }) => change === "reset");
-        if (isKnown && waiting?.cancels && waiting.change !== change) continue;
+        const isCurrent = ofSegment.every((row) => row.generation <= (waiting?.generation ?? 0));
+        if (isKnown && isCurrent && waiting?.cancels && waiting.change !== change) continue;
         added.push({
-          ...{ hook, segment, entity: entity.id, change, revision: entity.revision, generation, state: "waiting" },
+          ...{ hook, segment, entity: entity.id, change, generation, state: "waiting" },
           // Clocks of processes differ: a change that has begun is earlier.
           at: Math.max(at, ...own.map((row) => row.at + 1)),
           cancels: isKnown && waiting === undefined,
@@ -149,7 +144,7 @@ export function outboxChange(
 
 /** Returns the rows for the deletion of a segment at `at`, Unix ms, which begins `generation`. */
 export function deletedRows(hooks: readonly Hook[], segment: string, at: number, generation: number): NewOutboxRow[] {
-  const about = { segment, entity: SEGMENT, change: "deleted", at, revision: 0, generation, state: "waiting" } as const;
+  const about = { segment, entity: SEGMENT, change: "deleted", at, generation, state: "waiting" } as const;
   return hooks.filter((hook) => concerns(hook, segment)).map(({ name }) => ({ ...about, hook: name, cancels: false }));
 }
 

@@ -1,6 +1,6 @@
 import { yieldWhenDue } from "../async/yielding.js";
 import { eventId, type HookEvent } from "../deletions/targets/hook.js";
-import { type Hook, isMember, type Outbox, type OutboxRow } from "../entities/outbox.js";
+import { type Hook, isMember, type Outbox, type OutboxRow, SEGMENT } from "../entities/outbox.js";
 import type { EntityKeys, EntityStore } from "../entities/ports.js";
 import { type EntityId, idsOf, type StoredEntity, storedBytes } from "../entities/profile/entity.js";
 import { decodeDocument } from "../entities/profile/entity-document.js";
@@ -26,7 +26,7 @@ export interface OpenedEvent {
 }
 
 /**
- * Returns the events of changes of people, as many as one load of profiles permits. Omits people with one of the `busy`
+ * Returns the events of changes, as many as one load of profiles permits. Omits people with one of the `busy`
  * ids, which are in a request. Removes changes whose profile was merged or erased, or is damaged: the commit of the
  * merge, or the deletion, has replaced them.
  */
@@ -37,7 +37,8 @@ export async function openEvents(
   busy: ReadonlySet<EntityId>,
 ): Promise<OpenedEvent[]> {
   const { outbox, entities, entityKeys, memory, tables } = dependencies;
-  const { profiles, left } = await entities.load([...new Set(rows.map(({ entity }) => entity))].sort());
+  const ids = new Set(rows.flatMap(({ entity }) => (entity === SEGMENT ? [] : entity)));
+  const { profiles, left } = await entities.load([...ids].sort());
   const later = new Set(left);
   const keys = await entityKeys.read([...profiles.keys()]);
   const wanted = fields && new Set(fields);
@@ -54,7 +55,7 @@ export async function openEvents(
 
   return memory.within(async (reservation) => {
     reservation.reserveUnlessSmall([...profiles.values()].reduce((sum, profile) => sum + storedBytes(profile), 0));
-    const people = new Map<EntityId, Awaited<ReturnType<typeof opened>> | "waits">();
+    const people = new Map<EntityId, Awaited<ReturnType<typeof opened>> | "waits" | object>([[SEGMENT, {}]]);
     for (const profile of profiles.values()) {
       await yieldWhenDue();
       const waits = idsOf(profile).some((id) => busy.has(id));
@@ -82,6 +83,6 @@ function isVoid({ change, state, segment }: OutboxRow, profile: StoredEntity | u
 }
 
 /** Returns the event of a change without the person. */
-export function eventOf({ entity, segment, change, at, revision }: OutboxRow, hook: string): HookEvent {
-  return { id: eventId(hook, segment, entity, change, revision, at), segment, change, at: timeText(at) };
+function eventOf({ id, segment, change, at }: OutboxRow, hook: string): HookEvent {
+  return { id: eventId(hook, id, at), segment, change, at: timeText(at) };
 }

@@ -5,18 +5,16 @@ import { retryDelay } from "../deletions/deletion.js";
 import { TargetError } from "../deletions/ports.js";
 import { MAX_EVENTS, type SendEvents } from "../deletions/targets/hook.js";
 import { CALL_MS } from "../deletions/targets/remote-call.js";
-import { concerns, type Hook, type Outbox, type OutboxRow } from "../entities/outbox.js";
-import type { EntityStore } from "../entities/ports.js";
+import { type Hook, type Outbox, type OutboxRow, SEGMENT } from "../entities/outbox.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import { changeStates, hookStates } from "./hook-states.js";
-import { eventOf, type OpenEventDependencies, type OpenedEvent, openEvents } from "./open-events.js";
+import { type OpenEventDependencies, type OpenedEvent, openEvents } from "./open-events.js";
 import { type TellMembersDependencies, tellMembers } from "./tell-members.js";
 
 export interface SenderDependencies extends TellMembersDependencies, OpenEventDependencies {
   readonly hooks: readonly Hook[];
   readonly outbox: Outbox;
-  readonly entities: Pick<EntityStore, "find" | "load">;
   /** Sends the events of the hook with this name. */
   readonly calls: ReadonlyMap<string, SendEvents>;
   /** Takes or renews the lease of the active sender for `HOOK_LEASE_MS`. */
@@ -56,7 +54,7 @@ interface Line {
 
 /** Sends the changes in the outbox to hooks. Only one of several senders over the same stores is active at a time. */
 export function hookSender(dependencies: SenderDependencies): { start(): void; stop(): Promise<void> } {
-  const { hooks, outbox, entities, facts, calls, lease, clock, log, failpoint } = dependencies;
+  const { hooks, outbox, facts, calls, lease, clock, log, failpoint } = dependencies;
   const { maxRows = MAX_ROWS } = dependencies;
   const lines = hooks.map((hook): Line => {
     return { hook, requests: new Set(), isReady: false, failures: 0, notBefore: 0, answer: undefined };
@@ -71,8 +69,7 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
   const mayCall = () => performance.now() < leads;
 
   async function lead(): Promise<number> {
-    const names = hooks.map(({ name }) => name);
-    if (!isKnown) await forgetOthers(names);
+    if (!isKnown) await forgetOthers();
     isKnown = true;
     const since = performance.now();
     const result = await lease();
@@ -89,10 +86,10 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
   }
 
   /** Forgets hooks that are not configured any more: if they are again, they are new. */
-  async function forgetOthers(names: readonly string[]): Promise<void> {
-    await outbox.keepOnly(names);
+  async function forgetOthers(): Promise<void> {
+    await outbox.keepOnly(hooks);
     await changeStates(facts, (states) =>
-      Object.fromEntries(Object.entries(states).filter(([name]) => names.includes(name))),
+      Object.fromEntries(Object.entries(states).filter(([name]) => hooks.some((hook) => hook.name === name))),
     );
   }
 
@@ -102,11 +99,18 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
       const counts = await Promise.all(hooks.map(({ name }) => outbox.count(name)));
       if (counts.reduce((sum, { waiting }) => sum + waiting, 0) <= maxRows) break;
       const most = counts.reduce((first, { waiting }, at) => (waiting > (counts[first]?.waiting ?? 0) ? at : first), 0);
-      const { name } = hooks[most] as Hook;
-      const oldest = await outbox.page(name, undefined, MAX_EVENTS);
-      if (oldest.length === 0) break;
-      for (const segment of new Set(oldest.map((row) => row.segment))) {
-        while (await outbox.reset(name, segment, clock())) await yieldWhenDue();
+      const { hook, requests } = lines[most] as Line;
+      const { name } = hook;
+      let segments = new Set<string>();
+      for await (const page of pagesOf(name)) {
+        segments = new Set(page.flatMap(({ entity, segment }) => (entity === SEGMENT ? [] : segment)));
+        if (segments.size > 0) break;
+      }
+      if (segments.size === 0) break;
+      // Clocks of processes differ: a change in a request that fails is sent before the reset.
+      const at = Math.max(clock(), ...inFlight(requests).map((row) => row.at + 1));
+      for (const segment of segments) {
+        while (await outbox.reset(name, segment, at)) await yieldWhenDue();
         log.warn({ hook: name, segment }, "a hook is away for long: it is told to read the members of a segment again");
       }
     }
@@ -128,42 +132,31 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     return 0;
   }
 
-  /** Returns the oldest changes of which no person and no segment is in the way, with their events. */
+  /**
+   * Returns the oldest changes that must wait for no other, with their events. A change waits until an earlier one of
+   * the same person and segment is taken. One of a whole segment waits for all earlier ones of the segment, and all
+   * later ones wait for it.
+   */
   async function choose({ hook, requests }: Line): Promise<OpenedEvent[]> {
-    const inFlight = [...requests].flatMap(({ rows }) => rows);
-    const busy = new Set(inFlight.map(({ entity }) => entity));
-    const busySegments = new Set(inFlight.map(({ segment }) => segment));
-    const waiting = await outbox.ofSegments(hook.name);
-    // Changes of people wait until the hook has received the change of their whole segment.
-    const barred = new Set(inFlight.flatMap(({ entity, segment }) => (entity === "" ? segment : [])));
-    for (const { segment } of waiting) if (busySegments.has(segment)) barred.add(segment);
-    const ready = (await withoutVoid(hook, waiting)).filter(({ segment }) => !busySegments.has(segment));
-    const events = ready.slice(0, MAX_EVENTS).map((row) => ({ row, event: eventOf(row, hook.name) }));
-    if (ready.length > events.length) return events;
-    const pages = eachPage<OutboxRow>((last, limit) => outbox.page(hook.name, last, limit), MAX_EVENTS);
-    // The second change of a person and segment is sent after the first has been taken.
+    const sent = inFlight(requests);
+    const busy = new Set(sent.map(({ entity }) => entity));
     const keys = new Set<string>();
-    for await (const page of pages) {
-      const free = (await withoutVoid(hook, page)).filter(({ entity, segment }) => {
-        const key = `${entity}/${segment}`;
-        if (busy.has(entity) || barred.has(segment) || keys.has(key)) return false;
-        return keys.add(key).size > 0;
-      });
-      events.push(...(await openEvents(dependencies, hook, free, busy)).slice(0, MAX_EVENTS - events.length));
-      if (events.length > 0) break;
+    const segments = new Set(sent.map(({ segment }) => segment));
+    const barred = new Set(sent.flatMap(({ entity, segment }) => (entity === SEGMENT ? segment : [])));
+    const isFree = ({ entity, segment }: OutboxRow) => {
+      const key = `${entity}/${segment}`;
+      const isOfSegment = entity === SEGMENT;
+      const waits = barred.has(segment) || (isOfSegment ? segments.has(segment) : busy.has(entity) || keys.has(key));
+      if (isOfSegment) barred.add(segment);
+      segments.add(segment);
+      keys.add(key);
+      return !waits;
+    };
+    for await (const page of pagesOf(hook.name)) {
+      const events = await openEvents(dependencies, hook, page.filter(isFree), busy);
+      if (events.length > 0) return events;
     }
-    return events;
-  }
-
-  /** Removes changes that no longer concern the hook or are older than their segment, and returns the others. */
-  async function withoutVoid(hook: Hook, rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
-    if (rows.length === 0) return [];
-    const { deletions } = await entities.find([], 0, [...new Set(rows.map(({ segment }) => segment))]);
-    const isVoid = ({ segment, generation }: OutboxRow) =>
-      !concerns(hook, segment) || generation < (deletions.bySegment.get(segment)?.generation ?? 0);
-    const gone = rows.filter(isVoid);
-    if (gone.length > 0) await outbox.remove(gone.map(({ id }) => id));
-    return rows.filter((row) => !isVoid(row));
+    return [];
   }
 
   /** Sends those events that are still stored, and stores the outcome until it is stored. Never rejects. */
@@ -200,6 +193,12 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     );
   }
 
+  /** Returns the changes for the hook that are not in a request, the oldest first. */
+  const pagesOf = (name: string) => eachPage<OutboxRow>((last, limit) => outbox.page(name, last, limit), MAX_EVENTS);
+
+  /** Returns the changes in these requests. */
+  const inFlight = (requests: Line["requests"]) => [...requests].flatMap(({ rows }) => rows);
+
   async function ended(store: () => Promise<void>): Promise<void> {
     await retry(store, () => PAUSE_MS, stopping.signal).catch(() => {});
   }
@@ -224,7 +223,7 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
 
   return {
     start() {
-      if (hooks.length === 0) return void forgetOthers([]).catch(() => {});
+      if (hooks.length === 0) return void forgetOthers().catch(() => {});
       background.push(repeated(lead), repeated(bound), ...lines.map((line) => repeated(() => next(line))));
     },
     async stop() {

@@ -1,14 +1,14 @@
 import { everyItem } from "../async/pages.js";
 import type { CatalogueStore } from "../catalogue/ports.js";
 import type { Clock } from "../clock.js";
-import type { Hook, Outbox } from "../entities/outbox.js";
+import { type Hook, type Outbox, SEGMENT } from "../entities/outbox.js";
 import type { MembershipIndex } from "../entities/ports.js";
 import type { Facts } from "../facts.js";
 import { changeStates, type HookState } from "./hook-states.js";
 
 export interface TellMembersDependencies {
   readonly facts: Pick<Facts, "text" | "replaceText">;
-  readonly outbox: Pick<Outbox, "addMembers" | "ofSegments">;
+  readonly outbox: Pick<Outbox, "addMembers" | "of">;
   readonly catalogue: Pick<CatalogueStore, "segmentIds">;
   readonly memberships: Pick<MembershipIndex, "members">;
   readonly clock: Clock;
@@ -37,7 +37,9 @@ export async function tellMembers(
   }
   const [segment, ...others] = state.walk?.segments ?? [];
   if (segment === undefined) return true;
-  const isReset = (await outbox.ofSegments(name)).some((row) => row.change === "reset" && row.segment === segment);
+  const isReset = (await outbox.of([SEGMENT])).some(
+    (row) => row.hook === name && row.segment === segment && row.change === "reset",
+  );
   const members = isReset ? [] : await memberships.members(segment, state.walk?.after || undefined, PAGE);
   await outbox.addMembers({ hook: name, segment, at: clock(), cancels: true }, members);
   const isLast = members.length < PAGE;

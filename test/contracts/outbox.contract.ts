@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { OutboxRow } from "../../src/entities/outbox.js";
+import { type Hook, type OutboxRow, SEGMENT } from "../../src/entities/outbox.js";
 import type { ProfileChange } from "../../src/entities/ports.js";
 import type { StoredEntity } from "../../src/entities/profile/entity.js";
 import { MembershipDraft } from "../../src/entities/profile/memberships.js";
@@ -88,13 +88,26 @@ export function outboxContract(name: string, open: () => Promise<{ stores: Outbo
       expect(await of(back)).to.deep.equal(["crm joined other failed"]);
     });
 
-    it("removes the changes of a request that fails if a reset of their segment waits", async () => {
-      const ann = await say(fresh(), ["other", "vip"]);
+    it("pages a reset after the changes of a request that failed", async () => {
+      await say(fresh(), ["other"]);
       const ids = await claimAll();
-      await stores.outbox.reset("crm", "other", 5);
+      await stores.outbox.reset("crm", "other", 2_000);
       await stores.outbox.release(ids);
-      expect(await of(ann)).to.deep.equal(["ads joined vip failed", "crm joined vip failed"]);
-      expect((await stores.outbox.ofSegments("crm")).map(({ change }) => change)).to.deep.equal(["reset"]);
+      expect(shown(await page())).to.deep.equal(["crm joined other failed", "crm reset other waiting"]);
+      expect((await page()).at(-1)?.change).to.equal("reset");
+    });
+
+    it("cancels no change from before the deletion of its segment", async () => {
+      await stores.catalogue.putSegment({ id: "back", name: "back", table: "user" });
+      const ann = await say(fresh(), ["back", "other"]);
+      await stores.outbox.remove(await claimAll());
+      const out = await say(ann, [], ["back", "other"]);
+      await stores.catalogue.deleteSegment("back", 1_000);
+      const { deletions } = await stores.entities.find([], 0, ["back"]);
+      generation = deletions.newest;
+      await commit(changeOf(await current(out), said(["back", "other"]), [], deletions));
+      expect(await of(out)).to.deep.equal(["crm joined back waiting"]);
+      expect((await page()).map(({ change }) => change)).to.deep.equal(["deleted", "joined"]);
     });
 
     it("pages the changes of a hook in order, without those in a request", async () => {
@@ -160,17 +173,16 @@ export function outboxContract(name: string, open: () => Promise<{ stores: Outbo
         expect(await stores.catalogue.deleteSegment(id, 2_000)).to.equal("deleted");
       }
       generation = (await stores.entities.find([], 0, [])).deletions.newest;
-      const rows = await stores.outbox.ofSegments("crm");
+      const rows = await page();
       expect(shown(rows)).to.deep.equal(["crm deleted gone waiting", "crm deleted vip waiting"]);
       expect(rows.find(({ segment }) => segment === "gone")).to.deep.include({ at: 2_000, entity: "", generation });
-      expect(shown(await stores.outbox.ofSegments("ads"))).to.deep.equal(["ads deleted vip waiting"]);
-      expect(await page()).to.deep.equal([]);
+      expect(shown(await page("ads"))).to.deep.equal(["ads deleted vip waiting"]);
+      expect(shown(await stores.outbox.of([SEGMENT]))).to.deep.equal(shown([...rows, ...(await page("ads"))]));
     });
 
     it("adds a joined of members of which no change waits", async () => {
       const [ann, cid, ben] = [await say(fresh(), ["other"]), await say(fresh(), ["other"]), newEntityId()];
-      const [, ofCid] = await page();
-      await stores.outbox.claim([ofCid?.id as string]);
+      await stores.outbox.claim(idsOf(await stores.outbox.of([cid.id])));
       const joined = { hook: "crm", segment: "other", at: 3_000, cancels: false };
       for (const _ of ["once", "twice"]) await stores.outbox.addMembers(joined, [ann.id, ben, cid.id]);
       const rows = await stores.outbox.of([ann.id, ben]);
@@ -185,16 +197,18 @@ export function outboxContract(name: string, open: () => Promise<{ stores: Outbo
       await stores.outbox.claim([first?.id as string]);
       while (await stores.outbox.reset("crm", "a", 4_000));
       expect(await stores.outbox.reset("crm", "a", 5_000)).to.equal(false);
-      expect(shown(await stores.outbox.ofSegments("crm"))).to.deep.equal(["crm reset a waiting"]);
+      expect(shown(await stores.outbox.of([SEGMENT]))).to.deep.equal(["crm reset a waiting"]);
       const left = [...(await of(ann)), ...(await of(ben))];
       expect(left).to.have.length(2);
       expect(left).to.include("crm joined b waiting");
     });
 
-    it("keeps only the changes for these hooks", async () => {
-      const ann = await say(fresh(), ["vip"]);
-      await stores.outbox.keepOnly(["ads", "new"]);
-      expect(await of(ann)).to.deep.equal(["ads joined vip waiting"]);
+    it("keeps only the changes that concern these hooks", async () => {
+      const ann = await say(fresh(), ["vip", "other"]);
+      await stores.outbox.keepOnly([{ ...at("crm"), segments: ["other", "new"] }, contractHooks[1] as Hook]);
+      expect(await of(ann)).to.deep.equal(["ads joined vip waiting", "crm joined other waiting"]);
+      await stores.outbox.keepOnly([contractHooks[0] as Hook]);
+      expect(await of(ann)).to.deep.equal(["crm joined other waiting"]);
     });
 
     it("erases the changes of people that are not in a request", async () => {

@@ -8,6 +8,7 @@ import {
   type OutboxRow,
   outboxChange,
   outboxEntities,
+  SEGMENT,
 } from "../../../entities/outbox.js";
 import type { Commit } from "../../../entities/ports.js";
 import type { EntityId } from "../../../entities/profile/entity.js";
@@ -102,14 +103,13 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
 
   return {
     of: async (entities) => (await rows.find({ entity: { $in: [...entities] } }).toArray()).map(rowOf),
-    ofSegments: (hook) => found({ entity: "", hook, ...unsent }),
 
     page(hook, after, limit) {
-      const people = { hook, entity: { $gt: "" }, ...unsent };
-      if (after === undefined) return found(people, limit);
+      const all = { hook, ...unsent };
+      if (after === undefined) return found(all, limit);
       const { generation, at, id } = after;
       const later = [{ generation: { $gt: generation } }, { generation, at: { $gt: at } }];
-      return found({ ...people, $or: [...later, { generation, at, _id: { $gt: id } }] }, limit);
+      return found({ ...all, $or: [...later, { generation, at, _id: { $gt: id } }] }, limit);
     },
 
     /** In a transaction, so that an acceptance which removes one of the rows conflicts. */
@@ -123,12 +123,7 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
 
     async release(ids) {
       const sending = { ...(ids === undefined ? {} : byIds<OutboxDocument>(ids)), state: "sending" } as const;
-      await transact(async (session) => {
-        const resets = await rows.find({ entity: "", change: "reset" }, { session }).toArray();
-        for (const { hook, segment } of resets)
-          await rows.deleteMany({ ...sending, hook, segment, entity: { $gt: "" } }, { session });
-        await rows.updateMany(sending, { $set: { state: "failed" } }, { session });
-      });
+      await rows.updateMany(sending, { $set: { state: "failed" } });
     },
 
     async remove(ids) {
@@ -140,7 +135,7 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
       const known = await rows.find({ hook, segment, entity: { $in: [...members] }, state: "waiting" }).toArray();
       const entities = new Set(known.map(({ entity }) => entity));
       const generation = await newestGeneration(data);
-      const row = { ...joined, change: "joined", revision: 0, generation, state: "waiting" } as const;
+      const row = { ...joined, change: "joined", generation, state: "waiting" } as const;
       await addRows(
         data,
         members.flatMap((entity) => (entities.has(entity) ? [] : { ...row, entity })),
@@ -156,7 +151,7 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
         const old: Filter<OutboxDocument> = { hook, segment, change: { $ne: "deleted" }, ...unsent };
         const some = await rows.find(old, { session, projection: { _id: 1 }, limit: ROWS_PER_STEP }).toArray();
         await rows.deleteMany(byIds(some.map(({ _id }) => _id)), { session });
-        const about = { hook, segment, entity: "", at, revision: 0, generation };
+        const about = { hook, segment, entity: SEGMENT, at, generation };
         await addRows(data, [{ ...about, change: "reset", state: "waiting", cancels: false }], session);
         return some.length === ROWS_PER_STEP;
       });
@@ -168,7 +163,10 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
     },
 
     async keepOnly(hooks) {
-      await rows.deleteMany({ hook: { $nin: [...hooks] } });
+      const others = hooks
+        .filter(({ segments }) => !segments.includes("*"))
+        .map(({ name, segments }) => ({ hook: name, segment: { $nin: [...segments] } }));
+      await rows.deleteMany({ $or: [{ hook: { $nin: hooks.map(({ name }) => name) } }, ...others] });
     },
 
     ...groupedErasure({

@@ -7,6 +7,7 @@ import {
   type OutboxRow,
   outboxChange,
   outboxEntities,
+  SEGMENT,
 } from "../../../entities/outbox.js";
 import type { Commit } from "../../../entities/ports.js";
 import type { EntityId } from "../../../entities/profile/entity.js";
@@ -17,8 +18,7 @@ import { segmentDeletions } from "./deleted-segments.js";
 export const outboxSchema = `
   CREATE TABLE IF NOT EXISTS hook_event (
     id INTEGER PRIMARY KEY AUTOINCREMENT, hook TEXT NOT NULL, segment TEXT NOT NULL, entity TEXT NOT NULL,
-    change TEXT NOT NULL, at REAL NOT NULL, revision INTEGER NOT NULL, generation INTEGER NOT NULL,
-    state TEXT NOT NULL, cancels INTEGER NOT NULL
+    change TEXT NOT NULL, at REAL NOT NULL, generation INTEGER NOT NULL, state TEXT NOT NULL, cancels INTEGER NOT NULL
   );
   CREATE INDEX IF NOT EXISTS hook_event_hook ON hook_event (hook);
   CREATE INDEX IF NOT EXISTS hook_event_entity ON hook_event (entity);`;
@@ -27,8 +27,7 @@ const AMONG = "IN (SELECT value FROM json_each(?))";
 
 /** Returns the query of rows as one JSON text: the driver needs longer for a row than SQLite and the parser. */
 const rowsOf = (where: string) => `SELECT json_group_array(json_object('id', CAST(id AS TEXT), 'hook', hook,
-    'segment', segment, 'entity', entity, 'change', change, 'at', ${exactJson("at")}, 'revision', revision,
-    'generation', generation, 'state', state, 'cancels', json(iif(cancels, 'true', 'false')))) AS rows
+    'segment', segment, 'entity', entity, 'change', change, 'at', ${exactJson("at")}, 'generation', generation, 'state', state, 'cancels', json(iif(cancels, 'true', 'false')))) AS rows
   FROM (SELECT * FROM hook_event WHERE ${where})`;
 
 const rowsIn = (row: unknown) => JSON.parse((row as { rows: string }).rows) as OutboxRow[];
@@ -43,14 +42,14 @@ const ROWS_PER_STEP = 1_000;
 export function outboxWrites(db: Database, hooks: readonly Hook[]) {
   const find = db.prepare(rowsOf(`entity ${AMONG}`));
   const put = db.prepare(`INSERT INTO hook_event
-    (hook, segment, entity, change, at, revision, generation, state, cancels) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    (hook, segment, entity, change, at, generation, state, cancels) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
   const remove = db.prepare(`DELETE FROM hook_event WHERE id ${AMONG}`);
   const erase = db.prepare(`DELETE FROM hook_event WHERE entity ${AMONG} AND ${UNSENT}`);
 
   const of = (entities: readonly EntityId[]) => rowsIn(find.get(JSON.stringify(entities)));
   function add(rows: readonly NewOutboxRow[]): void {
-    for (const { hook, segment, entity, change, at, revision, generation, state, cancels } of rows)
-      put.run(hook, segment, entity, change, at, revision, generation, state, cancels ? 1 : 0);
+    for (const { hook, segment, entity, change, at, generation, state, cancels } of rows)
+      put.run(hook, segment, entity, change, at, generation, state, cancels ? 1 : 0);
   }
 
   return {
@@ -77,14 +76,10 @@ export function outboxWrites(db: Database, hooks: readonly Hook[]) {
 /** The outbox in `entities.db`. Opening it ends the requests of an earlier process: only this one uses the file. */
 export function sqliteOutbox(db: Database): Outbox {
   const { of, add, remove, erase } = outboxWrites(db, []);
-  const ofSegments = db.prepare(rowsOf(`entity = '' AND hook = ? AND ${UNSENT} ORDER BY id`));
-  const page = db.prepare(rowsOf(`hook = ? AND id > ? AND entity <> '' AND ${UNSENT} ORDER BY id LIMIT ?`));
+  const page = db.prepare(rowsOf(`hook = ? AND id > ? AND ${UNSENT} ORDER BY id LIMIT ?`));
   const claim = db.prepare(`UPDATE hook_event SET state = 'sending' WHERE id ${AMONG} AND ${UNSENT} RETURNING id`);
-  const sending = db.prepare("SELECT json_group_array(id) AS ids FROM hook_event WHERE state = 'sending'");
-  const removeReset = db.prepare(`DELETE FROM hook_event AS person
-    WHERE id ${AMONG} AND state = 'sending' AND entity <> '' AND EXISTS (SELECT 1 FROM hook_event
-      WHERE entity = '' AND change = 'reset' AND hook = person.hook AND segment = person.segment)`);
   const fail = db.prepare(`UPDATE hook_event SET state = 'failed' WHERE id ${AMONG} AND state = 'sending'`);
+  const failAll = db.prepare("UPDATE hook_event SET state = 'failed' WHERE state = 'sending'");
   const waits = db.prepare(
     "SELECT 1 FROM hook_event WHERE entity = ? AND hook = ? AND segment = ? AND state = 'waiting'",
   );
@@ -94,29 +89,24 @@ export function sqliteOutbox(db: Database): Outbox {
     (SELECT at FROM hook_event WHERE hook = ?1 ORDER BY id LIMIT 1) AS oldest FROM hook_event WHERE hook = ?1`);
   const removeOthers = db.prepare(`DELETE FROM hook_event WHERE id IN (SELECT id FROM hook_event
     WHERE hook NOT ${AMONG} LIMIT ${ROWS_PER_STEP})`);
+  const removeOtherSegments = db.prepare(`DELETE FROM hook_event WHERE id IN (SELECT id FROM hook_event
+    WHERE hook = ? AND segment NOT ${AMONG} LIMIT ${ROWS_PER_STEP})`);
   const held = db.prepare(`SELECT 1 FROM hook_event WHERE entity ${AMONG} AND ${UNSENT} LIMIT 1`);
   const { newest } = segmentDeletions(db);
-  function release(ids = (sending.get() as { ids: string }).ids): void {
-    inTransaction(db, () => {
-      removeReset.run(ids);
-      fail.run(ids);
-    });
-  }
-  release();
+  failAll.run();
 
   return {
     of: async (entities) => of(entities),
-    ofSegments: async (hook) => rowsIn(ofSegments.get(hook)),
     page: async (hook, after, limit) => rowsIn(page.get(hook, Number(after?.id ?? 0), limit)),
     claim: async (ids) => new Set(claim.all(JSON.stringify(ids.map(Number))).map(({ id }) => String(id))),
 
     // A power cut may lose the next three: the changes are sent again.
     async release(ids) {
-      withoutSync(db, () => release(ids && JSON.stringify(ids.map(Number))));
+      withoutSync(db, () => (ids === undefined ? failAll.run() : fail.run(JSON.stringify(ids.map(Number)))));
     },
     remove: async (ids) => withoutSync(db, () => remove(ids)),
     async addMembers(joined, members) {
-      const row = { ...joined, change: "joined", revision: 0, generation: newest(), state: "waiting" } as const;
+      const row = { ...joined, change: "joined", generation: newest(), state: "waiting" } as const;
       const missing = members.filter((entity) => waits.get(entity, joined.hook, joined.segment) === undefined);
       inTransaction(db, () => add(missing.map((entity) => ({ ...row, entity }))));
     },
@@ -124,7 +114,7 @@ export function sqliteOutbox(db: Database): Outbox {
     async reset(hook, segment, at) {
       return inTransaction(db, () => {
         const { changes } = removeSome.run(hook, segment);
-        const row = { hook, segment, entity: "", at, revision: 0, generation: newest() };
+        const row = { hook, segment, entity: SEGMENT, at, generation: newest() };
         add([{ ...row, change: "reset", state: "waiting", cancels: false }]);
         return changes === ROWS_PER_STEP;
       });
@@ -136,7 +126,10 @@ export function sqliteOutbox(db: Database): Outbox {
     },
 
     async keepOnly(hooks) {
-      while (removeOthers.run(JSON.stringify(hooks)).changes === ROWS_PER_STEP) await yieldWhenDue();
+      const names = JSON.stringify(hooks.map(({ name }) => name));
+      while (removeOthers.run(names).changes === ROWS_PER_STEP) await yieldWhenDue();
+      for (const { name, segments } of hooks.filter((hook) => !hook.segments.includes("*")))
+        while (removeOtherSegments.run(name, JSON.stringify(segments)).changes === ROWS_PER_STEP) await yieldWhenDue();
     },
 
     erase: sharingCommits((entities: readonly EntityId[]) => erase(entities)),
