@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../clock.js";
+import type { Hook, Outbox, OutboxRow } from "../entities/outbox.js";
 import { type EntityId, idsOf } from "../entities/profile/entity.js";
 import type { Tables } from "../entities/profile/entity-tables.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
@@ -9,13 +10,15 @@ import type { Failpoint } from "../failpoint.js";
 import type { Reservation } from "../memory-budget.js";
 import { LEASE_MS } from "./deletion.js";
 import { encryptIdentities } from "./identity-list.js";
-import { type LeftSegmentDependencies, leftSegments } from "./left-segments.js";
+import { leftSegments } from "./left-segments.js";
 import type { DownstreamTarget, Ledger, Webhook } from "./ports.js";
 import { type DeletionScope, expandScope, type ScopeDependencies } from "./scope.js";
 import { CALL_BEGINS_MS, LOOK_MS } from "./targets/hook.js";
 
-export interface AcceptDependencies extends ScopeDependencies, LeftSegmentDependencies {
+export interface AcceptDependencies extends ScopeDependencies {
   readonly ledger: Pick<Ledger, "accept">;
+  readonly outbox: Pick<Outbox, "of" | "erase">;
+  readonly hooks: readonly Hook[];
   readonly tables: Tables;
   /** Targets of new requests. */
   readonly targets: readonly DownstreamTarget[];
@@ -63,12 +66,13 @@ export function storeDeletion(
   late: AbortSignal,
 ): Promise<string> {
   const hash = dependencies.hashIdentity(table, identity);
-  const { ledger, tables, targets, clock, failpoint } = dependencies;
+  const { ledger, hooks, tables, targets, clock, failpoint } = dependencies;
   return retryOnConflict(async () => {
     const { profiles, hashes, identities, owners } = await scopeOf(hash);
     // A profile of an earlier version may have values that identify no one: a target could erase all who have one.
     const ofPerson = identities.filter(({ value }) => tables.get(table)?.isNobody(value) !== true);
-    const { left, waiting } = await leftSegments(dependencies, profiles);
+    const encrypt = (changes: readonly OutboxRow[] = []) =>
+      encryptIdentities(requestId, [identity, ...ofPerson], leftSegments(hooks, profiles, changes));
     late.throwIfAborted();
     failpoint("deletion-planned");
     const isAccepted = await ledger.accept(
@@ -78,9 +82,7 @@ export function storeDeletion(
         acceptedAt,
         entities: [...new Set(profiles.flatMap(idsOf))],
         hashes,
-        encryptedIdentities: targets.some(({ remote }) => remote)
-          ? encryptIdentities(requestId, [identity, ...ofPerson], left)
-          : undefined,
+        encryptedIdentities: targets.some(({ remote }) => remote) ? encrypt() : undefined,
         targets: targets.map(({ name }) => name),
         done: [],
         times: {},
@@ -91,7 +93,11 @@ export function storeDeletion(
         completedAt: undefined,
         notify: dependencies.webhook !== undefined,
       },
-      { profiles: profiles.map(({ id, revision }) => ({ id, revision })), owners, waiting },
+      {
+        profiles: profiles.map(({ id, revision }) => ({ id, revision })),
+        owners,
+        encrypt: hooks.length > 0 ? encrypt : undefined,
+      },
       late,
     );
     failpoint("deletion-accepted");
@@ -104,7 +110,7 @@ export function storeDeletion(
  * Waits until calls of hooks with these people have begun that were claimed before the acceptance: none is later. A
  * change that `addMembers` has stored during the acceptance is removed.
  */
-async function callsBegun({ outbox, hooks }: LeftSegmentDependencies, ids: readonly EntityId[]): Promise<void> {
+async function callsBegun({ outbox, hooks }: AcceptDependencies, ids: readonly EntityId[]): Promise<void> {
   if (hooks.length === 0 || ids.length === 0) return;
   await outbox.erase(ids);
   const until = performance.now() + CALL_BEGINS_MS;

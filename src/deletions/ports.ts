@@ -1,6 +1,7 @@
+import type { OutboxRow } from "../entities/outbox.js";
 import type { EntityId } from "../entities/profile/entity.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
-import type { Deletion } from "./deletion.js";
+import type { Deletion, EncryptedIdentities } from "./deletion.js";
 
 /** Progress of a request, or of the notification of a completed one, that a run stores. */
 export interface DeletionProgress
@@ -15,8 +16,11 @@ export interface ScopeSnapshot {
   readonly profiles: readonly { readonly id: EntityId; readonly revision: number }[];
   /** Identities of the request without a live profile, with the entity id that owned each, or undefined. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
-  /** Ids of changes about the profiles that wait for hooks: no request with one of them may have begun. */
-  readonly waiting: readonly string[];
+  /**
+   * Returns the encrypted identities of the request for the stored changes for hooks about its entities; absent: the
+   * request has them. May be called again.
+   */
+  readonly encrypt?: ((changes: readonly OutboxRow[]) => EncryptedIdentities) | undefined;
 }
 
 /** States by which requests are listed; `stuck`: the open ones of which `isStuck` is true. */
@@ -41,11 +45,11 @@ export interface OpenReason {
 export interface Ledger {
   /**
    * Stores the request durably and resolves with true. A request whose id is stored already is not stored again.
-   * Resolves with false, and stores nothing, when a profile of the scope, the owner of an identity or a change that
-   * waits for a hook has changed. From acceptance on, `Suppression` returns the request, `EntityStore.load` returns
-   * none of its profiles, `Outbox.claim` none of their changes, and the store refuses every commit that was planned
-   * before and concerns one of its identities. The entity data notes the request,
-   * so the next start refuses a ledger that lacks it. Once `late` has aborted, nothing is sent and the call rejects.
+   * Resolves with false, and stores nothing, when a profile of the scope or the owner of an identity has changed. From
+   * acceptance on, `Suppression` returns the request, `EntityStore.load` returns none of its profiles, `Outbox.claim`
+   * none of their changes, and the store refuses every commit that was planned before and concerns one of its
+   * identities. The entity data notes the request, so the next start refuses a ledger that lacks it. Once `late` has
+   * aborted, nothing is sent and the call rejects.
    */
   accept(deletion: Deletion, scope: ScopeSnapshot, late?: AbortSignal): Promise<boolean>;
   /** Returns the request, or undefined. */

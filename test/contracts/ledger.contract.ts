@@ -15,7 +15,7 @@ export interface OpenLedger {
 }
 
 /** Scope of a request that names no stored profile. */
-export const noScope: ScopeSnapshot = { profiles: [], owners: new Map(), waiting: [] };
+export const noScope: ScopeSnapshot = { profiles: [], owners: new Map() };
 
 /** A request that is new, for our own targets alone. */
 export function someDeletion(name: string, over: Partial<Deletion> = {}): Deletion {

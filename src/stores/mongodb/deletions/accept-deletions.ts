@@ -9,7 +9,7 @@ import type { StoreDependencies } from "../connection.js";
 import { isOfOneCall } from "../errors.js";
 import { endingGenerations } from "../profiles/deleted-segments.js";
 import { entityCollectionsOf, markedErased, membershipsOf, revisionsOf } from "../profiles/entity-document.js";
-import { eraseUnsent, waitingAmong } from "../profiles/outbox.js";
+import { changesOf, eraseUnsent } from "../profiles/outbox.js";
 import { addedCountsOf } from "../series/slot-counts.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
 import { notesOf } from "./number-deletions.js";
@@ -66,21 +66,14 @@ async function acceptAll(
   const stored = deletionsOf(ledger).find(byIds([...fresh.keys()]), { session, projection: { _id: 1 } });
   const ids = new Set((await stored.toArray()).map(({ _id }) => _id));
   const isAsFound = await scopeCheck(dependencies, requests, session);
-  const waiting = await waitingAmong(
-    data,
-    requests.flatMap(({ scope }) => scope.waiting),
-    session,
-  );
   const accepted = [...fresh.values()].filter(
-    (request) =>
-      !ids.has(request.deletion.requestId) &&
-      !request.late?.aborted &&
-      request.scope.waiting.every((id) => waiting.has(id)) &&
-      isAsFound(request),
+    (request) => !ids.has(request.deletion.requestId) && !request.late?.aborted && isAsFound(request),
   );
   if (accepted.length === 0) return ids;
   await countLeavers(dependencies, accepted, session);
   const named = accepted.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
+  const notified = accepted.flatMap(({ deletion, scope }) => (scope.encrypt ? deletion.entities : []));
+  const changes = await changesOf(data, notified, session);
   if (named.length > 0) {
     await entities.updateMany(byIds(named), { $set: markedErased, $inc: { revision: 1 } }, { session });
     await eraseUnsent(data, named, session);
@@ -95,7 +88,10 @@ async function acceptAll(
     })),
   );
   if (ownerWrites.length > 0) await identities.bulkWrite(ownerWrites, { session });
-  const deletions = accepted.map(({ deletion }) => deletion);
+  const deletions = accepted.map(({ deletion, scope }) => {
+    const own = changes.filter(({ entity }) => deletion.entities.includes(entity));
+    return { ...deletion, encryptedIdentities: scope.encrypt?.(own) ?? deletion.encryptedIdentities };
+  });
   await addErasedIdentities(ledger, deletions, session);
   const documents = deletions.map((deletion) => deletionDocument(deletion, undefined, wrapping));
   await deletionsOf(ledger).insertMany(documents, { session });

@@ -36,6 +36,8 @@ export const outboxCollection: CollectionPlan = {
 
 export interface OutboxDocument extends NewOutboxRow {
   readonly _id: string;
+  /** Process whose request has the change, or had it last. */
+  readonly claimer?: string;
 }
 
 export function outboxOf(db: Db): Collection<OutboxDocument> {
@@ -57,10 +59,7 @@ export async function writeOutbox(
 ): Promise<void> {
   const entities = outboxEntities(hooks, commit);
   if (entities.length === 0) return;
-  const rows = await outboxOf(data)
-    .find({ entity: { $in: entities } }, { session })
-    .toArray();
-  const { removed, added } = outboxChange(hooks, commit, rows.map(rowOf));
+  const { removed, added } = outboxChange(hooks, commit, await changesOf(data, entities, session));
   if (removed.length > 0) await outboxOf(data).deleteMany(byIds(removed.map(({ id }) => id)), { session });
   await addRows(data, added, session);
 }
@@ -88,21 +87,33 @@ export async function eraseUnsent(data: Db, entities: readonly EntityId[], sessi
   await outboxOf(data).deleteMany({ entity: { $in: [...entities] }, ...unsent }, { session });
 }
 
-/** Returns which of these changes wait. */
-export async function waitingAmong(data: Db, ids: readonly string[], session: ClientSession): Promise<Set<string>> {
-  if (ids.length === 0) return new Set();
-  const waiting = outboxOf(data).find({ ...byIds<OutboxDocument>(ids), state: "waiting" }, { session });
-  return new Set((await waiting.toArray()).map(({ _id }) => _id));
+/** Returns the changes of these people. */
+export async function changesOf(
+  data: Db,
+  entities: readonly EntityId[],
+  session?: ClientSession,
+): Promise<OutboxRow[]> {
+  if (entities.length === 0) return [];
+  const options = session === undefined ? {} : { session };
+  return (
+    await outboxOf(data)
+      .find({ entity: { $in: [...entities] } }, options)
+      .toArray()
+  ).map(rowOf);
 }
 
-/** The outbox, a document for each change. */
+/**
+ * The outbox, a document for each change. A process ends only its own requests, because another one may have claimed
+ * their changes since.
+ */
 export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" | "transact">): Outbox {
   const rows = outboxOf(data);
+  const claimer = randomId();
   const found = async (filter: Filter<OutboxDocument>, limit = 0) =>
     (await rows.find(filter, { sort: OLDEST_FIRST, limit }).toArray()).map(rowOf);
 
   return {
-    of: async (entities) => (await rows.find({ entity: { $in: [...entities] } }).toArray()).map(rowOf),
+    of: (entities) => changesOf(data, entities),
 
     page(hook, after, limit) {
       const all = { hook, ...unsent };
@@ -117,17 +128,18 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
       transact(async (session) => {
         const stored = await rows.find({ ...byIds<OutboxDocument>(ids), ...unsent }, { session }).toArray();
         const claimed = stored.map(({ _id }) => _id);
-        await rows.updateMany(byIds(claimed), { $set: { state: "sending" } }, { session });
+        await rows.updateMany(byIds(claimed), { $set: { state: "sending", claimer } }, { session });
         return new Set(claimed);
       }),
 
     async release(ids) {
-      const sending = { ...(ids === undefined ? {} : byIds<OutboxDocument>(ids)), state: "sending" } as const;
-      await rows.updateMany(sending, { $set: { state: "failed" } });
+      const own = ids === undefined ? {} : { ...byIds<OutboxDocument>(ids), claimer };
+      await rows.updateMany({ ...own, state: "sending" }, { $set: { state: "failed" } });
     },
 
     async remove(ids) {
-      if (ids.length > 0) await rows.deleteMany(byIds(ids));
+      if (ids.length === 0) return;
+      await rows.deleteMany({ ...byIds<OutboxDocument>(ids), $nor: [{ state: "sending", claimer: { $ne: claimer } }] });
     },
 
     async addMembers(joined, members) {
@@ -178,6 +190,6 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
   };
 }
 
-function rowOf({ _id: id, ...row }: OutboxDocument): OutboxRow {
+function rowOf({ _id: id, claimer: _, ...row }: OutboxDocument): OutboxRow {
   return { id, ...row };
 }

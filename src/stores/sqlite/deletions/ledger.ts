@@ -68,14 +68,12 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
    * Stores the request inside the caller's transaction and returns its number; "stored" if it was stored before,
    * undefined if its scope has changed.
    */
-  function accept({ deletion, scope: { profiles, owners, waiting } }: Request): number | "stored" | undefined {
+  function accept({ deletion, scope: { profiles, owners, encrypt } }: Request): number | "stored" | undefined {
     if (sql.sequence.get(deletion.requestId) !== undefined) return "stored";
-    if (
-      !isAsFound(profiles, owners, waiting) ||
-      sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined
-    )
+    if (!isAsFound(profiles, owners) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
       return undefined;
-    const { encryptedIdentities, acceptedAt } = deletion;
+    const { acceptedAt } = deletion;
+    const encryptedIdentities = encrypt?.(outbox.of(deletion.entities)) ?? deletion.encryptedIdentities;
     const { lastInsertRowid } = sql.insert.run({
       requestId: deletion.requestId,
       document: JSON.stringify({ ...deletion, encryptedIdentities: undefined }),
@@ -256,25 +254,16 @@ interface OldRequests extends Record<string, number> {
 }
 
 /**
- * Returns whether profiles have these revisions, identities these owners, and these changes still wait. The result is
- * valid until the step ends:
+ * Returns whether profiles have these revisions and identities these owners. The result is valid until the step ends:
  * this process owns both files and every step is synchronous.
  */
 function scopeCheck(entities: Database) {
   const revisionOf = entities.prepare("SELECT revision FROM entity WHERE id = ?");
   const ownerOf = entities.prepare("SELECT entity FROM identity WHERE hash = unhex(?)");
-  const stateOf = entities.prepare("SELECT state FROM hook_event WHERE id = ?");
-  const isWaiting = (id: string) => (stateOf.get(Number(id)) as { state: string } | undefined)?.state === "waiting";
-  return (
-    profiles: ScopeSnapshot["profiles"],
-    owners: ScopeSnapshot["owners"],
-    waiting: ScopeSnapshot["waiting"],
-  ): boolean =>
-    waiting.every(isWaiting) &&
+  return (profiles: ScopeSnapshot["profiles"], owners: ScopeSnapshot["owners"]): boolean =>
     profiles.every(
       ({ id, revision }) => (revisionOf.get(id) as { revision: number } | undefined)?.revision === revision,
-    ) &&
-    [...owners].every(([hash, owner]) => (ownerOf.get(hash) as { entity: string } | undefined)?.entity === owner);
+    ) && [...owners].every(([hash, owner]) => (ownerOf.get(hash) as { entity: string } | undefined)?.entity === owner);
 }
 
 /** Returns the latest possible `not_before`. A later one was set before the clock was set back. */
