@@ -81,7 +81,8 @@ describe("the sender of a hook", function () {
       now += 1;
       most = Math.max(most, now);
       sent.push(emailsOf(events));
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await until("four requests are in flight", () => most >= 4, 30_000);
+      await new Promise((resolve) => setTimeout(resolve, 300));
       now -= 1;
     });
     await isTold();
