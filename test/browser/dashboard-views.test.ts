@@ -48,7 +48,12 @@ const views = [
       "GET /api/mark",
     ],
   ],
-  ["group", "&id=onboarding", "onboarding", ["GET /api/experience", "POST /api/metric", "GET /api/mark"]],
+  [
+    "group",
+    "&id=onboarding",
+    "onboarding",
+    ["GET /api/experience", "POST /api/metric", "POST /api/metric", "POST /api/metric", "GET /api/mark"],
+  ],
   ["streams", "", "Streams", ["GET /api/stream", "POST /api/metric"]],
   ["stream", "&id=web", "web", ["GET /api/stream", "POST /api/metric", "GET /api/mark"]],
   ["people", "", "People", []],
@@ -164,7 +169,7 @@ describe("in the dashboard,", function () {
     expect(requests).to.deep.equal(["GET /api/segment", "GET /api/series", "POST /api/metric"]);
   });
 
-  it("the overview and Alerts show a line for each rule that is firing, which opens; Alerts also what ended", async () => {
+  it("the overview and Alerts show a line for each rule that is firing, which opens; one that begins to fire moves nothing; Alerts also what ended", async () => {
     const hour = NOW - (NOW % HOUR);
     const [silent, fell] = alertRules(
       [
@@ -195,6 +200,11 @@ describe("in the dashboard,", function () {
     await until("the overview is loaded again", () => requests.includes("POST /api/metric"));
     await state(page, "ready");
     await page.clock.runFor(2 * MINUTE);
+    const top = () => page.evaluate("document.querySelector('.figures').getBoundingClientRect().top");
+    const before = await top();
+    await page.getByText("Alerts have changed.").waitFor();
+    expect([await cardOf(page).count(), await top()]).to.deep.equal([0, before]);
+    await page.getByRole("button", { name: "Show" }).click();
     await cardOf(page).waitFor();
     expect((await scripts?.())?.compressed).to.be.within(1, 60_000);
     const lines = await cardOf(page).locator("summary").allInnerTexts();

@@ -2,12 +2,9 @@ import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { clockTime } from "../format.js";
 import type { Page } from "../view.js";
-import { views } from "../views.js";
 import { zoneName } from "../zone.js";
-import { Code } from "./code.js";
 import type { AppProps, State } from "./controller.js";
 import { Header } from "./header.js";
-import { KeyCard } from "./key-card.js";
 import { Later, type Script } from "./later.js";
 import { useShortcuts } from "./shortcuts.js";
 
@@ -87,10 +84,13 @@ function Notices({ state }: { readonly state: State }): VNode {
   );
 }
 
+const keyCard = async () => (await import("./key-card.js")).KeyCard;
+const forbidden = async () => (await import("./forbidden.js")).Forbidden;
+
 function Content({ state, controller }: AppProps): VNode {
   const { phase, shown, view, reason } = state;
-  if (phase === "no-key" || phase === "wrong-key") return <KeyCard reason={reason} controller={controller} />;
-  if (phase === "forbidden") return <Forbidden state={state} />;
+  if (phase === "no-key" || phase === "wrong-key") return <Later script={keyCard} props={{ reason, controller }} />;
+  if (phase === "forbidden") return <Later script={forbidden} props={{ view, reason }} />;
   if (shown !== undefined) {
     const { Show } = shown.script;
     return <Show data={shown.data} page={shown.page} />;
@@ -101,18 +101,6 @@ function Content({ state, controller }: AppProps): VNode {
       <h1>No response</h1>
       <p role="alert">{reason}</p>
       <p class="note">The page tries again by itself.</p>
-    </section>
-  );
-}
-
-function Forbidden({ state: { view, reason } }: { readonly state: State }): VNode {
-  const label = views.find(({ name }) => name === view.name)?.label;
-  return (
-    <section class="card">
-      <h1>{label} needs another key</h1>
-      <p role="alert">{reason}</p>
-      <p>In the folder of the service this makes one:</p>
-      <Code text={`npx entity-metrics key create --scopes ${view.scopes[0]} --name dashboard`} />
     </section>
   );
 }

@@ -8,12 +8,14 @@ import { Link } from "./link.js";
 export interface Figure {
   readonly value: ComponentChildren;
   readonly unit: ComponentChildren;
+  /** Whether it is good, or needs a person; undefined if it is neither. */
+  readonly isGood?: boolean | undefined;
 }
 
 interface HeadProps {
   readonly page: Page;
-  /** The list that contains the thing. */
-  readonly crumb: { readonly label: string; readonly to: Partial<Address> };
+  /** The list that contains the thing; absent for a view of the bar. */
+  readonly crumb?: { readonly label: string; readonly to: Partial<Address> };
   /** Links after the link to the list. */
   readonly path?: ComponentChildren;
   readonly title: string;
@@ -28,17 +30,19 @@ interface HeadProps {
   readonly children?: ComponentChildren;
 }
 
-/** The head of the page of one thing: its name, one large figure with its change, then small facts and its actions. */
+/** The head of a page: its name, one large figure with its change, then small facts and its actions. */
 export function Head(props: HeadProps): VNode {
   const { page, crumb, path, title, note, figure, change, facts = [], actions, children } = props;
   return (
     <section class="card head">
-      <p class="note">
-        <Link to={crumb.to} page={page}>
-          {crumb.label}
-        </Link>
-        {path}
-      </p>
+      {crumb !== undefined && (
+        <p class="note">
+          <Link to={crumb.to} page={page}>
+            {crumb.label}
+          </Link>
+          {path}
+        </p>
+      )}
       <h1>
         <bdi>{title}</bdi>
       </h1>
@@ -46,7 +50,7 @@ export function Head(props: HeadProps): VNode {
       <div class="largest">
         {figure !== undefined && (
           <p>
-            <span class="value">{figure.value}</span> <span class="note">{figure.unit}</span>
+            <span class={valueStyle(figure)}>{figure.value}</span> <span class="note">{figure.unit}</span>
           </p>
         )}
         {change !== undefined && <p class="note">{change}</p>}
@@ -57,3 +61,6 @@ export function Head(props: HeadProps): VNode {
     </section>
   );
 }
+
+export const valueStyle = ({ isGood }: Pick<Figure, "isGood">): string =>
+  isGood === undefined ? "value" : isGood ? "value good" : "value bad";

@@ -6,6 +6,7 @@ import { Pager } from "../list/pager.js";
 import { type Column, Table } from "../list/table.js";
 import { Time } from "../list/time.js";
 import { Card } from "../page/card.js";
+import { Head } from "../page/head.js";
 import type { Loaded, Page } from "../view.js";
 import { AlertGroups, measuredColumn, seriesColumn } from "./alert-groups.js";
 import { limitText, spanText } from "./alert-words.js";
@@ -52,14 +53,17 @@ export function Show({ data: { firing, ended }, page }: { readonly data: Data; r
   ];
   return (
     <>
-      <section class="card head">
-        <h1>Alerts</h1>
-        <p>
-          <span class={firing.length === 0 ? "value" : "value bad"}>{count(firing.length)}</span>{" "}
-          <span class="note">{firing.length === 0 ? "firing: every rule is quiet" : "firing"}</span>
-        </p>
+      <Head
+        page={page}
+        title="Alerts"
+        figure={{
+          value: count(firing.length),
+          unit: firing.length === 0 ? "firing: every rule is quiet" : "firing",
+          isGood: firing.length > 0 ? false : undefined,
+        }}
+      >
         <AlertGroups alerts={firing} page={page} />
-      </section>
+      </Head>
       <Card title="Ended in the last 30 days">
         {ended.meta.total === 0 ? (
           <p class="note">None.</p>

@@ -6,7 +6,7 @@ import { count } from "../format.js";
 import type { Column } from "../list/table.js";
 import { Time } from "../list/time.js";
 import { type DeletionForm, takeOpenedForm, takeOpenedRequest } from "../opened.js";
-import { Facts } from "../page/facts.js";
+import { Head } from "../page/head.js";
 import { Later } from "../page/later.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
@@ -111,16 +111,16 @@ function Work({ open: { data, meta }, form, onForm, onProblem, page }: WorkProps
   const stuck = (meta.reasons ?? []).reduce((sum, reason) => sum + reason.stuck, 0);
   const [oldest] = data;
   return (
-    <section class="card head">
-      <h1>Deletions</h1>
-      <div class="largest">
-        <p>
-          <span class={stuck === 0 ? "value" : "value bad"}>{count(meta.total)}</span>{" "}
-          <span class="note">{stuck === 0 ? "open, none stuck" : `open, ${count(stuck)} stuck ▲`}</span>
-        </p>
-        <Facts
-          facts={oldest === undefined ? [] : [["Oldest open", <Oldest key="oldest" oldest={oldest} page={page} />]]}
-        />
+    <Head
+      page={page}
+      title="Deletions"
+      figure={{
+        value: count(meta.total),
+        unit: stuck === 0 ? "open, none stuck" : `open, ${count(stuck)} stuck ▲`,
+        isGood: stuck > 0 ? false : undefined,
+      }}
+      facts={oldest === undefined ? [] : [["Oldest open", <Oldest key="oldest" oldest={oldest} page={page} />]]}
+      actions={
         <button
           type="button"
           class="primary"
@@ -129,8 +129,9 @@ function Work({ open: { data, meta }, form, onForm, onProblem, page }: WorkProps
         >
           New deletion
         </button>
-      </div>
+      }
+    >
       <WaitingDeletions reasons={meta.reasons ?? []} page={page} onOpen={onProblem} />
-    </section>
+    </Head>
   );
 }

@@ -37,7 +37,7 @@ export const { load, Show } = listView({
       phone: "none" as const,
       cell: (row: Entry) => valueIn(reachIn(trends, row)?.[name], "people"),
     })),
-    { head: "Conversion", sort: "now", isNumber: true, phone: "first", cell: ({ now }) => valueIn(now, "rate") },
+    { head: "Conversion rate", sort: "now", isNumber: true, phone: "first", cell: ({ now }) => valueIn(now, "rate") },
   ],
   trend: rateOf,
   others: (entry, page) => reachOf(entry).map((series) => ({ ...series, window: newestWindow(page, "experience") })),

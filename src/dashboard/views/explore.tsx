@@ -1,12 +1,14 @@
 import type { VNode } from "preact";
 import { useRef } from "preact/hooks";
-import { aggregations, intervals, nameOf, seriesNamed } from "../address.js";
+import { aggregations, intervals, nameOf, type SeriesName, seriesNamed } from "../address.js";
 import { Chart } from "../chart/chart.js";
-import { type Fetched, fetchSeries, nextSaveOf, type Series, type WantedSeries } from "../fetch-series.js";
+import { type Fetched, fetchSeries, newestOf, nextSaveOf, type Series, type WantedSeries } from "../fetch-series.js";
 import { count, fullTime, type Unit, unitOf } from "../format.js";
+import { findEntry } from "../list/entries.js";
 import { Card } from "../page/card.js";
 import type { Loaded, Page } from "../view.js";
 import { ApiCall } from "./api-call.js";
+import { hasPoints } from "./has-points.js";
 import { labelled } from "./series-labels.js";
 import { SeriesPicker } from "./series-picker.js";
 import { Share } from "./share.js";
@@ -20,7 +22,22 @@ interface Data {
 export async function load(page: Page): Promise<Loaded<Data>> {
   const named = page.address.series.flatMap((name) => seriesNamed(name) ?? []);
   const [fetched, wanted] = await Promise.all([fetchSeries(named, page), labelled(named, page)]);
-  return { data: { wanted, fetched: withLabels(fetched, wanted) }, nextAt: nextSaveOf(fetched.series) };
+  const unknown = await Promise.all(
+    fetched.series.map(async (one) => newestOf(one) === null && !(await isKnown(one.name, page)) && one.name),
+  );
+  return {
+    data: { wanted, fetched: withLabels(fetched, wanted) },
+    nextAt: nextSaveOf(fetched.series),
+    problems: unknown.filter((name) => name !== false).map((name) => `The service has no series “${name}”.`),
+  };
+}
+
+/** Returns whether a series without values in the window has points, or is of a listed thing. */
+async function isKnown(name: string, page: Page): Promise<boolean> {
+  const { dimension, dimension_id: id } = seriesNamed(name) as SeriesName;
+  if (await hasPoints(page, dimension, id)) return true;
+  const list = (["segment", "experience", "stream"] as const).find((one) => one === dimension);
+  return id === "all_streams" || (list !== undefined && (await findEntry(list, id, page)) !== undefined);
 }
 
 /** The fetched series with the labels of the wanted ones. */

@@ -5,6 +5,7 @@ import { amount, count } from "../format.js";
 import { type Column, Table } from "../list/table.js";
 import { Card } from "../page/card.js";
 import { Facts, type NamedValue } from "../page/facts.js";
+import { Head } from "../page/head.js";
 import { Later } from "../page/later.js";
 import { Link } from "../page/link.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
@@ -45,16 +46,12 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
   const [state, words] = stateOf(ready);
   return (
     <>
-      <section class="card head">
-        <h1>Health</h1>
-        <div class="largest">
-          <p>
-            <span class={state === "Ready" ? "value good" : "value bad"}>{state}</span>{" "}
-            <span class="note">{words}</span>
-          </p>
-          <Facts facts={waitingOf(metrics, alerts, page)} />
-        </div>
-      </section>
+      <Head
+        page={page}
+        title="Health"
+        figure={{ value: state, unit: words, isGood: state === "Ready" }}
+        facts={waitingOf(metrics, alerts, page)}
+      />
       <div class="halves">
         <Card title="Stores">
           <Table caption="Stores" columns={STORE_COLUMNS} rows={ready.stores} rowKey={({ name }) => name} />

@@ -32,22 +32,24 @@ export function LiveTail({ stream, page }: { readonly stream: Stream; readonly p
   });
   const newest = counts[0] ?? countOf(stream);
   return (
-    <Card title="Live">
-      <p class="value">
-        <data value={newest.count}>{count(newest.count)}</data> <span class="note">messages in the open hour</span>
-      </p>
-      <ul class="tail" aria-label="Counts of the open hour">
-        {counts.map((one, index) => {
-          const before = counts[index + 1];
-          const grown = before === undefined || before.slot !== one.slot ? 0 : one.count - before.count;
-          return (
-            <li key={one.at}>
-              {clockTime(one.at, page.zone)} {count(one.count)}
-              {grown > 0 && <b class="good"> +{count(grown)}</b>}
-            </li>
-          );
-        })}
-      </ul>
+    <Card title="Live" note="messages in the open hour">
+      <div class="live">
+        <p class="value">
+          <data value={newest.count}>{count(newest.count)}</data>
+        </p>
+        <ul class="tail" aria-label="Counts of the open hour">
+          {counts.map((one, index) => {
+            const before = counts[index + 1];
+            const grown = before === undefined || before.slot !== one.slot ? 0 : one.count - before.count;
+            return (
+              <li key={one.at}>
+                {clockTime(one.at, page.zone)} {count(one.count)}
+                {grown > 0 && <b class="good"> +{count(grown)}</b>}
+              </li>
+            );
+          })}
+        </ul>
+      </div>
     </Card>
   );
 }

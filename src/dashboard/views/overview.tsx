@@ -15,6 +15,7 @@ import { messageSeries, rateOf, sizeOf } from "../list/wanted.js";
 import { type Optional, optional } from "../optional.js";
 import { Card } from "../page/card.js";
 import type { FirstSteps } from "../page/first-steps.js";
+import { valueStyle } from "../page/head.js";
 import { Link } from "../page/link.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
@@ -128,12 +129,23 @@ export async function load(page: Page): Promise<Loaded<Data>> {
 
 export function Show({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
   const { segments, experiences, fetched, shares, points, Empty } = data;
-  const alerts = useReadAgain(readAlerts, data.alerts, ALERT_PAUSE_MS, page);
+  const currentAlerts = useReadAgain(readAlerts, data.alerts, ALERT_PAUSE_MS, page);
+  const [alerts, showAlerts] = useSteady(currentAlerts, page);
   const currentCount = useReadAgain(countOfPoints, data.segmentsOfPoints, COUNT_PAUSE_MS, page);
   if (Empty !== undefined) return <Empty title="Overview" />;
   return (
     <>
       <h1 class="hidden">Overview</h1>
+      <div role="status">
+        {namesOf(alerts) !== namesOf(currentAlerts) && (
+          <p class="notice">
+            {currentAlerts === undefined ? "No alert is firing any more." : "Alerts have changed."}{" "}
+            <button type="button" class="plain" onClick={showAlerts}>
+              Show
+            </button>
+          </p>
+        )}
+      </div>
       {alerts && <alerts.Card alerts={alerts.alerts} page={page} />}
       <Figures data={{ ...data, segmentsOfPoints: currentCount }} page={page} />
       {points && <points.Card wanted={points.wanted} fetched={fetched} page={page} />}
@@ -155,7 +167,7 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
         list={experiences}
         columns={[
           nameColumn("Experience", "experience", page),
-          { head: "Conversion", isNumber: true, phone: "first", cell: ({ now }) => valueIn(now, "rate") },
+          { head: "Conversion rate", isNumber: true, phone: "first", cell: ({ now }) => valueIn(now, "rate") },
           ...changeColumns("rate", page),
           trendColumn(fetched, rateOf),
         ]}
@@ -177,6 +189,20 @@ function useReadAgain<T>(read: (page: Page) => Promise<T>, loaded: T, pauseMs: n
     },
   });
   return last?.since === page.now ? last.value : loaded;
+}
+
+/** The alerts that are shown; others would move what is below them. */
+const namesOf = (firing: FiringAlerts): string => (firing?.alerts ?? []).map(({ id, name }) => `${name} ${id}`).join();
+
+/**
+ * Returns a value as it was when the page led here, and a function that replaces it by the current one. A part of the
+ * view that changes its height does not change while somebody reads.
+ */
+function useSteady<T>(current: T, { address }: Page): readonly [T, () => void] {
+  const [kept, keep] = useState({ value: current, address });
+  const steady = kept.address === address ? kept : { value: current, address };
+  if (steady !== kept) keep(steady);
+  return [steady.value, () => keep({ value: current, address })];
 }
 
 function Figures({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
@@ -251,11 +277,12 @@ interface FigureProps {
 
 /** One figure, whose whole tile is a link to the view that shows more. */
 function Figure({ name, title, to, value, text, isGood, page, children }: FigureProps): VNode {
-  const style = isGood === undefined ? "value" : isGood ? "value good" : "value bad";
   return (
     <section class="card figure" data-figure={name}>
       <h2>{title}</h2>
-      <p class={style}>{typeof value === "string" ? <data value={value}>{text}</data> : valueIn(value, "messages")}</p>
+      <p class={valueStyle({ isGood })}>
+        {typeof value === "string" ? <data value={value}>{text}</data> : valueIn(value, "messages")}
+      </p>
       <p class="note">{children}</p>
       <Link to={to} page={page}>
         <span class="hidden">{title}: show more</span>

@@ -25,7 +25,7 @@ export function rateFigure(recent: Fetched, page: Page) {
     value: valueIn(reach.rate, "rate"),
     unit: (
       <>
-        conversion at <Time at={new Date(reach.at).toISOString()} page={page} />
+        {labels.conversionrate} at <Time at={new Date(reach.at).toISOString()} page={page} />
       </>
     ),
   };
@@ -63,7 +63,7 @@ export function ReachCharts(props: { readonly fetched: Fetched; readonly page: P
   return (
     <>
       <UnitChart title="Reach" unit="people" {...props} />
-      <UnitChart title="Conversion" unit="rate" {...props} />
+      <UnitChart unit="rate" {...props} />
     </>
   );
 }

@@ -56,7 +56,7 @@ export const { load, Show } = seriesView({
   ],
   cards: ({ id, row, more: { users }, fetched, page }) => (
     <>
-      <UnitChart title="People" unit="members" fetched={fetched} page={page} />
+      <UnitChart unit="members" fetched={fetched} page={page} />
       <JoinedAndLeft fetched={fetched} page={page} />
       {row?.by_rule && <Later key={id} script={segmentRule} props={{ segment: row, page }} />}
       <ExperienceLinks
