@@ -5,14 +5,17 @@ export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
 
+/** The least difference of two arrivals, ms. A double represents its half exactly until the year 2109. */
+export const ARRIVAL_STEP_MS = 1 / 1024;
+
 /**
- * Returns a monotonic clock for arrivals: Unix ms that increase by at least 1/1024 ms, so the later of
- * two arrivals in one millisecond is larger. A double represents such a number exactly until the year 2248.
+ * Returns a monotonic clock for arrivals: Unix ms that increase by at least `ARRIVAL_STEP_MS`, so the later of two
+ * arrivals in one millisecond is larger.
  */
 export function monotonicClock(clock: Clock): Clock {
   let last = 0;
   return () => {
-    last = Math.max(clock(), last + 1 / 1024);
+    last = Math.max(clock(), last + ARRIVAL_STEP_MS);
     return last;
   };
 }

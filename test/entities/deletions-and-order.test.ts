@@ -41,6 +41,17 @@ describe("P35: a message about a person who was deleted", () => {
     });
   }
 
+  it("is dropped if it names an event time before the deletion, also if it arrived at that time", async () => {
+    aheadMs = HOUR_MS;
+    await remove();
+    const at = Date.now();
+    const arrivalClock = () => at;
+    expect(await stage.request([{ _uid: "ann", plan: "old", at }], arrivalClock)).to.deep.equal([]);
+    expect(await plan()).to.equal(undefined);
+    expect(await stage.request([{ _uid: "ann", plan: "gold" }], arrivalClock)).to.deep.equal([]);
+    expect(await plan()).to.equal("gold");
+  });
+
   for (const [what, hours] of [
     ["behind", -1],
     ["ahead", 1],

@@ -56,7 +56,7 @@ export interface EntityStage {
     },
   ): Promise<string[]>;
   /** Takes in messages as JSON, as one request does that cuts them into batches; returns the codes of those refused. */
-  request(messages: readonly object[]): Promise<string[]>;
+  request(messages: readonly object[], arrivalClock?: Clock): Promise<string[]>;
   /** Attributes and segments of a profile in one object; undefined without a profile. */
   read(field: string, value: string): Promise<Record<string, unknown> | undefined>;
   /** Returns the stored profile with this `_uid`. */
@@ -108,7 +108,7 @@ export async function entityStage(
       const outcomes = await take(batch);
       return batch.flatMap(({ message }) => outcomes.get(message)?.issue?.code ?? []);
     },
-    async request(messages) {
+    async request(messages, arrivalClock = now) {
       const items = messages.map((json) => {
         const text = JSON.stringify(json);
         return {
@@ -118,7 +118,7 @@ export async function entityStage(
           place: (path: string) => path,
         };
       });
-      const deps = { ...plain, collect: take, check: take, countRejected() {}, arrivalClock: now, hashRequest: String };
+      const deps = { ...plain, collect: take, check: take, countRejected() {}, arrivalClock, hashRequest: String };
       const { errors } = await collectRequest(deps, {
         stream: "web",
         table: userTable,

@@ -1,6 +1,7 @@
-import type { Clock } from "../../clock.js";
+import { ARRIVAL_STEP_MS, type Clock } from "../../clock.js";
 import { invalid, type ValidationIssue } from "../../errors.js";
 import { clusteredIds } from "../../ids.js";
+import type { Version } from "../profile/entity.js";
 import type { Table } from "../profile/entity-tables.js";
 import type { HashIdentity } from "../profile/identity.js";
 import type { BatchMessage } from "../profile/message.js";
@@ -88,7 +89,7 @@ async function collectBatches(
       return {
         id: message.lastingId ?? ids?.[i] ?? newMessageId(),
         possiblyStoredSince,
-        version: { time: message.time ?? arrival, arrival, position: first + i },
+        version: { ...timesOf(message, arrival), position: first + i },
         weight: weightOf(item.bytes, message),
         message,
         table,
@@ -123,4 +124,9 @@ function countMessage(
   }
   tally.rejected += 1;
   if (tally.errors.length < NAMED_ERRORS) tally.errors.push({ ...issue, path: item.place(issue.path ?? "") });
+}
+
+/** Returns the event time of a message, and its arrival, which is never the event time that a message names. */
+function timesOf({ time }: ParsedMessage, arrival: number): Pick<Version, "time" | "arrival"> {
+  return { time: time ?? arrival, arrival: time === arrival ? arrival + ARRIVAL_STEP_MS / 2 : arrival };
 }
