@@ -4,14 +4,14 @@ import { yieldWhenDue } from "../../../async/yielding.js";
 import type { CacheMemory } from "../../../cache-memory.js";
 import { invalid } from "../../../errors.js";
 import { type Failpoint, noFailpoint } from "../../../failpoint.js";
-import { type AddedPoints, slotStart } from "../../../metrics/series.js";
+import { type AddedPoints, type Series, slotStart } from "../../../metrics/series.js";
 import { type Database, inTransaction } from "../connection.js";
 import { raiseTo, storedValue } from "../database-facts.js";
-import { type AddedRows, addedRows, KEYS_AT_ONCE, type PointRows, pointRows, type RestRow } from "./added-rows.js";
+import { type AddedRows, addedRows, KEYS_AT_ONCE, pointRows, type RestRow } from "./added-rows.js";
 import { sourceNumber } from "./chunks.js";
 import type { PlacedSlots } from "./journal-table.js";
 import type { SeriesIds } from "./series-ids.js";
-import { type PlacedPoint, type SlotSum, SlotSums } from "./slot-sums.js";
+import { type PlacedPoint, SlotSums, type WrittenSlot } from "./slot-sums.js";
 import type { ReadWindows } from "./window-reader.js";
 
 /** Fact of `metrics.db`. */
@@ -25,23 +25,29 @@ export function settledIn(db: Database): number {
 /** Sums rounded before other requests run. */
 const SUMS_AT_ONCE = 400;
 
-/** Points stored in one transaction; other requests run in between. */
+/** The number of no series. */
+const NO_SERIES = 0;
+
+/** Points stored as rows in one transaction; other requests run in between. */
 const POINTS_AT_ONCE = 4_000;
 
 /** Points removed in one transaction; other requests run in between. */
 const REMOVED_AT_ONCE = 2_000;
 
 /** A prepared write. */
-export type AddedChange = {
-  /** The new sums of its slots. */
-  readonly sums: readonly PlacedSlots[];
+export interface AddedChange {
+  /** Its series; its slots name them by their place in this list. */
+  readonly series: readonly Series[];
   /** Start of its oldest slot, Unix ms. */
   readonly oldest: number;
-} & (
-  | { readonly rows: PointRows; readonly rests: readonly RestRow[] }
-  /** Id of its last piece. */
-  | { readonly lastPiece: number }
-);
+  /** The points that are new or have another value. */
+  readonly points: readonly PlacedPoint[];
+  /** The slots of these points, and their new sums. */
+  readonly slots: readonly WrittenSlot[];
+  readonly sums: Float64Array;
+  /** The rests that have changed, with the place of their series. */
+  readonly rests: readonly RestRow[];
+}
 
 export interface AddedPointOptions {
   readonly failpoint?: Failpoint | undefined;
@@ -56,8 +62,8 @@ interface AddedPointDependencies extends AddedPointOptions {
 
 /**
  * The added points of `metrics.db`. One write at a time is prepared, while other requests run; one transaction then
- * stores its points together with the sums of their slots. The points of a large write, and its new series, are stored
- * before as pieces and unlisted series, which that transaction makes count.
+ * stores its points together with the sums of their slots. It stores the points of a large write as pieces, which take
+ * a few ms, and later transactions store these as rows.
  */
 export class AddedPointTable {
   readonly #db: Database;
@@ -66,8 +72,6 @@ export class AddedPointTable {
   readonly #rows: AddedRows;
   readonly #pointsAtOnce: number;
   readonly #sums: SlotSums;
-  /** Numbers of the series of the write that is being prepared. */
-  readonly #adding = new Set<number>();
   #settled: number;
 
   constructor(
@@ -83,22 +87,12 @@ export class AddedPointTable {
     this.#settled = settledIn(db);
   }
 
-  /** Stores the points of counted pieces as rows. Rejects with SQLite's error; then the next call continues. */
+  /** Stores the points of pieces as rows. Rejects with SQLite's error; then the next call continues. */
   async storePieces(): Promise<void> {
     while (this.#rows.putPiece()) {
       this.#failpoint("added-piece-stored");
       await setImmediate();
     }
-  }
-
-  /** Removes the pieces and the series of writes that were prepared but not stored. */
-  async #removeUnstored(): Promise<void> {
-    while (this.#rows.removePiece() || this.#ids.removeUnlisted()) await setImmediate();
-  }
-
-  /** Returns whether a series (its id) has points in the write that is being prepared. */
-  isAddingTo(series: number): boolean {
-    return this.#adding.has(series);
   }
 
   /**
@@ -107,16 +101,14 @@ export class AddedPointTable {
    */
   async add(added: readonly AddedPoints[], store: (change: AddedChange) => Promise<void>): Promise<void> {
     try {
-      await this.#removeUnstored();
       await this.storePieces();
       const change = await this.#prepare(added);
       this.#failpoint("added-points-prepared");
       await store(change);
+      this.#sums.cache(change);
     } catch (error) {
       this.forget();
       throw error;
-    } finally {
-      this.#adding.clear();
     }
     // The points are stored. A failure concerns the next call, which continues.
     await this.storePieces().catch(() => {});
@@ -125,45 +117,46 @@ export class AddedPointTable {
   async #prepare(added: readonly AddedPoints[]): Promise<AddedChange> {
     const oldest = oldestSlot(added);
     this.#refuseSettled(oldest);
-    const placed = (await this.#sums.place(added, this.#adding)).sort(inOrderOfRows);
+    const { series, ids, points } = await this.#sums.place(added);
+    points.sort(inOrderOfRows);
     // The later one counts if a point is there twice.
-    const latest = placed.filter(
-      (point, i) => i + 1 === placed.length || inOrderOfRows(point, placed[i + 1] as PlacedPoint) !== 0,
+    const latest = points.filter(
+      (point, i) => i + 1 === points.length || inOrderOfRows(point, points[i + 1] as PlacedPoint) !== 0,
     );
     const changed: PlacedPoint[] = [];
     for (const batch of weightedBatches(latest, KEYS_AT_ONCE)) {
-      const stored = this.#rows.valuesOf(batch);
-      for (const [i, placedPoint] of batch.entries()) {
+      const stored = this.#rows.valuesOf(
+        batch.map(({ slot, point }) => ({ series: ids[slot.series] ?? NO_SERIES, point })),
+      );
+      for (const [i, placed] of batch.entries()) {
+        const { slot, point } = placed;
         const old = stored[i];
-        if (old === placedPoint.point.value) continue;
-        if (old !== undefined) placedPoint.sum.add(-old);
-        placedPoint.sum.add(placedPoint.point.value);
-        changed.push(placedPoint);
+        if (old === point.value) continue;
+        if (old !== undefined) slot.sum.add(-old);
+        slot.sum.add(point.value);
+        changed.push(placed);
       }
       await yieldWhenDue();
     }
-    const { sums, rests } = await newSums(new Set(changed.map(({ sum }) => sum)));
-    if (changed.length <= this.#pointsAtOnce) return { rows: pointRows(changed), rests, sums, oldest };
-    const pieces = [...weightedBatches(changed, this.#pointsAtOnce)];
-    const share = Math.ceil(rests.length / pieces.length);
-    let lastPiece = 0;
-    for (const [i, some] of pieces.entries()) {
-      lastPiece = this.#rows.addPiece(pointRows(some), rests.slice(i * share, (i + 1) * share));
-      await yieldWhenDue();
-    }
-    return { sums, oldest, lastPiece };
+    const slots = [...new Set(changed.map(({ slot }) => slot))];
+    return { series, oldest, points: changed, slots, ...(await newSums(slots, series)) };
   }
 
   /**
    * Stores a change inside the caller's transaction, and returns the new sums, to be stored in it as well. Throws
    * `invalid` if a slot is settled.
    */
-  store(change: AddedChange): readonly PlacedSlots[] {
-    this.#refuseSettled(change.oldest);
-    if ("rows" in change) this.#rows.put(change.rows, change.rests);
-    else this.#rows.countPieces(change.lastPiece);
-    this.#ids.listAll();
-    return change.sums;
+  store({ series, oldest, points, slots, sums, rests }: AddedChange): PlacedSlots[] {
+    this.#refuseSettled(oldest);
+    const ids = series.map((one) => this.#ids.findOrAdd(one));
+    const idOf = (place: number) => ids[place] as number;
+    const rows = pointRows(points.map(({ slot, point }) => ({ series: idOf(slot.series), point })));
+    const restRows = rests.map(([start, place, rest]): RestRow => [start, idOf(place), rest]);
+    if (points.length <= this.#pointsAtOnce) this.#rows.put(rows, restRows);
+    else this.#rows.addPieces(rows, restRows, this.#pointsAtOnce);
+    return slots.map(({ series: place, slot }, i) => {
+      return { series: idOf(place), source: sourceNumber.added, slot, values: sums, start: i, end: i + 1 };
+    });
   }
 
   #refuseSettled(oldest: number): void {
@@ -210,28 +203,25 @@ function oldestSlot(added: readonly AddedPoints[]): number {
 }
 
 /** Returns the new sums of slots, and the rests that have changed. */
-async function newSums(slotSums: ReadonlySet<SlotSum>) {
-  const values = new Float64Array(slotSums.size);
-  const sums: PlacedSlots[] = [];
+async function newSums(
+  slots: readonly WrittenSlot[],
+  series: readonly Series[],
+): Promise<Pick<AddedChange, "sums" | "rests">> {
+  const sums = new Float64Array(slots.length);
   const rests: RestRow[] = [];
-  for (const some of weightedBatches(slotSums, SUMS_AT_ONCE)) {
-    for (const slotSum of some) {
-      const { series, slot, start: ms, storedRest } = slotSum;
-      const { sum, rest } = slotSum.round();
-      if (rest !== storedRest) {
-        rests.push([ms, series, rest]);
-        slotSum.storedRest = rest;
-      }
-      const start = sums.length;
-      values[start] = sum;
-      sums.push({ series, source: sourceNumber.added, slot, values, start, end: start + 1 });
+  for (const [i, { series: place, slot, sum: exact }] of slots.entries()) {
+    const { sum, rest } = exact.round();
+    sums[i] = sum;
+    if (rest !== exact.storedRest) {
+      rests.push([slot * (series[place] as Series).dimension.slotMs, place, rest]);
+      exact.storedRest = rest;
     }
-    await yieldWhenDue();
+    if (i % SUMS_AT_ONCE === 0) await yieldWhenDue();
   }
   return { sums, rests };
 }
 
-/** Compares points as their rows are ordered; the same point has 0. */
-function inOrderOfRows({ series: a, point: p }: PlacedPoint, { series: b, point: q }: PlacedPoint): number {
-  return p.ms - q.ms || p.ns - q.ns || a - b || p.source - q.source;
+/** Compares points nearly as their rows are ordered: by the places of their series. The same point has 0. */
+function inOrderOfRows({ slot: a, point: p }: PlacedPoint, { slot: b, point: q }: PlacedPoint): number {
+  return p.ms - q.ms || p.ns - q.ns || a.series - b.series || p.source - q.source;
 }

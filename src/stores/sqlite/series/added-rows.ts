@@ -3,7 +3,6 @@ import { StartError } from "../../../errors.js";
 import type { AddedPoint } from "../../../metrics/series.js";
 import { CHECKSUM, checksumOf, signed } from "../checksum.js";
 import { type Database, EXACT_REAL, exactReal, inTransaction, withoutSync } from "../connection.js";
-import { raiseTo, storedValue } from "../database-facts.js";
 
 /**
  * The points of slots that are not settled, under the number of their series. In the order of time, so that a commit
@@ -12,8 +11,7 @@ import { raiseTo, storedValue } from "../database-facts.js";
  * bytes if it needs more. `slot` is the slot's start, Unix ms.
  *
  * `added_piece` has points of a large write until they are stored in `added`: five doubles each, and rests as JSON,
- * with a checksum. The sums contain the pieces up to the one whose id is the fact `counted_pieces`; later pieces belong
- * to a write that is being prepared, or that failed.
+ * with a checksum.
  */
 export const addedSchema = `CREATE TABLE IF NOT EXISTS added (
     ms INTEGER NOT NULL, ns INTEGER NOT NULL, series INTEGER NOT NULL, source INTEGER NOT NULL, value REAL NOT NULL,
@@ -33,16 +31,13 @@ export type PointRows = Float64Array;
 export type RestRow = readonly [slot: number, series: number, rest: number | Uint8Array];
 
 /** A point with the number of its series. */
-interface SeriesPoint {
+export interface SeriesPoint {
   readonly series: number;
   readonly point: AddedPoint;
 }
 
 /** Points in one statement: it takes about half of the time of a statement for each. */
 export const KEYS_AT_ONCE = 50;
-
-/** Fact of `metrics.db`. */
-const COUNTED = "counted_pieces";
 
 /** Numbers of a row, of its key, and parameters that store it. */
 const CELLS = 5;
@@ -55,13 +50,9 @@ export interface AddedRows {
   valuesOf(points: readonly SeriesPoint[]): (number | undefined)[];
   /** Stores or replaces rows, inside the caller's transaction. */
   put(points: PointRows, rests: readonly RestRow[]): void;
-  /** Stores rows as a piece, in a transaction of its own; returns its id, which is larger than those before. */
-  addPiece(points: PointRows, rests: readonly RestRow[]): number;
-  /** Counts the pieces up to an id, inside the caller's transaction. */
-  countPieces(upTo: number): void;
-  /** Removes the oldest piece that is not counted; false if there is none. */
-  removePiece(): boolean;
-  /** Stores the rows of the oldest piece that is counted, and removes it; false if there is none. */
+  /** Stores rows as pieces of `size` points each, inside the caller's transaction. */
+  addPieces(points: PointRows, rests: readonly RestRow[], size: number): void;
+  /** Stores the rows of the oldest piece, and removes it; false if there is none. */
   putPiece(): boolean;
 }
 
@@ -79,12 +70,6 @@ export function addedRows(db: Database): AddedRows {
   const pieces = db.prepare(`SELECT id, points, rests, ${CHECKSUM} FROM added_piece ORDER BY id`);
   const removePiece = db.prepare("DELETE FROM added_piece WHERE id = ?");
   const lastPiece = db.prepare("SELECT coalesce(max(id), 0) AS last FROM added_piece");
-  const removeLater = db.prepare("DELETE FROM added_piece WHERE id = (SELECT min(id) FROM added_piece WHERE id > ?)");
-  const counted = () => Number(storedValue(db, COUNTED) ?? 0);
-  // An id is not used again: a later piece would be counted at once.
-  const last = () => Math.max(counted(), (lastPiece.get() as { last: number }).last);
-  /** Whether there may be pieces that are not counted. */
-  let mayHaveLater = true;
   for (const row of pieces.iterate()) pieceOf(row as unknown as PieceRow);
 
   function put(cells: PointRows, rests: readonly RestRow[]): void {
@@ -118,26 +103,21 @@ export function addedRows(db: Database): AddedRows {
 
     put,
 
-    addPiece(points, rests) {
-      const bytes = new Uint8Array(points.buffer);
-      const texts = textOf(rests);
-      const id = last() + 1;
-      mayHaveLater = true;
-      // The commit of the write waits for the disk.
-      withoutSync(db, () => insertPiece.run(id, bytes, texts, signed(sumOf(id, bytes, texts))));
-      return id;
-    },
-
-    countPieces: (upTo) => raiseTo(db)(COUNTED, upTo),
-
-    removePiece() {
-      mayHaveLater &&= Number(removeLater.run(counted()).changes) > 0;
-      return mayHaveLater;
+    addPieces(points, rests, size) {
+      let { last: id } = lastPiece.get() as { last: number };
+      const cells = size * CELLS;
+      const share = Math.ceil((rests.length * cells) / points.length);
+      for (let piece = 0; piece * cells < points.length; piece += 1) {
+        const bytes = new Uint8Array(points.slice(piece * cells, (piece + 1) * cells).buffer);
+        const texts = textOf(rests.slice(piece * share, (piece + 1) * share));
+        id += 1;
+        insertPiece.run(id, bytes, texts, signed(sumOf(id, bytes, texts)));
+      }
     },
 
     putPiece() {
       const row = pieces.get() as PieceRow | undefined;
-      if (row === undefined || row.id > counted()) return false;
+      if (row === undefined) return false;
       const { points, rests } = pieceOf(row);
       // After a power cut the piece is left and is stored again, which changes nothing.
       withoutSync(db, () =>

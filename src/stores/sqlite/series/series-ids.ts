@@ -4,33 +4,20 @@ import type { Dimension } from "../../../metrics/dimensions.js";
 import type { ListedIds, SeriesStore } from "../../../metrics/ports.js";
 import { type Series, seriesKey } from "../../../metrics/series.js";
 import { compareBytes, searchText } from "../../../text.js";
-import { type Database, inTransaction, withoutSync } from "../connection.js";
+import type { Database } from "../connection.js";
 
-/**
- * Every series ever written, with a number of its own and the list of its chunks (`ChunkLists`). A series in `unlisted`
- * has its number for a write that is not stored yet.
- */
+/** Every series ever written, with a number of its own and the list of its chunks (`ChunkLists`). */
 export const seriesIdSchema = `
   CREATE TABLE IF NOT EXISTS series (
     id INTEGER PRIMARY KEY, dimension TEXT NOT NULL, dimension_id TEXT NOT NULL, type TEXT NOT NULL,
     chunks BLOB, sum INTEGER, UNIQUE (dimension, dimension_id, type)
-  );
-  CREATE TABLE IF NOT EXISTS unlisted (series INTEGER PRIMARY KEY REFERENCES series ON DELETE CASCADE)`;
-
-/** Series removed in one transaction; other requests run in between. */
-const REMOVED_AT_ONCE = 2_000;
+  )`;
 
 /** Numbers of series in `metrics.db`. */
 export interface SeriesIds {
   find(series: Series): number | undefined;
-  /** Adds an unknown series, inside the caller's transaction, and lists it. Call `forget` if that fails. */
+  /** Adds an unknown series, inside the caller's transaction. Call `forget` if that fails. */
   findOrAdd(series: Series): number;
-  /** Returns the number of each series. Adds unknown ones, in a transaction of its own; they are not listed. */
-  addUnlisted(series: readonly Series[]): number[];
-  /** Lists the series that are not, inside the caller's transaction. Call `forget` if that fails. */
-  listAll(): void;
-  /** Removes some series that are not listed; false if there are none. */
-  removeUnlisted(): boolean;
   forget(): void;
   /** Increases whenever series may have been added or removed. */
   changes(): number;
@@ -43,21 +30,8 @@ export function seriesIds(db: Database, cache: CacheMemory): SeriesIds {
     "INSERT INTO series (dimension, dimension_id, type) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
   );
   const selectAll = db.prepare("SELECT id, dimension FROM series");
-  const insertUnlisted = db.prepare("INSERT INTO unlisted VALUES (?)");
-  const selectUnlisted = db.prepare("SELECT series FROM unlisted");
-  const list = db.prepare("DELETE FROM unlisted WHERE series = ?");
-  const removeSome = db.prepare(
-    `DELETE FROM series WHERE id IN (SELECT series FROM unlisted LIMIT ${REMOVED_AT_ONCE}) AND chunks IS NULL`,
-  );
   const known = new SharedCache<number>(cache);
-  const unlisted = new Set<number>();
   let changes = 0;
-  readUnlisted();
-
-  function readUnlisted(): void {
-    unlisted.clear();
-    for (const { series } of selectUnlisted.all() as { series: number }[]) unlisted.add(series);
-  }
 
   function remember(key: string, id: number): number {
     known.set(key, id, 0);
@@ -72,74 +46,26 @@ export function seriesIds(db: Database, cache: CacheMemory): SeriesIds {
     return row && remember(key, row.id);
   }
 
-  /** Returns the number of a series that may be new. */
-  function add(series: Series): number {
-    const key = seriesKey(series);
-    const remembered = known.get(key);
-    if (remembered !== undefined) return remembered;
-    const { dimension, id, type } = series;
-    // Inserts without a search: a write may have 50,000 new series, and each search takes as long as the insertion.
-    const added = insert.run(dimension.name, id, type);
-    if (Number(added.changes) === 0) return find(series) as number;
-    changes += 1;
-    return remember(key, Number(added.lastInsertRowid));
-  }
-
-  function addOne(series: Series): number {
-    const before = changes;
-    const id = add(series);
-    if (changes > before) {
-      insertUnlisted.run(id);
-      unlisted.add(id);
-    }
-    return id;
-  }
-
-  function forget(): void {
-    known.clear();
-    readUnlisted();
-    changes += 1;
-  }
-
   return {
     find,
 
     findOrAdd(series) {
-      const id = add(series);
-      if (unlisted.delete(id)) {
-        list.run(id);
-        changes += 1;
-      }
-      return id;
+      const key = seriesKey(series);
+      const remembered = known.get(key);
+      if (remembered !== undefined) return remembered;
+      const { dimension, id, type } = series;
+      // Inserts without a search: a write may have 50,000 new series, and each search takes as long as the insertion.
+      const added = insert.run(dimension.name, id, type);
+      if (Number(added.changes) === 0) return find(series) as number;
+      changes += 1;
+      return remember(key, Number(added.lastInsertRowid));
     },
 
-    addUnlisted(series) {
-      const ids = series.map(find);
-      if (!ids.includes(undefined)) return ids as number[];
-      try {
-        // The commit of the write waits for the disk.
-        return withoutSync(db, () => inTransaction(db, () => series.map((one, i) => ids[i] ?? addOne(one))));
-      } catch (error) {
-        forget();
-        throw error;
-      }
-    },
-
-    listAll() {
-      if (unlisted.size === 0) return;
-      db.exec("DELETE FROM unlisted");
-      unlisted.clear();
+    forget() {
+      known.clear();
       changes += 1;
     },
 
-    removeUnlisted() {
-      if (unlisted.size === 0) return false;
-      const { changes: removed } = removeSome.run();
-      forget();
-      return Number(removed) > 0;
-    },
-
-    forget,
     changes: () => changes,
     all: () => selectAll.all() as { id: number; dimension: string }[],
   };
@@ -157,8 +83,6 @@ const IDS_PER_QUERY = 2_000;
 /** Upper bound of all ids, by length and in the order of UTF-8 bytes. */
 const LAST_ID = "\u{10ffff}".repeat(256);
 
-const IS_LISTED = "NOT EXISTS (SELECT 1 FROM unlisted WHERE series = series.id)";
-
 /** Lists the series of `metrics.db`. A series emptied by retention may briefly keep its row. */
 export function seriesList(
   db: Database,
@@ -166,13 +90,13 @@ export function seriesList(
   cache: CacheMemory,
 ): Pick<SeriesStore, "list" | "count"> {
   const ascending = db.prepare(`SELECT dimension_id AS id, group_concat(type) AS types FROM series
-    WHERE dimension = ?1 AND dimension_id >= ?2 AND dimension_id <> ?3 AND ${IS_LISTED}
+    WHERE dimension = ?1 AND dimension_id >= ?2 AND dimension_id <> ?3
     GROUP BY dimension_id ORDER BY dimension_id LIMIT ?4`);
   const descending = db.prepare(`SELECT dimension_id AS id, group_concat(type) AS types FROM series
-    WHERE dimension = ?1 AND dimension_id <= ?2 AND dimension_id <> ?3 AND ${IS_LISTED}
+    WHERE dimension = ?1 AND dimension_id <= ?2 AND dimension_id <> ?3
     GROUP BY dimension_id ORDER BY dimension_id DESC LIMIT ?4`);
   const countBetween = db.prepare(`SELECT count(DISTINCT dimension_id) AS count FROM series
-    WHERE dimension = ? AND dimension_id BETWEEN ? AND ? AND ${IS_LISTED}`);
+    WHERE dimension = ? AND dimension_id BETWEEN ? AND ?`);
   /** A count is valid until a series is added or removed. */
   const counts = new SharedCache<number>(cache);
 

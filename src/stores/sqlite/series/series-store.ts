@@ -70,7 +70,7 @@ export function sqliteSeriesStore(
   db: Database,
   { cache = new CacheMemory(CACHE_BYTES), ...options }: SqliteSeriesOptions = {},
 ): SqliteSeriesStore {
-  for (const table of ["series", "unlisted", "journal", "added_piece"]) refuseDamagedTable(db, table);
+  for (const table of ["series", "journal", "added_piece"]) refuseDamagedTable(db, table);
   const ids = seriesIds(db, cache);
   const lists = new ChunkLists(db, cache);
   const journal = new Journal(db, lists, options);
@@ -92,7 +92,7 @@ export function sqliteSeriesStore(
       most: COMMIT_SLOTS,
       weightOf: (write) =>
         write.source === "added"
-          ? COLUMN_COST * write.change.sums.length
+          ? COLUMN_COST * write.change.slots.length
           : slotsOf(write.columns) + COLUMN_COST * write.columns.length,
       atOnce: 1,
       afterRound: true,
@@ -227,7 +227,7 @@ export function sqliteSeriesStore(
           if (!(error instanceof DamagedRow)) throw error;
           journal.report(error);
         }
-        if (journal.has(id) || points.isAddingTo(id)) continue;
+        if (journal.has(id)) continue;
         if (Number(removeEmpty.run(id, rowOf(id, 0), rowOf(id + 1, 0)).changes) > 0) ids.forget();
       }
       points.forget();

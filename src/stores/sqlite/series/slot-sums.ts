@@ -2,7 +2,7 @@ import { weightedBatches } from "../../../async/weighted-batches.js";
 import { yieldWhenDue } from "../../../async/yielding.js";
 import { type CacheMemory, SharedCache } from "../../../cache-memory.js";
 import { ExactSum } from "../../../exact-sum.js";
-import type { AddedPoint, AddedPoints, Series } from "../../../metrics/series.js";
+import { type AddedPoint, type AddedPoints, type Series, seriesKey } from "../../../metrics/series.js";
 import type { Database } from "../connection.js";
 import { placeOf } from "./journal-table.js";
 import type { SeriesIds } from "./series-ids.js";
@@ -16,32 +16,33 @@ const SUMS_AT_ONCE = 400;
 
 /** The exact sum of the points of one slot. */
 export class SlotSum extends ExactSum {
-  /** Number of the series. */
-  readonly series: number;
-  /** The slot, counted from 1970, and its start, Unix ms. */
-  readonly slot: number;
-  readonly start: number;
   /** The rest that is stored. */
   storedRest: number | Uint8Array;
 
-  constructor(
-    place: { readonly series: number; readonly slot: number; readonly start: number },
-    sum: number,
-    rest: number | Uint8Array,
-  ) {
+  constructor(sum: number, rest: number | Uint8Array) {
     super(sum, rest);
-    this.series = place.series;
-    this.slot = place.slot;
-    this.start = place.start;
     this.storedRest = rest;
   }
 }
 
-/** A point of a write, with the number of its series and the sum of its slot. */
-export interface PlacedPoint {
+/** A slot of a write: its series, as a place in the list of the write's series, and the slot, counted from 1970. */
+export interface WrittenSlot {
   readonly series: number;
+  readonly slot: number;
   readonly sum: SlotSum;
+}
+
+/** A point of a write, with its slot. */
+export interface PlacedPoint {
+  readonly slot: WrittenSlot;
   readonly point: AddedPoint;
+}
+
+/** The series of a write, each once, their numbers where they have one, and its points. */
+export interface PlacedPoints {
+  readonly series: readonly Series[];
+  readonly ids: readonly (number | undefined)[];
+  readonly points: PlacedPoint[];
 }
 
 /** Consecutive points of a write in one slot. */
@@ -51,21 +52,15 @@ interface SlotPoints {
   readonly points: readonly AddedPoint[];
 }
 
-interface PlacedSlot extends SlotPoints {
-  /** Number of the series. */
-  readonly id: number;
-  readonly place: number;
-}
-
 export interface SlotSumDependencies {
-  readonly ids: SeriesIds;
+  readonly ids: Pick<SeriesIds, "find">;
   readonly read: ReadWindows;
   readonly cache: CacheMemory;
 }
 
 /** The sums of added points in `metrics.db`, cached. */
 export class SlotSums {
-  readonly #ids: SeriesIds;
+  readonly #ids;
   readonly #read: ReadWindows;
   readonly #restOf;
   /** Sums by the place of their slot. */
@@ -78,57 +73,65 @@ export class SlotSums {
     this.#restOf = db.prepare("SELECT rest FROM added_rest WHERE slot = ? AND series = ?");
   }
 
-  /**
-   * Resolves with the points and the sums of their slots, one for each slot, and adds the numbers of their series to
-   * `used`. New series are not listed.
-   */
-  async place(added: readonly AddedPoints[], used: Set<number>): Promise<PlacedPoint[]> {
-    const placed: PlacedPoint[] = [];
-    // Not only in the cache, which may remove any of them at any time: a slot has one sum in a write.
-    const sums = new Map<number, SlotSum>();
+  /** Resolves with the points and the sums of their slots, one for each slot. */
+  async place(added: readonly AddedPoints[]): Promise<PlacedPoints> {
+    const series: Series[] = [];
+    const ids: (number | undefined)[] = [];
+    const points: PlacedPoint[] = [];
+    const places = new Map<string, number>();
+    const slots = new Map<number, WrittenSlot>();
     for (const some of weightedBatches(slotPoints(added), SUMS_AT_ONCE)) {
-      const ids = this.#ids.addUnlisted(some.map(({ series }) => series));
-      const slots = some.map(({ series, slot, points }, i): PlacedSlot => {
-        const id = ids[i] as number;
-        return { series, id, slot, place: placeOf(id, slot), points };
+      const slotOf = some.map((slotPoints) => {
+        const key = seriesKey(slotPoints.series);
+        const place = places.get(key) ?? series.length;
+        if (place === series.length) {
+          places.set(key, place);
+          series.push(slotPoints.series);
+          ids.push(this.#ids.find(slotPoints.series));
+        }
+        return { ...slotPoints, place, id: ids[place], key: placeOf(place, slotPoints.slot) };
       });
-      for (const { place } of slots) {
-        const known = sums.get(place) ?? this.#sums.get(place);
-        if (known !== undefined) sums.set(place, known);
+      const fresh = slotOf.filter(({ key }) => !slots.has(key));
+      for (const [i, sum] of this.#sumsOf(fresh).entries()) {
+        const { key, place, slot } = fresh[i] as (typeof fresh)[number];
+        slots.set(key, { series: place, slot, sum });
       }
-      this.#loadSome(
-        slots.filter(({ place }) => !sums.has(place)),
-        sums,
-      );
-      for (const { id, place, points } of slots) {
-        const sum = sums.get(place) as SlotSum;
-        used.add(id);
-        for (const point of points) placed.push({ series: id, sum, point });
-      }
+      for (const { key, points: ofSlot } of slotOf)
+        for (const point of ofSlot) points.push({ slot: slots.get(key) as WrittenSlot, point });
       await yieldWhenDue();
     }
-    for (const [place, sum] of sums) this.#sums.set(place, sum, SUM_BYTES);
-    return placed;
+    return { series, ids, points };
+  }
+
+  /** Caches the sums of a write that is stored. */
+  cache({ series, slots }: { readonly series: readonly Series[]; readonly slots: readonly WrittenSlot[] }): void {
+    const ids = series.map((one) => this.#ids.find(one));
+    for (const { series: place, slot, sum } of slots)
+      this.#sums.set(placeOf(ids[place] as number, slot), sum, SUM_BYTES);
   }
 
   forget(): void {
     this.#sums.clear();
   }
 
-  /** Adds the stored sums of slots to `sums`. */
-  #loadSome(slots: readonly PlacedSlot[], sums: Map<number, SlotSum>): void {
-    if (slots.length === 0) return;
-    const windows = slots.map(({ series, slot }) => {
+  /** Returns the stored sums of slots. */
+  #sumsOf(slots: readonly (SlotPoints & { readonly id: number | undefined })[]): SlotSum[] {
+    const cached = slots.map(({ id, slot }) => (id === undefined ? undefined : this.#sums.get(placeOf(id, slot))));
+    const missing = slots.filter((_, i) => cached[i] === undefined);
+    const windows = missing.map(({ series, slot }) => {
       const { slotMs } = series.dimension;
       return { series, from: slot * slotMs, to: (slot + 1) * slotMs };
     });
     const columns = this.#read(windows, "added");
-    for (const [i, { series, id, slot, place }] of slots.entries()) {
+    const loaded = missing.map(({ series, id = 0, slot }, i) => {
       const [sum = Number.NaN] = columns[i] as Float64Array;
-      const start = slot * series.dimension.slotMs;
-      const { rest = 0 } = (this.#restOf.get(start, id) ?? {}) as { rest?: number | Uint8Array };
-      sums.set(place, new SlotSum({ series: id, slot, start }, Number.isNaN(sum) ? 0 : sum, rest));
-    }
+      const { rest = 0 } = (this.#restOf.get(slot * series.dimension.slotMs, id) ?? {}) as {
+        rest?: number | Uint8Array;
+      };
+      return new SlotSum(Number.isNaN(sum) ? 0 : sum, rest);
+    });
+    const next = loaded.values();
+    return cached.map((sum) => sum ?? (next.next().value as SlotSum));
   }
 }
 

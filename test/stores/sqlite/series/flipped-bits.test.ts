@@ -126,36 +126,6 @@ describe("a flipped bit of metrics.db", () => {
     expect(others).to.be.above(0.99 * damaged);
   });
 
-  it("that makes a removed row of unlisted appear refuses the start, as its series would be removed", async () => {
-    const folder = join(dir, "unlisted");
-    mkdirSync(folder);
-    const open = () => {
-      const db = openDatabase(folder, metricsFile);
-      return { db, store: sqliteSeriesStore(db) };
-    };
-    const add = (store: SqliteSeriesStore, id: string) =>
-      store.add([{ series: seriesOf(id), points: [{ ms: START, ns: 0, source: 0, value: 7 }] }]);
-    const first = open();
-    await add(first.store, "a");
-    await first.store.fold();
-    await first.store.close();
-    const { rootpage } = first.db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'unlisted'").get() as {
-      rootpage: number;
-    };
-    closeDatabase(first.db);
-    const path = join(folder, "metrics.db");
-    const bytes = readFileSync(path);
-    const page = (rootpage - 1) * bytes.readUInt16BE(16);
-    bytes.writeUInt8(bytes.readUInt8(page + 4) ^ 1, page + 4);
-    writeFileSync(path, bytes);
-    const db = openDatabase(folder, metricsFile);
-    try {
-      expect(() => sqliteSeriesStore(db)).to.throw(StartError, /^The table unlisted in metrics\.db is damaged/);
-    } finally {
-      db.close();
-    }
-  });
-
   it("or byte of the list of a series does not let its expiry remove the series", async () => {
     const folder = join(dir, "expired");
     mkdirSync(folder);
