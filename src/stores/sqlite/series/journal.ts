@@ -246,7 +246,7 @@ function emptyBatch(): RecordBatch {
 }
 
 function add(batch: RecordBatch, id: number, record: PointRecord): void {
-  batch.slots.add(record);
+  record.each(batch.slots.add);
   batch.bytes += record.byteLength;
   batch.last = id;
 }

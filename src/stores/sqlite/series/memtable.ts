@@ -1,5 +1,5 @@
 import { CHUNK_SLOTS, overlay, type RowSlots, rowOf, SOURCES } from "./chunks.js";
-import type { PointRecord, TakeSlots } from "./journal-table.js";
+import type { TakeSlots } from "./journal-table.js";
 
 /** Initial capacity of a row, slots; it at least doubles when full. */
 const MIN_CAPACITY = 8;
@@ -7,7 +7,7 @@ const MIN_CAPACITY = 8;
 /** Memory of a row besides its slots, measured. */
 const ROW_BYTES = 350;
 
-/** Slots of journal records, by series (its id) and row of `chunk`; the later of two values of a slot wins. */
+/** Slots that are written, by series (its id) and row of `chunk`; the later of two values of a slot wins. */
 export class Memtable {
   /** Rows of each series, in no order. */
   readonly #series = new Map<number, RowSlots[]>();
@@ -16,10 +16,6 @@ export class Memtable {
   /** Estimated memory, bytes. */
   get bytes(): number {
     return this.#bytes;
-  }
-
-  add(record: PointRecord): void {
-    record.each(this.#put);
   }
 
   /** Returns whether there are rows of a series. */
@@ -37,7 +33,8 @@ export class Memtable {
     for (const rows of this.#series.values()) yield* rows;
   }
 
-  readonly #put: TakeSlots = ({ series, source, slot }, values, start, end) => {
+  /** Adds the slots of values [start, end). */
+  readonly add: TakeSlots = ({ series, source, slot }, values, start, end) => {
     const chunk = Math.floor(slot / CHUNK_SLOTS);
     let first = slot - chunk * CHUNK_SLOTS;
     let row = rowOf(series, chunk) + source;

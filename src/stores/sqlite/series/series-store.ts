@@ -16,8 +16,9 @@ import { CHUNK_SLOTS, CHUNKS, chunkSchema, DamagedRow, rowOf, savedRange, source
 import { refuseDamagedTable } from "./damaged-table.js";
 import { Journal, type JournalOptions } from "./journal.js";
 import { journalSchema, type PlacedSlots, PointRecord } from "./journal-table.js";
-import { type SeriesIds, seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
-import { chunkRange, windowReader } from "./window-reader.js";
+import { Memtable } from "./memtable.js";
+import { seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
+import { windowReader } from "./window-reader.js";
 
 export const seriesSchema = [seriesIdSchema, chunkSchema, journalSchema, addedSchema];
 
@@ -76,7 +77,7 @@ export function sqliteSeriesStore(
   const journal = new Journal(db, lists, options);
   const readWindows = windowReader(db, ids, lists, journal);
   const points = new AddedPointTable(db, { ...options, ids, read: readWindows, cache });
-  const writeColumn = columnWriter(db, ids, lists);
+  const writeChunk = chunkWriter(db, lists);
   const idsOf = db.prepare("SELECT dimension_id AS id FROM series WHERE dimension = ? AND type = ?");
   const removeChunks = db.prepare("DELETE FROM chunk WHERE id >= ? AND id < ?");
   // A damaged row may have lost its list.
@@ -147,7 +148,10 @@ export function sqliteSeriesStore(
     try {
       forgettingFailed(() =>
         lists.changing(() => {
-          for (const column of columns) writeColumn(source, column);
+          const rows = new Memtable();
+          for (const { values, start, end, ...place } of placedSlots([{ source, columns }]))
+            rows.add(place, values, start, end);
+          for (const { row, first, slots } of rows.all()) writeChunk(row, slots, first);
         }),
       );
       return true;
@@ -249,26 +253,4 @@ function isOfOneCall(error: unknown): boolean {
 
 function slotsOf(columns: readonly SlotColumn[]): number {
   return columns.reduce((sum, { values }) => sum + values.length, 0);
-}
-
-/** Writes a column into its chunks, inside `ChunkLists.changing`. */
-function columnWriter(
-  db: Database,
-  ids: SeriesIds,
-  lists: ChunkLists,
-): (source: SettingSource, column: SlotColumn) => void {
-  const writeChunk = chunkWriter(db, lists);
-
-  return (source, { series, from, values }) => {
-    const { start, end } = savedRange(values);
-    if (start === end) return;
-    const { slotMs } = series.dimension;
-    const { first, last } = chunkRange({ series, from, to: from + values.length * slotMs });
-    const id = ids.findOrAdd(series);
-    for (let chunk = first; chunk <= last; chunk += 1) {
-      const at = chunk * CHUNK_SLOTS - from / slotMs;
-      const part = values.subarray(Math.max(0, at), at + CHUNK_SLOTS);
-      writeChunk(rowOf(id, chunk) + sourceNumber[source], part, Math.max(0, -at));
-    }
-  };
 }
