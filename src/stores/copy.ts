@@ -95,7 +95,9 @@ export interface PartSource<R = unknown> {
 
 /** Records of one part that is written, and read again. */
 export interface PartTarget<R = unknown> {
-  all(): AsyncIterable<R[]>;
+  /** Returns a record as `all` yields it. */
+  documentOf(record: R): object;
+  all(): AsyncIterable<object[]>;
   /** Stores new records. Resolves when they survive a crash. */
   add(records: readonly R[]): Promise<void>;
 }

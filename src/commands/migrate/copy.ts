@@ -68,7 +68,8 @@ export async function compareProfiles(source: ProfileSource, target: ProfileTarg
   for (const part of parts) {
     const { from, to } = ends(source, target, part);
     const ofTarget = await summaryOf(to, (count) => progress.update(done + count));
-    comparisons.push({ part, source: await summaryOf(from, () => {}), target: ofTarget });
+    const ofSource = await summaryOf(from, () => {}, to.documentOf);
+    comparisons.push({ part, source: ofSource, target: ofTarget });
     done += ofTarget.count;
   }
   progress.finish();
@@ -87,10 +88,14 @@ function summaryOfRecord(record: unknown): Summary {
   return checksum.summary;
 }
 
-async function summaryOf({ all }: Pick<PartSource, "all">, onBatch: (count: number) => void) {
+async function summaryOf(
+  { all }: Pick<PartSource, "all">,
+  onBatch: (count: number) => void,
+  formOf: (record: unknown) => unknown = (record) => record,
+) {
   const checksum = new Checksum();
   for await (const records of all()) {
-    for (const record of records) checksum.addRecord(record);
+    for (const record of records) checksum.addRecord(formOf(record));
     onBatch(checksum.summary.count);
   }
   return checksum.summary;

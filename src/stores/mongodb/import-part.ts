@@ -4,21 +4,20 @@ import type { PartTarget } from "../copy.js";
 /** Documents per read or write. */
 const IMPORT_BATCH = 500;
 
-/** A part of a copy in a collection. Without functions a record is its document with `id` in place of `_id`. */
+/** A part of a copy in a collection. Without a function a document is its record with `_id` in place of `id`. */
 interface ImportedCollection<D extends Document & { _id: string }, R> {
   readonly collection: Collection<D>;
   readonly documentOf?: (record: R) => D;
-  readonly recordOf?: (document: D) => R;
 }
 
 /** Fills a collection and reads it back. No other process uses it concurrently. */
 export function importPart<D extends Document & { _id: string }, R extends object>({
   collection,
   documentOf = ({ id, ...rest }: R & { id?: string }) => ({ _id: id, ...rest }) as unknown as D,
-  recordOf = ({ _id: id, ...rest }: D) => ({ id, ...rest }) as unknown as R,
 }: ImportedCollection<D, R>): PartTarget<R> {
   return {
-    all: () => inBatches(collection.find().batchSize(IMPORT_BATCH), (document) => recordOf(document as unknown as D)),
+    documentOf,
+    all: () => inBatches(collection.find().batchSize(IMPORT_BATCH), (document) => document),
 
     async add(records) {
       if (records.length === 0) return;

@@ -15,7 +15,7 @@ import { factCollection, factsOf } from "./database-facts.js";
 import { importPart, inBatches } from "./import-part.js";
 import { plans } from "./index.js";
 import { COPIED, COPIED_FROM, openDatabases } from "./open-databases.js";
-import { deletionOf, type RemovedSegment, removedSegmentsOf } from "./profiles/deleted-segments.js";
+import { type RemovedSegment, removedSegmentsOf } from "./profiles/deleted-segments.js";
 import { ledgerParts, profileParts, readFacts, setFacts } from "./profiles/import-profiles.js";
 
 /** Time limit of one write or read, ms: no request waits for it. */
@@ -88,7 +88,6 @@ function catalogueParts(db: Db) {
     "deleted segments": importPart<RemovedSegment, DeletedSegmentRecord>({
       collection: removedSegmentsOf(db),
       documentOf: ({ id, at, generation }) => ({ _id: id, deletedAt: at, generation }),
-      recordOf: (document) => ({ id: document._id, ...deletionOf(document) }),
     }),
     experiences: importPart<ExperienceDocument, Experience>({ collection: experiencesOf(db) }),
     marks: importPart<MarkDocument, Mark>({ collection: chartMarksOf(db) }),

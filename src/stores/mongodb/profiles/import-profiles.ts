@@ -17,9 +17,9 @@ import type {
 } from "../../copy.js";
 import { ACCEPTED, FORGOTTEN, RECEIPT_KEY, SEGMENT_GENERATION } from "../../database-facts.js";
 import { ledgerPosition } from "../../ledger-position.js";
-import { apiKeyOf, type KeyDocument, keyDocument } from "../catalogue/key-store.js";
+import { type KeyDocument, keyDocument } from "../catalogue/key-store.js";
 import { factsOf } from "../database-facts.js";
-import { type DeletionDocument, deletionDocument, deletionOf, deletionsOf } from "../deletions/ledger-document.js";
+import { type DeletionDocument, deletionDocument, deletionsOf } from "../deletions/ledger-document.js";
 import { newestNumber } from "../deletions/number-deletions.js";
 import { type ErasedIdentityDocument, erasedIdentitiesOf } from "../deletions/suppression.js";
 import { importPart } from "../import-part.js";
@@ -31,23 +31,10 @@ import {
   streamsOf,
 } from "../series/slot-counts.js";
 import { newestGeneration } from "./deleted-segments.js";
-import {
-  type EntityDocument,
-  entityCollectionsOf,
-  entityDocument,
-  entityOf,
-  type IdentityDocument,
-} from "./entity-document.js";
-import { destroyedKey, type EntityKeyDocument, entityKeysOf, isLiving, keyWrapping } from "./entity-keys.js";
-import {
-  type LastingIdDocument,
-  lastingIdsOf,
-  type MessageDocument,
-  messageDocument,
-  messageOf,
-  messagesOf,
-} from "./history.js";
-import { clusterTime, type RequestDocument, requestDocument, requestOf } from "./idempotency.js";
+import { type EntityDocument, entityCollectionsOf, entityDocument, type IdentityDocument } from "./entity-document.js";
+import { destroyedKey, type EntityKeyDocument, entityKeysOf, keyWrapping } from "./entity-keys.js";
+import { type LastingIdDocument, lastingIdsOf, type MessageDocument, messageDocument, messagesOf } from "./history.js";
+import { clusterTime, type RequestDocument, requestDocument } from "./idempotency.js";
 import { type OutboxDocument, outboxOf } from "./outbox.js";
 
 /** Profiles with their identities, messages with their counts, and the requests that contained the messages. */
@@ -57,13 +44,11 @@ export function profileParts(db: Db) {
     entities: importPart<EntityDocument, StoredEntity>({
       collection: entities,
       documentOf: (entity) => entityDocument(entity, entity.revision),
-      recordOf: (document) => entityOf(document),
     }),
     identities: importPart<IdentityDocument, CopyRecords["identities"]>({ collection: identities }),
     history: importPart<MessageDocument, CopyRecords["history"]>({
       collection: messagesOf(db),
       documentOf: messageDocument,
-      recordOf: messageOf,
     }),
     "lasting message ids": importPart<LastingIdDocument, CopyRecords["lasting message ids"]>({
       collection: lastingIdsOf(db),
@@ -76,7 +61,6 @@ export function profileParts(db: Db) {
         saved: unsaved ? null : count.count,
         unsaved,
       }),
-      recordOf: ({ stream, slot, count, unsaved }) => ({ stream, slot, count, unsaved }),
     }),
     streams: importPart<StreamDocument, StreamRecord>({ collection: streamsOf(db) }),
     "hook events": importPart<OutboxDocument, OutboxRow>({ collection: outboxOf(db) }),
@@ -91,11 +75,6 @@ export function ledgerParts(db: Db, pepper: Uint8Array) {
     deletions: importPart<DeletionDocument, DeletionRecord>({
       collection: deletionsOf(db),
       documentOf: ({ deletion, sequence }) => deletionDocument(deletion, sequence, wrapping),
-      recordOf: (document) => ({
-        id: document._id,
-        sequence: Number(document.number),
-        deletion: deletionOf(document, wrapping),
-      }),
     }),
     "erased identities": importPart<ErasedIdentityDocument, ErasedIdentityRecord>({
       collection: erasedIdentitiesOf(db),
@@ -105,7 +84,6 @@ export function ledgerParts(db: Db, pepper: Uint8Array) {
         accepted: clusterTime(ledgerPosition(sequence)),
         ...rest,
       }),
-      recordOf: ({ _id: id, accepted, ...rest }) => ({ id, sequence: Number(accepted.toBigInt()), ...rest }),
     }),
     "entity keys": importPart<EntityKeyDocument, EntityKeyRecord>({
       collection: entityKeysOf(db),
@@ -113,16 +91,11 @@ export function ledgerParts(db: Db, pepper: Uint8Array) {
         _id: id,
         key: key === undefined ? destroyedKey() : new Binary(wrapping.wrap(key)),
       }),
-      recordOf: (document) => ({
-        id: document._id,
-        key: isLiving(document) ? wrapping.unwrap(document.key.value()) : undefined,
-      }),
     }),
     "repeatable deletions": requestPart(db),
     "API keys": importPart<KeyDocument, ApiKey>({
       collection: db.collection<KeyDocument>("api_keys"),
       documentOf: keyDocument,
-      recordOf: apiKeyOf,
     }),
   };
 }
@@ -131,7 +104,6 @@ function requestPart(db: Db): PartTarget<IdempotentRequest> {
   return importPart<RequestDocument, IdempotentRequest>({
     collection: db.collection<RequestDocument>("idempotent_requests"),
     documentOf: requestDocument,
-    recordOf: requestOf,
   });
 }
 
