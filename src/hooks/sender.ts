@@ -3,7 +3,7 @@ import { type Background, inBackground, retry } from "../async/retry.js";
 import { yieldWhenDue } from "../async/yielding.js";
 import { retryDelay } from "../deletions/deletion.js";
 import { TargetError } from "../deletions/ports.js";
-import { MAX_EVENTS, type SendEvents } from "../deletions/targets/hook.js";
+import { AT_ONCE, MAX_EVENTS, type SendEvents } from "../deletions/targets/hook.js";
 import { CALL_MS } from "../deletions/targets/remote-call.js";
 import { type Hook, type Outbox, type OutboxRow, SEGMENT } from "../entities/outbox.js";
 import type { Failpoint } from "../failpoint.js";
@@ -31,8 +31,6 @@ export const HOOK_LEASE_MS = CALL_MS + 5_000;
 const RENEW_MS = 1_000;
 /** Pause between two looks at an empty outbox, ms. */
 const POLL_MS = 500;
-/** Concurrent requests of a hook. */
-const AT_ONCE = 4;
 /** Pause after a failure of a store, ms. */
 const PAUSE_MS = 1_000;
 /** Bound of the outbox: the rows that commits add between two checks fit into a million. */

@@ -198,6 +198,17 @@ describe("a hook", function () {
     expect(receiver.members("vip")).to.deep.equal([["email:ann@example.org"]]);
   });
 
+  it("receives at most four requests at once, also while people are erased", async () => {
+    await start(hook());
+    const emails = Array.from({ length: 8 }, (_, n) => `p${n}@example.org`);
+    await Promise.all(emails.map((email) => say(email, { add: ["vip"], remove: [] })));
+    await isTold();
+    receiver.delayMs = 300;
+    const answered = await Promise.all(emails.map(remove));
+    for (const requestId of answered) await isCompleted(requestId);
+    expect(Math.max(...receiver.requests.map(({ concurrent }) => concurrent))).to.be.at.most(4);
+  });
+
   it("knows no erased person whose left a reset has replaced once the deletion is completed", async () => {
     await start(hook());
     await say("ann@example.org", { add: ["vip"], remove: [] });

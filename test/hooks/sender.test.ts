@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer as createHttps, globalAgent } from "node:https";
+import { Agent, createServer as createHttps } from "node:https";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect } from "chai";
@@ -175,7 +175,7 @@ describe("the sender of a hook", function () {
     const folder = temporaryFolder();
     const { authority, certificate, key } = makeCertificates(folder.dir);
     const trusted = { cert: readFileSync(certificate), key: readFileSync(key) };
-    globalAgent.options.ca = readFileSync(authority, "utf8");
+    const agent = new Agent({ ca: readFileSync(authority, "utf8") });
     folder.remove();
     let received = "";
     const receiver = createHttps(trusted, async (request, response) => {
@@ -191,13 +191,12 @@ describe("the sender of a hook", function () {
     });
     const url = `https://127.0.0.1:${await listening(slow)}`;
     start(async () => {}, {
-      calls: new Map([["crm", hookCalls({ ...hook, url }, { clock: systemClock, sign: async () => "" })]]),
+      calls: new Map([["crm", hookCalls({ ...hook, url }, { clock: systemClock, sign: async () => "", agent })]]),
     });
     await until("the sender has connected", () => isConnected);
     await service.fetch("/api/entity/user/user_id/u0", { method: "DELETE" });
     await isTold();
     expect([received.includes('"u0"'), received.includes('"u1"')]).to.deep.equal([false, true]);
-    globalAgent.options.ca = undefined;
     for (const server of [slow, receiver]) server.close();
   });
 

@@ -1,4 +1,6 @@
 import { hash } from "node:crypto";
+import * as http from "node:http";
+import * as https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../clock.js";
 import { type Hook, isMember, type Outbox, type OutboxRow, SEGMENT } from "../../entities/outbox.js";
@@ -28,10 +30,13 @@ export const LOOK_MS = 50;
 /** Events are sent within this time of the call of the function that returns them, or not at all, ms. */
 export const CALL_BEGINS_MS = 500;
 
+/** Concurrent requests to a hook, with changes or the `left` of deletions. */
+export const AT_ONCE = 4;
+
 /** Maximum events of a request. */
 export const MAX_EVENTS = 500;
 
-export interface HookCallDependencies extends Pick<RemoteSystem, "stopping" | "callMs"> {
+export interface HookCallDependencies extends Pick<RemoteSystem, "stopping" | "callMs" | "agent"> {
   readonly clock: Clock;
   /** Returns a compact JWS over these claims, with the key of receipts. */
   sign(claims: object): Promise<string>;
@@ -45,7 +50,9 @@ export type SendEvents = (claim: () => Promise<readonly HookEvent[]>) => Promise
 
 /** Returns the calls of a hook. Throws a `StartError` when its address is not safe for identities. */
 export function hookCalls({ name, url, token }: Hook, dependencies: HookCallDependencies): SendEvents {
-  const { clock, sign, ...calls } = dependencies;
+  const { clock, sign, ...others } = dependencies;
+  const { Agent } = url.startsWith("https:") ? https : http;
+  const calls = { agent: new Agent({ maxSockets: AT_ONCE }), ...others };
   checkUrl(`hooks is wrong: ${name}`, url);
   return async (claim) => {
     const make = async () => {

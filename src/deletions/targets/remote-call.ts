@@ -15,6 +15,8 @@ export interface RemoteSystem {
   readonly stopping?: AbortSignal | undefined;
   /** Time limit of a call, ms. */
   readonly callMs?: number | undefined;
+  /** Limits calls at once: further ones wait for a connection, within their time. */
+  readonly agent?: http.Agent;
 }
 
 /** Default time limit of a call, ms. */
@@ -33,7 +35,7 @@ export interface Made {
  * `TargetError`, or with the `ServiceError` of `make`.
  */
 export async function post<T>(
-  { name, token, stopping, callMs = CALL_MS }: RemoteSystem,
+  { name, token, stopping, callMs = CALL_MS, agent }: RemoteSystem,
   url: string,
   make: () => Promise<Made | undefined>,
   read: (response: http.IncomingMessage) => Promise<T>,
@@ -41,7 +43,7 @@ export async function post<T>(
   const call = withTimeLimit(callMs, stopping === undefined ? [] : [stopping], async (signal) => {
     const { request: open } = url.startsWith("https:") ? https : http;
     const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
-    const request = open(url, { method: "POST", signal, headers });
+    const request = open(url, { method: "POST", signal, headers, agent });
     const failed = once(request, "close").then(() => {
       throw new Error("the connection was closed");
     });
