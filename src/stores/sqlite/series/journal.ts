@@ -16,8 +16,8 @@ const MEMORY_FACTOR = 3;
 /** Multiple of either size at which writers wait. */
 const WAIT_FACTOR = 2;
 
-/** Maximum age of a slot before it is folded, ms. */
-const FOLD_AFTER_MS = 60_000;
+/** Interval of folds, ms. */
+const FOLD_EVERY_MS = 60_000;
 
 /** Rows of `chunk` written in one transaction; other requests run in between. */
 const FOLDED_AT_ONCE = 200;
@@ -69,7 +69,7 @@ export class Journal {
   #foldedTo = 0;
   /** The running fold. */
   #running: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer: NodeJS.Timeout;
   #isClosed = false;
 
   /** Reads the whole journal into memory: a second or two for a full one. */
@@ -88,7 +88,7 @@ export class Journal {
     this.#writeChunk = chunkWriter(db, lists);
     this.#open = emptyBatch();
     for (const { id, record } of this.#table.all()) add(this.#open, id, record);
-    this.#foldLater();
+    this.#timer = setInterval(() => this.#foldInBackground(), FOLD_EVERY_MS).unref();
   }
 
   /**
@@ -103,7 +103,7 @@ export class Journal {
     this.#failpoint("journal-appended");
     if (appended === undefined) return;
     add(this.#open, appended.id, appended.record);
-    this.#foldLater();
+    if (sizeOf(this.#open) > this.#foldBytes) this.#foldInBackground();
   }
 
   /** Returns whether there are slots of a series (its id). */
@@ -135,25 +135,13 @@ export class Journal {
   /** Stops background work between two transactions; unfolded slots stay in the journal. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
     await this.#running?.catch(() => {});
   }
 
-  /** Folds in the background: at once if the journal is large, otherwise when its time has passed. */
-  #foldLater(): void {
-    if (this.#isClosed || this.#running !== undefined) return;
-    if (sizeOf(this.#open) > this.#foldBytes) this.#foldInBackground();
-    else if (this.#folding !== undefined || this.#open.last > 0) this.#foldInTime();
-  }
-
-  #foldInTime(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      if (this.#running === undefined) this.#foldInBackground();
-    }, FOLD_AFTER_MS).unref();
-  }
-
+  /** Starts a fold, unless one is running. */
   #foldInBackground(): void {
+    if (this.#running !== undefined || this.#isClosed) return;
     this.#runFold().catch((error: unknown) => {
       if (!this.#isClosed) this.#foldFailed(error);
     });
@@ -161,17 +149,9 @@ export class Journal {
 
   /** Returns the running fold, or starts one. A failure changes nothing. */
   #runFold(): Promise<void> {
-    this.#running ??= this.#foldBatch().then(
-      () => {
-        this.#running = undefined;
-        this.#foldLater();
-      },
-      (error: unknown) => {
-        this.#running = undefined;
-        if (!this.#isClosed) this.#foldInTime();
-        throw error;
-      },
-    );
+    this.#running ??= this.#foldBatch().finally(() => {
+      this.#running = undefined;
+    });
     return this.#running;
   }
 
@@ -182,6 +162,7 @@ export class Journal {
    */
   async #foldBatch(): Promise<void> {
     if (this.#folding === undefined) {
+      if (this.#open.last === 0) return;
       this.#folding = this.#open;
       this.#open = emptyBatch();
     }
