@@ -1,4 +1,5 @@
 import { groupedCalls } from "../../async/grouped-calls.js";
+import { type Background, inBackground } from "../../async/retry.js";
 import { withTimeLimit } from "../../async/time-limit.js";
 import { ServiceError } from "../../errors.js";
 import type { SharedCounts, SharedGenerations } from "../ports.js";
@@ -28,8 +29,7 @@ export class SharedInvalidation {
   readonly #counts = new Map<number, number>();
   /** Start of the last successful read, ms of `performance.now`. */
   #readAt = Number.NEGATIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
-  #closed = false;
+  readonly #polling: Background;
 
   /** `deadlineMs` is the maximum wait of an announcement. `learnOrder` receives the order of writes. */
   constructor(shared: SharedGenerations, deadlineMs: number, learnOrder: (order: number) => void = () => {}) {
@@ -40,7 +40,7 @@ export class SharedInvalidation {
       async (at: readonly number[]) => this.#receive(await this.#shared.increment(new Set(at))),
       { most: MAX_ANNOUNCED, atOnce: 1, deadline: { ms: deadlineMs, error: unannounced } },
     );
-    void this.#poll();
+    this.#polling = inBackground(() => this.#poll());
   }
 
   /** Calls `raise` with the generations that any process has announced. */
@@ -53,17 +53,16 @@ export class SharedInvalidation {
     return performance.now() - this.#readAt <= RELIED_ON_MS;
   }
 
-  close(): void {
-    this.#closed = true;
-    clearTimeout(this.#timer);
+  /** Resolves when no read is in progress. */
+  close(): Promise<void> {
+    return this.#polling.stop();
   }
 
-  async #poll(): Promise<void> {
+  /** Resolves with the pause after a read, ms. */
+  async #poll(): Promise<number> {
     const startedAt = performance.now();
     await withTimeLimit(READ_LIMIT_MS, [], () => this.#read(startedAt)).catch(() => {});
-    if (this.#closed) return;
-    const rest = Math.max(0, startedAt + POLL_MS - performance.now());
-    this.#timer = setTimeout(() => void this.#poll(), rest).unref();
+    return Math.max(0, startedAt + POLL_MS - performance.now());
   }
 
   /** A late response is still valid as of the start of its read. */
