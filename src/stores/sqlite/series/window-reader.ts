@@ -35,8 +35,8 @@ type Layer = SlotRow | RowSlots;
 
 /** Reads the rows of many windows with one statement: one for each window would cost more than its rows. */
 export function windowReader(db: Database, ids: SeriesIds, lists: ChunkLists, journal: Journal): ReadWindows {
-  const readChunks = db.prepare(`SELECT start.key AS at, ${SLOT_ROW} FROM json_each(?1) AS start
-    CROSS JOIN chunk ON chunk.id BETWEEN start.value AND start.value + ?2 ORDER BY start.key, chunk.id`);
+  const readChunks = db.prepare(`SELECT range.key AS at, ${SLOT_ROW} FROM json_each(?) AS range
+    CROSS JOIN chunk ON chunk.id BETWEEN range.value ->> 0 AND range.value ->> 1 ORDER BY range.key, chunk.id`);
 
   function reportingDamage<T>(read: () => T): T {
     try {
@@ -47,11 +47,11 @@ export function windowReader(db: Database, ids: SeriesIds, lists: ChunkLists, jo
     }
   }
 
-  /** Returns for each target (`rows` rows from its first) its stored and journal rows; later ones take precedence. */
-  function layersOf(targets: readonly Target[], rows: number): Layer[][] {
+  /** Returns for each target its stored and journal rows; later ones take precedence. */
+  function layersOf(targets: readonly Target[]): Layer[][] {
     const layers = targets.map((): Layer[] => []);
-    const starts = JSON.stringify(targets.map(({ first }) => first));
-    const stored = readChunks.all(starts, rows - 1) as unknown as (SlotRow & { readonly at: number })[];
+    const ranges = JSON.stringify(targets.map(({ first, last }) => [first, last]));
+    const stored = readChunks.all(ranges) as unknown as (SlotRow & { readonly at: number })[];
     for (const row of stored) layers[row.at]?.push(row);
     for (const [at, { id, first, last }] of targets.entries()) {
       reportingDamage(() => lists.verify(first, last, layers[at] as Layer[]));
@@ -81,27 +81,21 @@ export function windowReader(db: Database, ids: SeriesIds, lists: ChunkLists, jo
 
   return (windows, source) => {
     const columns = windows.map((window) => new Float64Array(slotsIn(window)).fill(Number.NaN));
-    const byRows = new Map<number, Target[]>();
+    const targets: Target[] = [];
     for (const [i, window] of windows.entries()) {
       const column = columns[i] as Float64Array;
       const id = ids.find(window.series);
       if (id === undefined || column.length === 0) continue;
       const chunks = chunkRange(window);
-      const first = rowOf(id, chunks.first);
-      const last = rowOf(id, chunks.last + 1) - 1;
-      const rows = last - first + 1;
-      const ofLength = byRows.get(rows) ?? [];
-      byRows.set(rows, ofLength);
-      ofLength.push({ window, column, id, first, last });
+      targets.push({ window, column, id, first: rowOf(id, chunks.first), last: rowOf(id, chunks.last + 1) - 1 });
     }
-    for (const [rows, targets] of byRows)
-      for (const [at, layers] of layersOf(targets, rows).entries()) fill(targets[at] as Target, layers, source);
+    for (const [at, layers] of layersOf(targets).entries()) fill(targets[at] as Target, layers, source);
     return columns;
   };
 }
 
 /** Returns the numbers of the first and the last chunk that may overlap the window. */
-export function chunkRange({ series, from, to }: SeriesWindow): { first: number; last: number } {
+function chunkRange({ series, from, to }: SeriesWindow): { first: number; last: number } {
   const length = CHUNK_SLOTS * series.dimension.slotMs;
   return { first: Math.max(0, Math.floor(from / length)), last: Math.min(CHUNKS, Math.ceil(to / length)) - 1 };
 }
