@@ -89,12 +89,12 @@ export function seriesList(
   ids: Pick<SeriesIds, "changes">,
   cache: CacheMemory,
 ): Pick<SeriesStore, "list" | "count"> {
-  const ascending = db.prepare(`SELECT dimension_id AS id, group_concat(type) AS types FROM series
-    WHERE dimension = ?1 AND dimension_id >= ?2 AND dimension_id <> ?3
-    GROUP BY dimension_id ORDER BY dimension_id LIMIT ?4`);
-  const descending = db.prepare(`SELECT dimension_id AS id, group_concat(type) AS types FROM series
-    WHERE dimension = ?1 AND dimension_id <= ?2 AND dimension_id <> ?3
-    GROUP BY dimension_id ORDER BY dimension_id DESC LIMIT ?4`);
+  const pageFrom = (comparison: string, order: string) =>
+    db.prepare(`SELECT dimension_id AS id, group_concat(type) AS types FROM series
+      WHERE dimension = ?1 AND dimension_id ${comparison} ?2 AND dimension_id <> ?3
+      GROUP BY dimension_id ORDER BY dimension_id ${order} LIMIT ?4`);
+  const ascending = pageFrom(">=", "ASC");
+  const descending = pageFrom("<=", "DESC");
   const countBetween = db.prepare(`SELECT count(DISTINCT dimension_id) AS count FROM series
     WHERE dimension = ? AND dimension_id BETWEEN ? AND ?`);
   /** A count is valid until a series is added or removed. */
