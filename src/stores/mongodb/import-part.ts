@@ -17,7 +17,7 @@ export function importPart<D extends Document & { _id: string }, R extends objec
 }: ImportedCollection<D, R>): PartTarget<R> {
   return {
     documentOf,
-    all: () => inBatches(collection.find().batchSize(IMPORT_BATCH), (document) => document),
+    all: () => inBatches(collection.find().batchSize(IMPORT_BATCH)),
 
     async add(records) {
       if (records.length === 0) return;
@@ -27,14 +27,14 @@ export function importPart<D extends Document & { _id: string }, R extends objec
   };
 }
 
-/** Yields the results of `read`, in batches. */
-export async function* inBatches<D, R>(documents: AsyncIterable<D>, read: (document: D) => R): AsyncGenerator<R[]> {
-  let records: R[] = [];
+/** Yields documents in batches. */
+export async function* inBatches<D>(documents: AsyncIterable<D>): AsyncGenerator<D[]> {
+  let batch: D[] = [];
   for await (const document of documents) {
-    records.push(read(document));
-    if (records.length < IMPORT_BATCH) continue;
-    yield records;
-    records = [];
+    batch.push(document);
+    if (batch.length < IMPORT_BATCH) continue;
+    yield batch;
+    batch = [];
   }
-  if (records.length > 0) yield records;
+  if (batch.length > 0) yield batch;
 }

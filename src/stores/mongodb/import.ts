@@ -67,8 +67,8 @@ async function removeDocuments(db: Db, plans: readonly CollectionPlan[]): Promis
   for (const { name } of plans) {
     if (name === factCollection.name) continue;
     const collection = db.collection(name);
-    for await (const ids of inBatches(collection.find({}, { projection: { _id: 1 } }), ({ _id }) => _id))
-      await collection.deleteMany({ _id: { $in: ids } });
+    for await (const documents of inBatches(collection.find({}, { projection: { _id: 1 } })))
+      await collection.deleteMany({ _id: { $in: documents.map(({ _id }) => _id) } });
   }
 }
 
