@@ -27,6 +27,7 @@ const pictures = {
   people: "?view=people",
   explore: `?view=explore&${series.map((name) => `series=${name}`).join("&")}`,
   deletions: "?view=deletions",
+  alerts: "?view=alerts",
   health: "?view=health",
 };
 const READY = "main[data-state=ready]:not([aria-busy])";

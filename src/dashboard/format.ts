@@ -90,13 +90,16 @@ const tenths = new Intl.NumberFormat("en", { signDisplay, maximumFractionDigits:
 /** Values nearer to 0 have as many decimals as they need: a small value is not written as 0. */
 const SMALL = 0.01;
 const small = new Intl.NumberFormat("en", { signDisplay, maximumSignificantDigits: 3 });
-const plain = (value: number) => (Math.abs(value) < SMALL ? small : decimal).format(value);
+const plain = (value: number) => withMinus((Math.abs(value) < SMALL ? small : decimal).format(value));
+
+/** Numbers have a minus, which is as wide as a plus, and not a hyphen. */
+const withMinus = (text: string) => text.replace("-", "−");
 
 /** A value of a unit: `12,345`, `18.9 %`, `0.000000001`. */
 export const amount = (value: number, unit: Unit) =>
-  unit === "rate" ? `${tenths.format(value * 100)} %` : plain(value);
+  unit === "rate" ? withMinus(`${tenths.format(value * 100)} %`) : plain(value);
 
-export const count = (value: number) => whole.format(value);
+export const count = (value: number) => withMinus(whole.format(value));
 
 /**
  * A number of at most six digits, or its short form: `999,999`, `1.23 M`, `45.6 bn`, `1.08 × 10¹⁵`. A larger number of
@@ -106,9 +109,9 @@ export function shortNumber(value: number): string {
   const size = Math.abs(value);
   if (size < 999_999.5) return plain(value);
   const [scaled, unit] = size < 999_500_000 ? [value / 1e6, "M"] : [value / 1e9, "bn"];
-  if (size < 999_500_000_000) return `${digits.format(scaled)}\u00a0${unit}`;
+  if (size < 999_500_000_000) return withMinus(`${digits.format(scaled)}\u00a0${unit}`);
   const [mantissa = "", exponent = ""] = value.toExponential(2).split("e+");
-  return `${digits.format(Number(mantissa))} × 10${exponent.replace(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)] ?? "")}`;
+  return `${withMinus(digits.format(Number(mantissa)))} × 10${exponent.replace(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)] ?? "")}`;
 }
 
 const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
@@ -132,7 +135,7 @@ export function changeIn(
   now: number | null | undefined,
   before: number | null | undefined,
   unit: Unit,
-  text: NumberText = decimal.format,
+  text: NumberText = plain,
 ): Change | undefined {
   if (now == null || before == null) return undefined;
   const by = difference(now, before, unit, text);
@@ -149,7 +152,9 @@ export function change(now: number | null | undefined, before: number | null | u
 
 function difference(now: number, before: number, unit: Unit, text: NumberText): string {
   const by = unit === "rate" ? (now - before) * 100 : now - before;
-  const rounded = Math.round(by * 10) / 10;
+  // Small quantities have small changes.
+  const isSmall = unit !== "rate" && Math.max(Math.abs(now), Math.abs(before)) < 1;
+  const rounded = isSmall ? Number(by.toPrecision(3)) : Math.round(by * 10) / 10;
   const shown = `${signOf(rounded)}${text(Math.abs(rounded))}`;
   return unit === "rate" ? `${shown} pp` : shown;
 }
@@ -158,7 +163,7 @@ function difference(now: number, before: number, unit: Unit, text: NumberText): 
  * A relative change of a quantity, rounded before its sign is chosen: `+15 %`; undefined where it has no meaning. Only
  * an exact change of 100 % is written as one.
  */
-export function relative(now: number, before: number, text: NumberText = decimal.format): string | undefined {
+export function relative(now: number, before: number, text: NumberText = plain): string | undefined {
   if (before === 0) return undefined;
   const by = ((now - before) / Math.abs(before)) * 100;
   const size = Math.abs(by);

@@ -61,6 +61,7 @@ describe("on the dashboard's page of a segment by rule,", function () {
     await page.clock.runFor(500);
     await page.getByText("plan is pro, and plan is team or gold").waitFor();
     await page.getByText("0 of 30, 0 %").waitFor();
+    expect(await page.locator(".values-field .chip").allTextContents()).to.deep.equal(["pro×", "team×"]);
     await tabTo(page, "Remove the condition");
     await keyboard.press("Enter");
     await focusIs(page, "+ condition");
@@ -68,6 +69,7 @@ describe("on the dashboard's page of a segment by rule,", function () {
       await keyboard.press("Shift+Tab");
       if (name !== "any case") expect(await focused(page)).to.equal(name);
     }
+    await keyboard.press("Backspace");
     await keyboard.type("team");
     await page.clock.runFor(500);
     await page.getByText("20 of today's 20 would leave, 10 would join.").waitFor();

@@ -24,6 +24,7 @@ describe("the dashboard", () => {
     [5, 0, "members", "+5, from 0"],
     [0, 0, "members", "0"],
     [0, 5, "members", "−5, −100 %"],
+    [0.001, 0.0005, "members", "+0.0005, +100 %"],
     [100_000, 100_001, "messages", "−1, 0 %"],
     [0.25, 0.2564, "rate", "−0.6 pp, −2.5 %"],
     [0.2, 0.2003, "rate", "0 pp"],
@@ -48,28 +49,28 @@ describe("the dashboard", () => {
     [0.1894, "rate", "18.9 %"],
     [0, "rate", "0 %"],
     [-0, "members", "0"],
-    [-0.001, "people", "-0.001"],
+    [-0.001, "people", "−0.001"],
     [1e-9, "people", "0.000000001"],
     [0.005, "people", "0.005"],
     [-0.0001, "rate", "0 %"],
   ] as [number, Unit, string][]) {
-    it(`shows ${Object.is(value, -0) ? "-0" : value} ${unit} as ${text}`, () => {
+    it(`shows ${Object.is(value, -0) ? "−0" : value} ${unit} as ${text}`, () => {
       expect(amount(value, unit)).to.equal(text);
     });
   }
 
   for (const [value, text] of [
     [999_999, "999,999"],
-    [-12_345.678, "-12,345.68"],
+    [-12_345.678, "−12,345.68"],
     [999_999.9, "1\u00a0M"],
     [1_234_567, "1.23\u00a0M"],
-    [-20_000_000, "-20\u00a0M"],
+    [-20_000_000, "−20\u00a0M"],
     [999_499_999, "999\u00a0M"],
     [999_999_999, "1\u00a0bn"],
     [45_600_000_000, "45.6\u00a0bn"],
     [999_999_999_999, "1 × 10¹²"],
     [1.08e15, "1.08 × 10¹⁵"],
-    [-Number.MAX_VALUE, "-1.8 × 10³⁰⁸"],
+    [-Number.MAX_VALUE, "−1.8 × 10³⁰⁸"],
   ] as const) {
     it(`shortens ${value} to ${text}`, () => {
       expect(shortNumber(value)).to.equal(text);

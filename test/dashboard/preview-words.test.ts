@@ -14,7 +14,7 @@ const sampled = {
 
 describe("the text of a preview", () => {
   it("has the estimate, its share and its interval, or the exact number", () => {
-    expect(matchWords(sampled).join("")).to.equal("about 1,240 of 50,000, 2.5 %, between 2.2 and 2.8");
+    expect(matchWords(sampled).join("")).to.equal("≈ 1,240 of 50,000, 2.5 %, between 2.2 and 2.8");
     expect(matchWords({ ...sampled, of: 400, estimate: 50, exact: true }).join("")).to.equal("50 of 400, 12.5 %");
     expect(matchWords({ ...sampled, of: 0, estimate: 0, exact: true }).join("")).to.equal("0 of 0, 0 %");
   });

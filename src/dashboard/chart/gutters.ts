@@ -2,4 +2,4 @@
 export const LEFT = 60;
 export const RIGHT = 20;
 /** Space above the drawing for the labels of marks, px. */
-export const LABELS = 30;
+export const LABELS = 32;

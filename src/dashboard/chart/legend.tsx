@@ -38,12 +38,12 @@ export function Legend({ series, refused, colours, hidden, isRestCut, page, onCh
           <button
             type="button"
             class="plain"
-            title="Hide or show; with Shift, show alone"
+            title={`${one.label}: hide or show; with Shift, show alone`}
             aria-pressed={!hidden.has(one.name)}
             onClick={(event) => click(event, one.name)}
           >
-            <SeriesKey colour={colours.get(one.name)} /> {one.label}{" "}
-            <Newest series={one} isNamed={!isOpen} page={page} />
+            <SeriesKey colour={colours.get(one.name)} />
+            <bdi class="cut">{one.label}</bdi> <Newest series={one} isNamed={!isOpen} page={page} />
           </button>
           {one.isRest && isRestCut && <span class="note"> · above the scale</span>}
           {one.before !== undefined && <Compared series={one} page={page} />}

@@ -8,14 +8,22 @@ const WIDTH = 120;
 const GAP = 4;
 
 /**
- * Writes the label of each line at its end, as the second sign besides its colour; labels move apart. They end at the
- * right edge of the drawing, on a rim of the colour of the card.
+ * Writes the label of each line above its end, as the second sign besides its colour; labels move apart. They end at
+ * the right edge of the drawing, on a rim of the colour of the card. Lines without enough space for that have none:
+ * their labels would cover them.
  */
 export function drawLabels(plot: uPlot, ends: readonly LineEnd[], paint: Paint): void {
   const { ctx: context, bbox } = plot;
   const ratio = devicePixelRatio;
   const line = LINE_HEIGHT * ratio;
-  const placed = ends.map((end) => ({ ...end, y: plot.valToPos(end.value, "y", true) })).sort((a, b) => a.y - b.y);
+  const above = (end: LineEnd) => plot.valToPos(end.value, "y", true) - (2 / 3) * line;
+  const placed = ends.map((end) => ({ ...end, wanted: above(end), y: above(end) })).sort((a, b) => b.y - a.y);
+  let free = bbox.top + bbox.height - line / 2;
+  for (const label of placed) {
+    label.y = Math.min(label.y, free);
+    free = label.y - line;
+  }
+  if (placed.some(({ y, wanted }) => wanted - y > line)) return;
   context.save();
   context.font = scaled(paint.font, ratio);
   context.textAlign = "right";
@@ -23,17 +31,12 @@ export function drawLabels(plot: uPlot, ends: readonly LineEnd[], paint: Paint):
   context.lineJoin = "round";
   context.lineWidth = 4 * ratio;
   context.strokeStyle = paint.colour("var(--card)");
-  let free = bbox.top;
-  placed.splice(Math.floor(bbox.height / line));
-  for (const [index, { label, stroke, at, y }] of placed.entries()) {
-    const left = (placed.length - index) * line;
-    const top = Math.max(free, Math.min(y - line / 2, bbox.top + bbox.height - left + line / 2));
+  for (const { label, stroke, at, y } of placed) {
     const text = cutTo(label, WIDTH * ratio, context);
     const x = Math.max(bbox.left + WIDTH * ratio, plot.valToPos(at / 1000, "x", true) - GAP * ratio);
-    context.strokeText(text, x, top);
+    context.strokeText(text, x, y);
     context.fillStyle = stroke;
-    context.fillText(text, x, top);
-    free = top + line;
+    context.fillText(text, x, y);
   }
   context.restore();
 }

@@ -2,7 +2,7 @@ import type { ChartMark } from "../chart-mark.js";
 import { LEFT, RIGHT } from "./gutters.js";
 
 /** Height of a label, px. */
-export const LABEL = 22;
+export const LABEL = 24;
 
 /** Distance of two labelled lines: marks that are nearer share a label, px. */
 const APART = 64;

@@ -21,6 +21,8 @@ export async function loadPlot(): Promise<void> {
 
 const X_AXIS = 30;
 const TOP = 10;
+/** Half of a label less the space to the right of the drawing. */
+const EDGE = 4;
 const MIN_WIDTH_FOR_LABELS = 700;
 
 interface PlotOptions {
@@ -86,7 +88,9 @@ export function drawPlot(place: HTMLElement, options: PlotOptions): Plot {
           ...style,
           size: X_AXIS,
           grid: { show: false },
-          values: (_, splits, __, ___, step) => splits.map((at) => timeMark(at * 1000, step * 1000, zone)),
+          // A label at the right edge would be cut.
+          values: (own, splits, _, __, step) =>
+            splits.map((at) => (isAtEdge(own, at) ? "" : timeMark(at * 1000, step * 1000, zone))),
         },
         {
           ...style,
@@ -136,6 +140,11 @@ export function drawPlot(place: HTMLElement, options: PlotOptions): Plot {
       }),
     destroy: () => plot.destroy(),
   };
+}
+
+/** Whether half of a label is wider than the space to the right of its time. */
+function isAtEdge({ bbox, valToPos }: InstanceType<typeof uPlot>, seconds: number): boolean {
+  return bbox.width / uPlot.pxRatio - valToPos(seconds, "x") < EDGE;
 }
 
 /** Draws the line of 0 where values are on both sides of it. */

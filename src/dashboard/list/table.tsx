@@ -87,8 +87,9 @@ interface HeadProps<R> {
   readonly onSort: ((sort: string) => void) | undefined;
 }
 
-function Head<R>({ column: { head, sort: own, isNumber = false }, sort, onSort }: HeadProps<R>): VNode {
-  const style = isNumber ? "number" : undefined;
+function Head<R>({ column, sort, onSort }: HeadProps<R>): VNode {
+  const { head, sort: own, isNumber = false } = column;
+  const style = styleOf(column);
   if (own === undefined || onSort === undefined)
     return (
       <th scope="col" class={style}>

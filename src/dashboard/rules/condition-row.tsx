@@ -3,6 +3,7 @@ import { type Condition, isInstant, isText, type Kind, kinds, newCondition, test
 import { Choice, Switch, TextField } from "./fields.js";
 import { NameField } from "./name-field.js";
 import { type RowContext, useFocus } from "./row-context.js";
+import { ValuesField } from "./values-field.js";
 
 interface ConditionRowProps {
   readonly condition: Condition;
@@ -55,10 +56,11 @@ export function ConditionRow({ condition, path, context, onChange, onRemove }: C
           onChoose={chooseTest}
         />
       )}
-      {(test !== "" || kind === "JSON") && (
+      {test === "is" && <ValuesField isWrong={isWrong} text={value} onType={(text) => change({ value: text })} />}
+      {((test !== "" && test !== "is") || kind === "JSON") && (
         <TextField
           label={kind === "JSON" ? "JSON" : "Value"}
-          placeholder={isInstant(test) ? "now-30d" : test === "is" ? "pro, team" : ""}
+          placeholder={isInstant(test) ? "now-30d" : ""}
           size={kind === "JSON" ? 60 : 20}
           isWrong={isWrong}
           value={value}

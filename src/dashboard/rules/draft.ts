@@ -149,10 +149,16 @@ function operandFrom(test: string, text: string): unknown {
   return text.trim() === "" || !Number.isFinite(Number(text)) ? undefined : Number(text);
 }
 
+/** Returns the texts between commas, with their blanks; a comma in quotes is part of its text. */
+export const partsOf = (text: string): string[] => text.match(/\s*"(?:[^"\\]|\\.)*"|[^,]+/g) ?? [];
+
+/** Returns the texts without their blanks, and no empty one. */
+export const trimmed = (parts: readonly string[]): string[] =>
+  parts.map((part) => part.trim()).filter((part) => part !== "");
+
 /** Reads values between commas: a number, true and false as such, anything else and what is in quotes as text. */
 function valuesOf(text: string): unknown {
-  const parts = text.match(/\s*"(?:[^"\\]|\\.)*"|[^,]+/g) ?? [];
-  const values = parts.map((part) => part.trim()).filter((part) => part !== "");
+  const values = trimmed(partsOf(text));
   return values.length === 0 ? undefined : oneOrList(values.map(typedValue));
 }
 

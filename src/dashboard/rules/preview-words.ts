@@ -1,11 +1,11 @@
 import type { RulePreview } from "../../client/client.js";
 import { amount, count } from "../format.js";
 
-/** Number and share of the people who match: `about 1,240`, ` of 50,000, 2.5 %, between 2.2 and 2.8`. */
+/** Number and share of the people who match: `≈ 1,240`, ` of 50,000, 2.5 %, between 2.2 and 2.8`. */
 export function matchWords({ of, estimate, low, high, exact }: RulePreview): readonly [number: string, share: string] {
   const share = (people: number) => amount(of === 0 ? 0 : people / of, "rate");
   const between = `, between ${share(low).slice(0, -2)} and ${share(high).slice(0, -2)}`;
-  return [`${exact ? "" : "about "}${count(estimate)}`, ` of ${count(of)}, ${share(estimate)}${exact ? "" : between}`];
+  return [`${exact ? "" : "≈ "}${count(estimate)}`, ` of ${count(of)}, ${share(estimate)}${exact ? "" : between}`];
 }
 
 /**

@@ -64,25 +64,29 @@ export function Show({ data: { firing, ended }, page }: { readonly data: Data; r
       >
         <AlertGroups alerts={firing} page={page} />
       </Head>
-      <Card title="Ended in the last 30 days">
-        {ended.meta.total === 0 ? (
-          <p class="note">None.</p>
-        ) : (
-          <>
+      <Card
+        title="Ended in the last 30 days"
+        actions={
+          ended.meta.total > 0 && (
             <Pager
               list={ended}
               size={PAGE_SIZE}
               cursors={page.address.cursors}
               onChange={(cursors) => page.go({ cursors })}
             />
-            <Table
-              class="list"
-              caption="Alerts that have ended"
-              columns={columns}
-              rows={ended.data}
-              rowKey={({ id }) => id}
-            />
-          </>
+          )
+        }
+      >
+        {ended.meta.total === 0 ? (
+          <p class="note">None.</p>
+        ) : (
+          <Table
+            class="list"
+            caption="Alerts that have ended"
+            columns={columns}
+            rows={ended.data}
+            rowKey={({ id }) => id}
+          />
         )}
       </Card>
     </>

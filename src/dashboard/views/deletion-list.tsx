@@ -64,16 +64,20 @@ export function DeletionList({ title, query, first, columns, page, children, ...
   const shown = known === undefined ? read : { list: known, cursors };
   const list = shown?.list;
   return (
-    <Card title={title}>
+    <Card
+      title={title}
+      actions={
+        shown !== undefined && (
+          <Pager
+            list={shown.list}
+            size={DELETIONS_PAGE}
+            cursors={shown.cursors}
+            onChange={(next) => setPlace({ name, cursors: next })}
+          />
+        )
+      }
+    >
       {children}
-      {shown !== undefined && (
-        <Pager
-          list={shown.list}
-          size={DELETIONS_PAGE}
-          cursors={shown.cursors}
-          onChange={(next) => setPlace({ name, cursors: next })}
-        />
-      )}
       {problem !== undefined && <p role="alert">{problem}</p>}
       <Table
         class="list"

@@ -23,20 +23,16 @@ export function ExperienceLinks({ title, experiences, role, page }: ExperienceLi
   const isCut = !isWhole && experiences.length > FEW;
   return (
     <Card title={title}>
-      {experiences.length === 0 ? (
-        <p class="note">None.</p>
-      ) : (
-        <ul>
-          {(isCut ? experiences.slice(0, FEW) : experiences).map((experience) => (
-            <li key={experience.id}>
-              <Link to={{ view: "experience", id: experience.id }} page={page}>
-                <bdi>{experience.name}</bdi>
-              </Link>
-              {role !== undefined && <span class="note"> as {role(experience)}</span>}
-            </li>
-          ))}
-        </ul>
-      )}
+      <ul>
+        {(isCut ? experiences.slice(0, FEW) : experiences).map((experience) => (
+          <li key={experience.id}>
+            <Link to={{ view: "experience", id: experience.id }} page={page}>
+              <bdi>{experience.name}</bdi>
+            </Link>
+            {role !== undefined && <span class="note"> as {role(experience)}</span>}
+          </li>
+        ))}
+      </ul>
       {isCut && (
         <button type="button" onClick={() => setWhole(true)}>
           All {count(experiences.length)}

@@ -69,7 +69,7 @@ export function Show({ data: { wanted, fetched }, page }: { readonly data: Data;
         <ul class="chips">
           {address.series.map((name) => (
             <li key={name} title={name}>
-              <bdi>{labels.get(name) ?? name}</bdi>{" "}
+              <bdi class="cut">{labels.get(name) ?? name}</bdi>{" "}
               <button
                 type="button"
                 class="quiet"

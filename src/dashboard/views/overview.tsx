@@ -136,16 +136,14 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
   return (
     <>
       <h1 class="hidden">Overview</h1>
-      <div role="status">
-        {namesOf(alerts) !== namesOf(currentAlerts) && (
-          <p class="notice">
-            {currentAlerts === undefined ? "No alert is firing any more." : "Alerts have changed."}{" "}
-            <button type="button" class="plain" onClick={showAlerts}>
-              Show
-            </button>
-          </p>
-        )}
-      </div>
+      {namesOf(alerts) !== namesOf(currentAlerts) && (
+        <p class="notice" role="status">
+          {currentAlerts === undefined ? "No alert is firing any more." : "Alerts have changed."}{" "}
+          <button type="button" class="plain" onClick={showAlerts}>
+            Show
+          </button>
+        </p>
+      )}
       {alerts && <alerts.Card alerts={alerts.alerts} page={page} />}
       <Figures data={{ ...data, segmentsOfPoints: currentCount }} page={page} />
       {points && <points.Card wanted={points.wanted} fetched={fetched} page={page} />}
@@ -215,7 +213,7 @@ function Figures({ data, page }: { readonly data: Data; readonly page: Page }): 
   return (
     <div class="figures">
       <Figure name="messages" title="Messages, last 24 h" to={{ view: "streams" }} value={days?.day} page={page}>
-        {byWeek === undefined ? "saved when each hour ends" : `${byWeek} against the same day a week before`}
+        {byWeek === undefined ? "saved when each hour ends" : `${byWeek} against a week before`}
       </Figure>
       <Figure
         name="silent"
@@ -255,7 +253,7 @@ function Figures({ data, page }: { readonly data: Data; readonly page: Page }): 
         isGood={wrong.length === 0}
         page={page}
       >
-        {service.stores.map(({ name, state }) => `${name} ${state}`).join(" · ")}
+        {service.stores.map(({ name }) => name).join(", ")}
       </Figure>
     </div>
   );

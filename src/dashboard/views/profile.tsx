@@ -111,7 +111,7 @@ function Memberships({ memberships, page }: MembershipsProps): VNode {
   ];
   return (
     <>
-      <Table caption="Segments" columns={columns} rows={memberships} rowKey={({ id }) => id} />
+      <Table class="stacked" caption="Segments" columns={columns} rows={memberships} rowKey={({ id }) => id} />
       {memberships
         .filter((row) => messageOf(row) === undefined)
         .map((row) => (

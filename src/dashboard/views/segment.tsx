@@ -59,12 +59,14 @@ export const { load, Show } = seriesView({
       <UnitChart unit="members" fetched={fetched} page={page} />
       <JoinedAndLeft fetched={fetched} page={page} />
       {row?.by_rule && <Later key={id} script={segmentRule} props={{ segment: row, page }} />}
-      <ExperienceLinks
-        title="Experiences that use it"
-        experiences={users}
-        role={({ audience }) => (audience === id ? "audience" : "goal")}
-        page={page}
-      />
+      {users.length > 0 && (
+        <ExperienceLinks
+          title="Experiences that use it"
+          experiences={users}
+          role={({ audience }) => (audience === id ? "audience" : "goal")}
+          page={page}
+        />
+      )}
       {row !== undefined && <Members segment={row} page={page} />}
     </>
   ),
