@@ -5,6 +5,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { dateOfCommit, environmentOn } from "./dates.mjs";
 import { runChild } from "./run-child.mjs";
 import { root, setUp } from "./set-up.mjs";
 import { answerHelp } from "./usage.mjs";
@@ -37,8 +38,14 @@ const SLOW = [
   ...["long-texts", "random-requests"].map((name) => `test/bad-inputs/${name}`),
 ];
 
-/** Prefixes of the paths of tests that no date changes: of damage and kills, of wrong requests, of the source. */
-const WITHOUT_DATES = ["test/faults/", "test/bad-inputs/", "test/async/", "test/architecture", "test/containers"];
+/**
+ * Prefixes of the paths of tests that no date changes (of damage and kills, of wrong requests, of the source), or whose
+ * programs have the machine's clock.
+ */
+const WITHOUT_DATES = [
+  ...["test/faults/", "test/bad-inputs/", "test/async/", "test/architecture", "test/containers"],
+  ...["test/deploy", "test/http/segment-sdks", "test/http/telegraf"],
+];
 
 /** Free bytes of memory from which on tests store their data in memory. */
 const ROOM_BYTES = 4e9;
@@ -51,13 +58,17 @@ answerHelp(args, {
   description: "Runs every test that can run here, or the tests of the files named.",
   options: [
     ["--long", "runs test/long instead"],
-    ["--quick", "leaves out the slowest files, the runs on servers and the tests that no date changes"],
+    ["--quick", "leaves out the slowest files, all that needs servers and the tests that no date changes"],
+    ["--of-commit", "runs the quick tests on one of the dates of test:dates, which changes with the commit"],
     ["--coverage", "asks for 90 % of the branches of the core, too"],
   ],
   notes: "Further options go to mocha: npm test -- --grep words",
 });
-const rest = args.filter((arg) => !["--long", "--quick", "--coverage"].includes(arg));
+const rest = args.filter((arg) => !["--long", "--quick", "--of-commit", "--coverage"].includes(arg));
 setUp();
+const date = args.includes("--of-commit") ? dateOfCommit() : undefined;
+const dateEnvironment = date && environmentOn(date);
+if (date) process.stdout.write(`== quick tests ${dateEnvironment ? `on ${date.join(" ")}` : "on the date of today"}\n`);
 
 let stopped = false;
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => (stopped = true));
@@ -108,7 +119,10 @@ async function dropFilesSoon() {
   }
 }
 
-/** Returns the mocha runs: their files, whether their stores are on servers, and whether their coverage counts. */
+/**
+ * Returns the mocha runs: their files, whether their stores are on servers, whether they may run on another date, and
+ * whether their coverage counts.
+ */
 function plan() {
   if (rest.some((arg) => arg.endsWith(".test.ts"))) return [{ files: [], isCovered: true }];
   const files = readdirSync(join(root, "test"), { recursive: true })
@@ -125,14 +139,16 @@ function plan() {
   const slow = beginningWith(SLOW);
   const together = (some) => some.flatMap((_, at) => (at % TOGETHER === 0 ? [some.slice(at, at + TOGETHER)] : []));
   const others = files.filter((file) => !slow.includes(file));
-  if (args.includes("--quick")) {
-    const left = beginningWith(WITHOUT_DATES);
-    return together(others.filter((file) => !left.includes(file))).map((files) => ({ files }));
-  }
+  const withoutDates = beginningWith(WITHOUT_DATES);
+  const needsServers = (file) => readFileSync(join(root, file), "utf8").includes("onServers(");
+  const isQuick = (file) => !withoutDates.includes(file) && !needsServers(file);
+  const quick = others.filter(isQuick);
+  if (args.includes("--quick")) return together(quick).map((files) => ({ files }));
   return [
     ...slow.map((file) => ({ files: [file] })),
     ...together(beginningWith(ON_SERVERS)).map((files) => ({ files, onServers: true })),
-    ...together(others).map((files) => ({ files, isCovered: true })),
+    ...together(quick).map((files) => ({ files, isQuick: true, isCovered: true })),
+    ...together(others.filter((file) => !isQuick(file))).map((files) => ({ files, isCovered: true })),
   ];
 }
 
@@ -164,7 +180,7 @@ async function inPool(mochas) {
  * Runs a mocha. A single run prints its output at once, others when they have ended. Resolves with counts, failures and
  * tests that did not run.
  */
-async function run({ files, onServers = false, isCovered = false }, isLive) {
+async function run({ files, onServers = false, isQuick = false, isCovered = false }, isLive) {
   const summary = join(mkdtempSync(join(folder, "run-")), "summary.json");
   const output = [];
   await runChild(
@@ -178,6 +194,7 @@ async function run({ files, onServers = false, isCovered = false }, isLive) {
     ],
     {
       env: {
+        ...(isQuick ? dateEnvironment : {}),
         TMPDIR: folder,
         TEST_SUMMARY: summary,
         TEST_BUILT: "true",
