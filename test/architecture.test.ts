@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { dataFolder } from "./support/data-folder.js";
 import { type Import, root, type SourceFile, sourceFiles } from "./support/source-tree.js";
 
 const files = sourceFiles();
@@ -215,7 +215,7 @@ describe("the source code", () => {
   it("starts on the embedded engine without loading a driver of a server", function () {
     // A process of its own compiles every source.
     this.timeout(120_000);
-    const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    const dir = dataFolder();
     const script = `
       const { readSettings } = await import("./src/config/settings.ts");
       const { compose } = await import("./src/compose.ts");
@@ -243,7 +243,6 @@ describe("the source code", () => {
     );
     expect(status, stderr).to.equal(0);
     const loaded = readFileSync(trace, "utf8");
-    rmSync(dir, { recursive: true, force: true });
     expect(loaded).to.contain("stores/sqlite/index");
     expect(
       loaded.split("\n").filter((url) => /node_modules\/(mongodb|@influxdata|bullmq|ioredis)\//.test(url)),

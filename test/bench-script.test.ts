@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { dataFolder } from "./support/data-folder.js";
@@ -11,7 +11,6 @@ describe("npm run bench", function () {
   before(() => {
     dir = dataFolder();
   });
-  after(() => rmSync(dir, { recursive: true, force: true }));
 
   const bench = (...args: string[]) =>
     spawnSync(process.execPath, [join(root, "scripts/bench/run.mjs"), ...args], {

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
@@ -15,7 +15,6 @@ describe("settings", () => {
   beforeEach(() => {
     dir = dataFolder();
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   const fileWith = (settings: unknown): string => {
     const path = join(dir, "settings.json");

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { dataFolder } from "./support/data-folder.js";
 import { root } from "./support/source-tree.js";
 
 /** A program that reads the files: it needs no engine. */
@@ -22,11 +22,10 @@ describe("the files for containers", () => {
 
   let dir: string;
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
     for (const name of ["docker-compose.yml", "docker-compose.embedded.yml"])
       copyFileSync(join(root, name), join(dir, name));
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   /** Reads a file of the folder, with a `.env` that has a value for each of these. */
   function read(file: string, given: readonly (string | undefined)[]) {

@@ -4,19 +4,17 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { request } from "node:https";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { expect } from "chai";
+import { dataFolder } from "./support/data-folder.js";
 import { freePort } from "./support/free-port.js";
 import { pointOf } from "./support/requests.js";
 import { adminKey, startService } from "./support/service.js";
@@ -57,9 +55,8 @@ function currentPoints(now: number) {
 describe("the files in deploy", () => {
   let dir: string;
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   it("allow a start in Kubernetes to take an hour, as one that repeats deletions may", () => {
     for (const name of ["embedded", "servers"]) {
@@ -249,24 +246,20 @@ describe("the files in deploy", () => {
         filter: (path) => !path.endsWith(".key"),
       });
       const service = await startService();
-      try {
-        const env = { ...process.env, DATA_DIR: service.dir };
-        const { status, stdout, stderr } = spawnSync("sh", ["-ec", step], { cwd: dir, env, encoding: "utf8" });
-        expect(status, stdout + stderr).to.equal(0);
-        expect(stdout).to.match(/SUCCESS: .*prometheus\.yml is valid/);
-        const file = join(dir, "deploy/prometheus/entity-metrics.key");
-        expect(statSync(file).mode & 0o777).to.equal(0o600);
-        const key = readFileSync(file, "utf8").trim();
-        await service.fetch("/api/metric/points", { method: "POST", json: currentPoints(Date.now()) });
-        for (const path of ["/metrics", everySeries]) {
-          const scraped = await service.fetch(path, { key: `Bearer ${key}` });
-          const input = await scraped.text();
-          expect(scraped.status, input).to.equal(200);
-          const checked = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
-          expect([checked.status, checked.stderr, checked.stdout], path).to.deep.equal([0, "", ""]);
-        }
-      } finally {
-        await service.stop();
+      const env = { ...process.env, DATA_DIR: service.dir };
+      const { status, stdout, stderr } = spawnSync("sh", ["-ec", step], { cwd: dir, env, encoding: "utf8" });
+      expect(status, stdout + stderr).to.equal(0);
+      expect(stdout).to.match(/SUCCESS: .*prometheus\.yml is valid/);
+      const file = join(dir, "deploy/prometheus/entity-metrics.key");
+      expect(statSync(file).mode & 0o777).to.equal(0o600);
+      const key = readFileSync(file, "utf8").trim();
+      await service.fetch("/api/metric/points", { method: "POST", json: currentPoints(Date.now()) });
+      for (const path of ["/metrics", everySeries]) {
+        const scraped = await service.fetch(path, { key: `Bearer ${key}` });
+        const input = await scraped.text();
+        expect(scraped.status, input).to.equal(200);
+        const checked = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
+        expect([checked.status, checked.stderr, checked.stdout], path).to.deep.equal([0, "", ""]);
       }
     });
 
@@ -298,46 +291,42 @@ describe("the files in deploy", () => {
     it("requests series that the service returns, with all columns of the panels", async () => {
       const now = Date.UTC(2026, 0, 2, 12);
       const service = await startService({}, { clock: () => now });
-      try {
-        const hour = 3_600_000;
-        await service.fetch("/collect/json/web", { method: "POST", json: { _uid: "u-1", segments: ["beta", "news"] } });
-        await service.fetch("/api/experience/welcome", { method: "PUT", json: { audience: "news", goal: "beta" } });
-        const points = [
-          ["stream", "web", "size"],
-          ["segment", "beta", "size"],
-          ["experience", "welcome", "potentialreach"],
-          ["experience", "welcome", "actualreach"],
-        ].map(([dimension, dimension_id, dimension_type]) => ({
-          dimension,
-          dimension_id,
-          dimension_type,
-          ts: now - 4 * hour,
-          value: 3,
-        }));
-        const written = await service.fetch("/api/metric/points", { method: "POST", json: points });
-        expect(written.status, await written.text()).to.equal(200);
-        const given: Record<string, string> = {
-          __from: String(now - 24 * hour),
-          __to: String(now),
-          interval: "2h",
-          "stream:percentencode": "web",
-          "segment:percentencode": "beta",
-          "experience:percentencode": "welcome",
-        };
-        const targets = targetsOf(dashboard("series"));
-        expect(targets).to.have.length(8);
-        for (const { url = "", root_selector = "", columns = [] } of targets) {
-          const path = url.replace(/\$\{(.+?)\}/g, (_, name: string) => given[name] ?? `no value for ${name}`);
-          const answer = await service.fetch(path);
-          expect(answer.status, path).to.equal(200);
-          const rows = root_selector
-            .split(".")
-            .reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], await answer.json());
-          expect(rows, path).to.be.an("array").that.is.not.empty;
-          for (const { selector } of columns) expect((rows as object[])[0], path).to.have.property(selector);
-        }
-      } finally {
-        await service.stop();
+      const hour = 3_600_000;
+      await service.fetch("/collect/json/web", { method: "POST", json: { _uid: "u-1", segments: ["beta", "news"] } });
+      await service.fetch("/api/experience/welcome", { method: "PUT", json: { audience: "news", goal: "beta" } });
+      const points = [
+        ["stream", "web", "size"],
+        ["segment", "beta", "size"],
+        ["experience", "welcome", "potentialreach"],
+        ["experience", "welcome", "actualreach"],
+      ].map(([dimension, dimension_id, dimension_type]) => ({
+        dimension,
+        dimension_id,
+        dimension_type,
+        ts: now - 4 * hour,
+        value: 3,
+      }));
+      const written = await service.fetch("/api/metric/points", { method: "POST", json: points });
+      expect(written.status, await written.text()).to.equal(200);
+      const given: Record<string, string> = {
+        __from: String(now - 24 * hour),
+        __to: String(now),
+        interval: "2h",
+        "stream:percentencode": "web",
+        "segment:percentencode": "beta",
+        "experience:percentencode": "welcome",
+      };
+      const targets = targetsOf(dashboard("series"));
+      expect(targets).to.have.length(8);
+      for (const { url = "", root_selector = "", columns = [] } of targets) {
+        const path = url.replace(/\$\{(.+?)\}/g, (_, name: string) => given[name] ?? `no value for ${name}`);
+        const answer = await service.fetch(path);
+        expect(answer.status, path).to.equal(200);
+        const rows = root_selector
+          .split(".")
+          .reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], await answer.json());
+        expect(rows, path).to.be.an("array").that.is.not.empty;
+        for (const { selector } of columns) expect((rows as object[])[0], path).to.have.property(selector);
       }
     });
 

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { buildSync } from "esbuild";
+import { dataFolder } from "./support/data-folder.js";
 import { startInShell } from "./support/shell-service.js";
 import { root } from "./support/source-tree.js";
 
@@ -37,7 +37,7 @@ describe("the npm package", function () {
   this.timeout(180_000);
   let dir: string;
   before(() => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
     // The build is up to date under `npm test`; a build here would replace files that other tests read.
     const packed = npm(root, "pack", "--ignore-scripts", "--pack-destination", dir);
     expect(packed.status, packed.stderr).to.equal(0);
@@ -47,7 +47,6 @@ describe("the npm package", function () {
     const installed = npm(emptyFolder(), "install", "--omit=dev", "--prefer-offline", tarball());
     expect(installed.status, installed.stderr).to.equal(0);
   });
-  after(() => rmSync(dir, { recursive: true, force: true }));
   const tarball = () => join(dir, `entity-metrics-${version}.tgz`);
   const emptyFolder = () => join(dir, "installed");
 

@@ -1,7 +1,7 @@
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { dataFolder } from "./support/data-folder.js";
 import { dropFromServers } from "./support/drop-from-servers.js";
 import { type FilledFolder, filledFolder } from "./support/filled-folder.js";
 import { commandBlocks } from "./support/readme.js";
@@ -15,15 +15,13 @@ onServers(["mongodb", "influxdb", "bullmq"], "README", function () {
   let filled: FilledFolder;
   const name = ownName();
   before(async () => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
     for (const file of ["package.json", "scripts", "config", "dist", ".npmrc"])
       symlinkSync(join(root, file), join(dir, file));
     filled = await filledFolder();
     cpSync(filled.dir, join(dir, "data"), { recursive: true });
-    rmSync(filled.dir, { recursive: true });
   });
   after(async () => {
-    rmSync(dir, { recursive: true, force: true });
     await dropFromServers(name);
   });
 
@@ -37,13 +35,9 @@ onServers(["mongodb", "influxdb", "bullmq"], "README", function () {
       [/'my-token'/, `'${influxdbToken()}'`],
     ].reduce((text, [from, to]) => text.replace(from as RegExp, to as string), block?.script ?? "");
     const service = await startInShell(script, { cwd: dir, env: { ...process.env, PORT: "0", LOG_LEVEL: "error" } });
-    try {
-      expect(service.output()).to.contain("Everything was copied");
-      const headers = { authorization: filled.key };
-      const answer = await fetch(`${service.address}/api/me/email/person-2%40example.com`, { headers });
-      expect(((await answer.json()) as { data: { _uid: string } }).data._uid).to.equal("person-2");
-    } finally {
-      await service.stop();
-    }
+    expect(service.output()).to.contain("Everything was copied");
+    const headers = { authorization: filled.key };
+    const answer = await fetch(`${service.address}/api/me/email/person-2%40example.com`, { headers });
+    expect(((await answer.json()) as { data: { _uid: string } }).data._uid).to.equal("person-2");
   });
 });

@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { dataFolder } from "./support/data-folder.js";
 import { paste } from "./support/paste.js";
 import { commandBlocks, pages } from "./support/readme.js";
 import { remoteSystem } from "./support/remote-system.js";
 import { adminKey } from "./support/service.js";
-import { hasTerminals, type ShellService, startInShell } from "./support/shell-service.js";
+import { hasTerminals, startInShell } from "./support/shell-service.js";
 import { root } from "./support/source-tree.js";
 import { until } from "./support/until.js";
 import { webhookReceiver } from "./support/webhook-receiver.js";
@@ -19,24 +19,16 @@ const otherPages = pages.filter((page) => page !== "README.md" && pastedOf(page)
 describe("the commands of README and docs", function () {
   this.timeout(120_000);
   let dir: string;
-  let running: ShellService | undefined;
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
     // A copy of the project's folder by links, so that commands do not write to the project.
     for (const name of ["package.json", "scripts", "config", "dist", ".npmrc"])
       symlinkSync(join(root, name), join(dir, name));
   });
-  afterEach(async () => {
-    await running?.stop();
-    running = undefined;
-    rmSync(dir, { recursive: true, force: true });
-  });
 
   const environment = () => ({ ...process.env, DATA_DIR: join(dir, "data"), PORT: "0", LOG_LEVEL: "error" });
-  const started = async (commands: string, terminal = false, env: NodeJS.ProcessEnv = {}) => {
-    running = await startInShell(commands, { cwd: dir, env: { ...environment(), ...env }, terminal });
-    return running;
-  };
+  const started = (commands: string, terminal = false, env: NodeJS.ProcessEnv = {}) =>
+    startInShell(commands, { cwd: dir, env: { ...environment(), ...env }, terminal });
   const blockOf = (run: string) => blocks.find((block) => block.run === run)?.script ?? "";
 
   it("are all run by tests, except those for containers, systemd and Grafana", () => {
@@ -101,44 +93,36 @@ describe("the commands of README and docs", function () {
 
   it("of docs/delete-a-person.md call a target with its token, and the deletion waits for it", async () => {
     const crm = await remoteSystem();
-    try {
-      crm.holds.add("ada@example.com");
-      const { address } = await started(blockOf("targets").replace(/https:\/\/crm[^"]*/, crm.url), false, {
-        ADMIN_KEY: adminKey,
-      });
-      const call = async (method: string, path: string, body?: object) => {
-        const headers = { authorization: adminKey, "content-type": "application/json" };
-        const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-        return ((await (await fetch(`${address}${path}`, init)).json()) as { data: Record<string, unknown> }).data;
-      };
-      await call("POST", "/collect/json/web", { email: "ada@example.com" });
-      const { request_id: id } = await call("DELETE", "/api/entity/user/email/ada%40example.com");
-      await until(
-        "it is completed",
-        async () => (await call("GET", `/api/entity/deletestatus/${id}`)).completed === true,
-      );
-      expect([...crm.holds]).to.deep.equal([]);
-      expect(crm.calls.map(({ path }) => path.split("/").at(-1))).to.include.members(["erase", "verify"]);
-      const token = /"token": "([^"]+)"/.exec(blockOf("targets"))?.[1];
-      for (const { authorization } of crm.calls) expect(authorization).to.equal(`Bearer ${token}`);
-    } finally {
-      await crm.close();
-    }
+    crm.holds.add("ada@example.com");
+    const { address } = await started(blockOf("targets").replace(/https:\/\/crm[^"]*/, crm.url), false, {
+      ADMIN_KEY: adminKey,
+    });
+    const call = async (method: string, path: string, body?: object) => {
+      const headers = { authorization: adminKey, "content-type": "application/json" };
+      const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+      return ((await (await fetch(`${address}${path}`, init)).json()) as { data: Record<string, unknown> }).data;
+    };
+    await call("POST", "/collect/json/web", { email: "ada@example.com" });
+    const { request_id: id } = await call("DELETE", "/api/entity/user/email/ada%40example.com");
+    await until(
+      "it is completed",
+      async () => (await call("GET", `/api/entity/deletestatus/${id}`)).completed === true,
+    );
+    expect([...crm.holds]).to.deep.equal([]);
+    expect(crm.calls.map(({ path }) => path.split("/").at(-1))).to.include.members(["erase", "verify"]);
+    const token = /"token": "([^"]+)"/.exec(blockOf("targets"))?.[1];
+    for (const { authorization } of crm.calls) expect(authorization).to.equal(`Bearer ${token}`);
   });
 
   it("of docs/delete-a-person.md call a webhook with its token when a deletion is completed", async () => {
     const shop = await webhookReceiver();
-    try {
-      const { address } = await started(blockOf("webhook").replace(/https:\/\/shop[^"]*/, shop.url), false, {
-        ADMIN_KEY: adminKey,
-      });
-      const headers = { authorization: adminKey };
-      await fetch(`${address}/api/entity/user/email/ada%40example.com`, { method: "DELETE", headers });
-      await until("it is notified", () => shop.received.length > 0);
-      const token = /"token": "([^"]+)"/.exec(blockOf("webhook"))?.[1];
-      expect(shop.received[0]?.authorization).to.equal(`Bearer ${token}`);
-    } finally {
-      await shop.close();
-    }
+    const { address } = await started(blockOf("webhook").replace(/https:\/\/shop[^"]*/, shop.url), false, {
+      ADMIN_KEY: adminKey,
+    });
+    const headers = { authorization: adminKey };
+    await fetch(`${address}/api/entity/user/email/ada%40example.com`, { method: "DELETE", headers });
+    await until("it is notified", () => shop.received.length > 0);
+    const token = /"token": "([^"]+)"/.exec(blockOf("webhook"))?.[1];
+    expect(shop.received[0]?.authorization).to.equal(`Bearer ${token}`);
   });
 });

@@ -57,21 +57,15 @@ const shownElsewhere: Readonly<Record<string, string>> = {
 
 describe("a change of the setting", function () {
   this.timeout(120_000);
-  const running: TestService[] = [];
-  afterEach(async () => {
-    for (const service of running.splice(0)) await service.stop();
-  });
 
   for (const { name, environment } of settingList.filter(({ name }) => !(name in shownElsewhere))) {
     it(`${name} (${environment}) changes the behaviour of the service`, async () => {
       const effect = effects[name];
       if (effect === undefined) throw new Error(`This test has no effect of ${name}: add one`);
-      const start: Start = async (value) => {
+      const start: Start = (value) => {
         const own = value === undefined ? {} : { [environment]: value };
         const settings = readSettings({ ...common, DATA_DIR: dataFolder(), ...own });
-        const service = await startService(settings, { dir: settings.data_dir });
-        running.push(service);
-        return service;
+        return startService(settings, { dir: settings.data_dir });
       };
       await effect(start, environment);
     });

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
+import { dataFolder } from "./support/data-folder.js";
 import { root } from "./support/source-tree.js";
 import { until } from "./support/until.js";
 
@@ -11,9 +11,8 @@ describe("the scripts", function () {
   this.timeout(60_000);
   let dir: string;
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   /** A copy of the project that shares its dependencies. */
   const copyProject = () => {

@@ -20,24 +20,12 @@ const adminKey = "em_bench_0123456789abcdef0123456789abcdef";
 
 describe("a start of the service", () => {
   let dir: string;
-  let running: ChildService[];
   beforeEach(() => {
     dir = dataFolder();
-    running = [];
-  });
-  afterEach(async () => {
-    for (const { child, ended } of running) {
-      child.kill("SIGKILL");
-      await ended;
-    }
-    rmSync(dir, { recursive: true, force: true });
   });
 
-  const start = (environment: Record<string, string> = {}): ChildService => {
-    const service = startChild({ DATA_DIR: join(dir, "data"), ...environment });
-    running.push(service);
-    return service;
-  };
+  const start = (environment: Record<string, string> = {}) =>
+    startChild({ DATA_DIR: join(dir, "data"), ...environment });
   const stop = async (service: ChildService, signal: NodeJS.Signals = "SIGTERM") => {
     service.child.kill(signal);
     return service.ended;
@@ -248,7 +236,6 @@ describe("a start of the service", () => {
       `data:text/javascript,${encodeURIComponent(preload)}`,
       "src/main.ts",
     ]);
-    running.push(service);
     const [major = 0] = process.versions.node.split(".").map(Number);
     if (major >= 24) await service.listening;
     else

@@ -1,14 +1,16 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { MongoClient } from "mongodb";
 import { StartError } from "../src/errors.js";
 import { type Log, openLog } from "../src/log.js";
 import { DatabaseSync, layoutOf } from "../src/stores/sqlite/connection.js";
 import { metricsFile } from "../src/stores/sqlite/layout.js";
 import { openDatabase } from "../src/stores/sqlite/open-database.js";
 import { startChild } from "./support/child-service.js";
+import { dropDatabases } from "./support/drop-from-servers.js";
 import { type Answered, type EarlierData, type EarlierEngine, earlierData } from "./support/earlier-version.js";
+import { endsWithTest } from "./support/ends-with-test.js";
+import { withMongo } from "./support/mongo-client.js";
 import { remoteSystem } from "./support/remote-system.js";
 import { collectThrough, deleteEntity, isCompleteIn, statusOfProfile } from "./support/requests.js";
 import { runToEnd } from "./support/run-command.js";
@@ -20,27 +22,23 @@ describe("a folder of version 1.0.0", () => testsOf("folder"));
 describe("a metrics.db of version 1.0.0 in which a damaged page hides chunks", () => {
   it("is refused in one line and keeps its layout, as its series would not list them", async () => {
     const { dir } = await earlierData("folder", "");
-    try {
-      const path = join(dir, "metrics.db");
-      const db = new DatabaseSync(path, { readOnly: true });
-      const { page } = db
-        .prepare("SELECT rootpage AS page FROM sqlite_schema WHERE name = 'sqlite_autoindex_chunk_1'")
-        .get() as { page: number };
-      db.close();
-      const damaged = readFileSync(path);
-      // The number of rows in the page.
-      damaged.writeUInt16BE(damaged.readUInt16BE((page - 1) * 4_096 + 3) - 1, (page - 1) * 4_096 + 3);
-      writeFileSync(path, damaged);
-      expect(() => openDatabase(dir, metricsFile)).to.throw(
-        StartError,
-        /^The table chunk in metrics\.db is damaged [^\n]+$/,
-      );
-      const refused = new DatabaseSync(path, { readOnly: true });
-      expect(layoutOf(refused)).to.equal(3);
-      refused.close();
-    } finally {
-      rmSync(dir, { recursive: true, force: true });
-    }
+    const path = join(dir, "metrics.db");
+    const db = new DatabaseSync(path, { readOnly: true });
+    const { page } = db
+      .prepare("SELECT rootpage AS page FROM sqlite_schema WHERE name = 'sqlite_autoindex_chunk_1'")
+      .get() as { page: number };
+    db.close();
+    const damaged = readFileSync(path);
+    // The number of rows in the page.
+    damaged.writeUInt16BE(damaged.readUInt16BE((page - 1) * 4_096 + 3) - 1, (page - 1) * 4_096 + 3);
+    writeFileSync(path, damaged);
+    expect(() => openDatabase(dir, metricsFile)).to.throw(
+      StartError,
+      /^The table chunk in metrics\.db is damaged [^\n]+$/,
+    );
+    const refused = new DatabaseSync(path, { readOnly: true });
+    expect(layoutOf(refused)).to.equal(3);
+    refused.close();
   });
 });
 
@@ -54,17 +52,13 @@ describe("a folder of version 1.0.0 that is started with another pepper", () => 
         db.close();
         return layout;
       });
-    try {
-      const before = layouts();
-      const failure = await startService({ pepper: "x".repeat(32) }, { dir }).catch((error: unknown) => error);
-      expect(failure)
-        .to.be.instanceOf(StartError)
-        .with.property("message")
-        .that.matches(/^PEPPER is not the pepper/);
-      expect(layouts()).to.deep.equal(before);
-    } finally {
-      rmSync(dir, { recursive: true, force: true });
-    }
+    const before = layouts();
+    const failure = await startService({ pepper: "x".repeat(32) }, { dir }).catch((error: unknown) => error);
+    expect(failure)
+      .to.be.instanceOf(StartError)
+      .with.property("message")
+      .that.matches(/^PEPPER is not the pepper/);
+    expect(layouts()).to.deep.equal(before);
   });
 });
 
@@ -74,26 +68,21 @@ onServers(["mongodb"], "databases of version 1.0.0 on MongoDB", function () {
 
   it("are refused with another pepper before one of them is upgraded", async () => {
     const name = ownName();
+    endsWithTest(() => dropDatabases(name));
     const { dir, settings } = await earlierData("mongodb", name);
-    const client = new MongoClient(mongodbUrl(name));
-    const layouts = () => {
-      const marks = [name, `${name}_ledger`].map((database) => client.db(database).collection("marks"));
-      return Promise.all(marks.map((facts) => facts.findOne({ _id: "layout" as never })));
-    };
-    try {
-      const before = await layouts();
-      const start = startService({ ...settings, pepper: "x".repeat(32) }, { dir });
-      const failure = await start.catch((error: unknown) => error);
-      expect(failure)
-        .to.be.instanceOf(StartError)
-        .with.property("message")
-        .that.matches(/^PEPPER is not the pepper/);
-      expect(await layouts()).to.deep.equal(before);
-    } finally {
-      await client.close();
-      await dropDatabases(name);
-      rmSync(dir, { recursive: true, force: true });
-    }
+    const layouts = () =>
+      withMongo((client) => {
+        const marks = [name, `${name}_ledger`].map((database) => client.db(database).collection("marks"));
+        return Promise.all(marks.map((facts) => facts.findOne({ _id: "layout" as never })));
+      });
+    const before = await layouts();
+    const start = startService({ ...settings, pepper: "x".repeat(32) }, { dir });
+    const failure = await start.catch((error: unknown) => error);
+    expect(failure)
+      .to.be.instanceOf(StartError)
+      .with.property("message")
+      .that.matches(/^PEPPER is not the pepper/);
+    expect(await layouts()).to.deep.equal(before);
   });
 });
 
@@ -102,20 +91,13 @@ onServers(["mongodb"], "npm run migrate", function () {
 
   it("copies a folder of version 1.0.0, which is read as before on MongoDB", async () => {
     const name = ownName();
+    endsWithTest(() => dropDatabases(name));
     const { dir, expected, answers } = await earlierData("folder", name);
     const pepper = `base64:${readFileSync(join(dir, "pepper")).toString("base64")}`;
-    let service: TestService | undefined;
-    try {
-      const { code, err } = await runToEnd("migrate", ["--from", dir, "--to", mongodbUrl(name)], { PEPPER: pepper });
-      expect(code, err).to.equal(0);
-      const options = { dir, clock: () => expected.now, onServers: false };
-      service = await startService({ pepper, entities: { url: mongodbUrl(name) } }, options);
-      await expectAsBefore(service, answers);
-    } finally {
-      await service?.stop({ keep: true });
-      rmSync(dir, { recursive: true, force: true });
-      await dropDatabases(name);
-    }
+    const { code, err } = await runToEnd("migrate", ["--from", dir, "--to", mongodbUrl(name)], { PEPPER: pepper });
+    expect(code, err).to.equal(0);
+    const options = { dir, clock: () => expected.now, onServers: false };
+    await expectAsBefore(await startService({ pepper, entities: { url: mongodbUrl(name) } }, options), answers);
   });
 });
 
@@ -124,13 +106,9 @@ function testsOf(engine: EarlierEngine): void {
   let data: EarlierData;
   let service: TestService | undefined;
   beforeEach(async () => {
-    data = await earlierData(engine, name);
-  });
-  afterEach(async () => {
-    await service?.stop({ keep: true });
     service = undefined;
-    rmSync(data.dir, { recursive: true, force: true });
-    if (engine === "mongodb") await dropDatabases(name);
+    if (engine === "mongodb") endsWithTest(() => dropDatabases(name));
+    data = await earlierData(engine, name);
   });
 
   async function started(more: Overrides = {}, log?: Log): Promise<TestService> {
@@ -220,41 +198,32 @@ function testsOf(engine: EarlierEngine): void {
   it("completes deletions that were open or waiting, and keeps the receipts of completed ones (P1, P4, P5)", async () => {
     const remote = await remoteSystem();
     remote.holds.add("hal@example.com");
-    try {
-      const targets = [{ name: "crm", url: remote.url, token: "secret" }];
-      const running = await started({ deletions: { targets } });
-      const { completed, atTarget, waiting, open, receipts } = data.expected;
-      for (const id of completed) expect(await isCompleteIn(running, id), id).to.equal(true);
-      for (const id of [...open, atTarget, waiting]) await until(id, () => isCompleteIn(running, id));
-      const erased = remote.calls.filter(({ path }) => path.endsWith("/erase")).map(({ body }) => body);
-      expect(erased.map(({ request_id }) => request_id)).to.have.members([atTarget, waiting]);
-      for (const { identities } of erased)
-        expect(identities).to.deep.include.members([{ field: "email", value: "hal@example.com" }]);
-      for (const [id, claims] of Object.entries(receipts))
-        expect(await claimsOf(running, id), id).to.deep.equal(claims);
-      const late = { _uid: "fay", email: "hal@example.com", at: "2026-01-15T12:00:00Z" };
-      await running.fetch("/collect/json/web?timestamp_field=at", { method: "POST", json: late });
-      for (const path of stays404) expect(await statusOfProfile(running, path), path).to.equal(404);
-      await collectThrough(running, [{ _uid: "fay", city: "Back" }]);
-      expect(await statusOfProfile(running, "_uid/fay")).to.equal(200);
-    } finally {
-      await remote.close();
-    }
+    const targets = [{ name: "crm", url: remote.url, token: "secret" }];
+    const running = await started({ deletions: { targets } });
+    const { completed, atTarget, waiting, open, receipts } = data.expected;
+    for (const id of completed) expect(await isCompleteIn(running, id), id).to.equal(true);
+    for (const id of [...open, atTarget, waiting]) await until(id, () => isCompleteIn(running, id));
+    const erased = remote.calls.filter(({ path }) => path.endsWith("/erase")).map(({ body }) => body);
+    expect(erased.map(({ request_id }) => request_id)).to.have.members([atTarget, waiting]);
+    for (const { identities } of erased)
+      expect(identities).to.deep.include.members([{ field: "email", value: "hal@example.com" }]);
+    for (const [id, claims] of Object.entries(receipts)) expect(await claimsOf(running, id), id).to.deep.equal(claims);
+    const late = { _uid: "fay", email: "hal@example.com", at: "2026-01-15T12:00:00Z" };
+    await running.fetch("/collect/json/web?timestamp_field=at", { method: "POST", json: late });
+    for (const path of stays404) expect(await statusOfProfile(running, path), path).to.equal(404);
+    await collectThrough(running, [{ _uid: "fay", city: "Back" }]);
+    expect(await statusOfProfile(running, "_uid/fay")).to.equal(200);
   });
 
   it("sends remote targets no stored value that identifies no one: they could erase all people who have it", async () => {
     const remote = await remoteSystem();
-    try {
-      const running = await started({ deletions: { targets: [{ name: "crm", url: remote.url, token: "secret" }] } });
-      const { body } = await deleteEntity(running, "user/_uid/jon");
-      const { request_id } = body.data;
-      await until("it is complete", () => isCompleteIn(running, request_id));
-      const sent = remote.calls.filter(({ body }) => body.request_id === request_id);
-      for (const { body } of sent) expect(body.identities).to.deep.equal([{ field: "_uid", value: "jon" }]);
-      expect(sent.length).to.be.at.least(2);
-    } finally {
-      await remote.close();
-    }
+    const running = await started({ deletions: { targets: [{ name: "crm", url: remote.url, token: "secret" }] } });
+    const { body } = await deleteEntity(running, "user/_uid/jon");
+    const { request_id } = body.data;
+    await until("it is complete", () => isCompleteIn(running, request_id));
+    const sent = remote.calls.filter(({ body }) => body.request_id === request_id);
+    for (const { body } of sent) expect(body.identities).to.deep.equal([{ field: "_uid", value: "jon" }]);
+    expect(sent.length).to.be.at.least(2);
   });
 
   it("completes the deletions that need no remote target, and keeps the others open without it", async () => {
@@ -288,10 +257,4 @@ async function claimsOf(service: TestService, requestId: string): Promise<object
     Buffer.from((await answer.text()).split(".")[1] ?? "", "base64url").toString(),
   );
   return claims;
-}
-
-async function dropDatabases(name: string): Promise<void> {
-  const client = new MongoClient(mongodbUrl(name));
-  for (const database of [name, `${name}_ledger`]) await client.db(database).dropDatabase();
-  await client.close();
 }

@@ -1,16 +1,11 @@
 import { expect } from "chai";
 import { canary, expectAlive, refused } from "../support/bad-input.js";
+import { collectThrough } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
 describe("an invalid identity", () => {
   const service = serviceOfSuite();
-  before(async () => {
-    const response = await service.fetch("/collect/json/web", {
-      method: "POST",
-      json: { user_id: "kept@example.com", email: "kept@example.com", segments: ["s"] },
-    });
-    expect(response.status).to.equal(200);
-  });
+  before(() => collectThrough(service, [{ user_id: "kept@example.com", email: "kept@example.com", segments: ["s"] }]));
   afterEach(async () => {
     await expectAlive(service);
     expect((await service.fetch("/api/entity/user/email/kept@example.com")).status).to.equal(200);

@@ -15,7 +15,6 @@ describe("the catalogue", () => {
     stores = await temporaryStores();
     audiences = audienceCounts(stores.catalogue, stores.memberships);
   });
-  afterEach(() => stores.close());
 
   /** Registers segments like messages do that name them. */
   const register = (ids: readonly string[]) =>

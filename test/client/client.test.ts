@@ -8,7 +8,7 @@ import {
   type MembersInput,
   NotReached,
 } from "../../src/client/client.js";
-import { type HttpServer, httpServer } from "../support/http-server.js";
+import { httpServer } from "../support/http-server.js";
 import { serviceOfSuite } from "../support/service.js";
 
 /** The reason of a rejected promise. */
@@ -149,21 +149,18 @@ describe("the client", () => {
 });
 
 describe("the client of a service that fails", () => {
-  let server: HttpServer;
   let url: string;
   let asked: number;
   let answer: RequestListener;
 
   beforeEach(async () => {
     asked = 0;
-    server = await httpServer((request, response) => {
+    ({ url } = await httpServer((request, response) => {
       asked++;
       request.resume();
       answer(request, response);
-    });
-    url = server.url;
+    }));
   });
-  afterEach(() => server.close());
 
   const busy: RequestListener = (_, response) => response.writeHead(503, { "retry-after": "0" }).end("{}");
   const ready: RequestListener = (_, response) => response.end('{"status":200,"message":"success","data":[]}');

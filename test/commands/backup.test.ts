@@ -14,8 +14,9 @@ import {
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
+import { dataFolder } from "../support/data-folder.js";
 import { commandBlocks } from "../support/readme.js";
-import { startReal, temporaryFolder } from "../support/real-service.js";
+import { startReal } from "../support/real-service.js";
 import { pointOf, valuesOf, writePoints } from "../support/requests.js";
 import { runToEnd, startCommand } from "../support/run-command.js";
 import { newKey, startService, type TestService } from "../support/service.js";
@@ -30,10 +31,6 @@ describe("npm run backup", function () {
   beforeEach(async () => {
     service = await startService();
     copies = mkdtempSync(join(dirname(service.dir), "entity-metrics-copies-"));
-  });
-  afterEach(async () => {
-    await service.stop();
-    rmSync(copies, { recursive: true, force: true });
   });
 
   const backUp = (...args: string[]) => runToEnd("backup", args, { DATA_DIR: service.dir });
@@ -85,30 +82,24 @@ describe("npm run backup", function () {
   });
 
   it("does not bring back an entity erased after the copy, if it is restored as docs/backup.md describes", async () => {
-    const folder = temporaryFolder();
-    const { dir } = folder;
+    const dir = dataFolder();
     let real = await startReal(dir);
-    try {
-      const path = "/api/entity/user/email/person-1%40example.com";
-      await real.fetch("/collect/json/web", { method: "POST", json: { email: "person-1@example.com" } });
-      expect((await runToEnd("backup", [copies], { DATA_DIR: dir })).code).to.equal(0);
-      expect((await real.fetch(path)).status).to.equal(200);
-      expect((await real.fetch(path, { method: "DELETE" })).status).to.equal(200);
-      await real.kill();
-      // The deletion is stored here alone.
-      expect(statSync(join(dir, "ledger.db-wal")).size).to.be.above(0);
+    const path = "/api/entity/user/email/person-1%40example.com";
+    await real.fetch("/collect/json/web", { method: "POST", json: { email: "person-1@example.com" } });
+    expect((await runToEnd("backup", [copies], { DATA_DIR: dir })).code).to.equal(0);
+    expect((await real.fetch(path)).status).to.equal(200);
+    expect((await real.fetch(path, { method: "DELETE" })).status).to.equal(200);
+    await real.kill();
+    // The deletion is stored here alone.
+    expect(statSync(join(dir, "ledger.db-wal")).size).to.be.above(0);
 
-      const [block] = commandBlocks("docs/backup.md").filter(({ run }) => run === "restore");
-      const script = block?.script.replaceAll("copies/", `${copies}/`).replaceAll(/\bdata\//g, `${dir}/`) ?? "";
-      expect(script).to.contain("entities.db-wal").and.to.not.contain("ledger");
-      const { status, stderr } = spawnSync("sh", ["-ec", script], { encoding: "utf8" });
-      expect(status, stderr).to.equal(0);
-      real = await startReal(dir);
-      expect((await real.fetch(path)).status).to.equal(404);
-    } finally {
-      await real.kill();
-      folder.remove();
-    }
+    const [block] = commandBlocks("docs/backup.md").filter(({ run }) => run === "restore");
+    const script = block?.script.replaceAll("copies/", `${copies}/`).replaceAll(/\bdata\//g, `${dir}/`) ?? "";
+    expect(script).to.contain("entities.db-wal").and.to.not.contain("ledger");
+    const { status, stderr } = spawnSync("sh", ["-ec", script], { encoding: "utf8" });
+    expect(status, stderr).to.equal(0);
+    real = await startReal(dir);
+    expect((await real.fetch(path)).status).to.equal(404);
   });
 
   it("copies data that can be restored after the ledger has forgotten the deletions that were complete before", async () => {

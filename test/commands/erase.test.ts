@@ -6,8 +6,9 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from "jose";
 import { runs } from "../support/child-service.js";
+import { dataFolder } from "../support/data-folder.js";
 import { folderOfSuite } from "../support/files.js";
-import { startReal, temporaryFolder } from "../support/real-service.js";
+import { startReal } from "../support/real-service.js";
 import { remoteSystem } from "../support/remote-system.js";
 import { collectThrough, statusOfProfile } from "../support/requests.js";
 import { itRefuses, runToEnd, startCommand } from "../support/run-command.js";
@@ -183,59 +184,49 @@ describe("erase on a service with problems", function () {
   const { file } = folderOfSuite();
 
   it("writes no identity of the file to stdout, stderr or the log of the service (P7)", async () => {
-    const folder = temporaryFolder();
-    const child = await startReal(folder.dir, { LOG_LEVEL: "debug" });
-    try {
-      await collectThrough(child, [{ email: "canary-1@x" }]);
-      const files: [string, ...string[]][] = [
-        [file("columns.csv", 'email,_uid\ncanary-1@x,\n,canary-2\ncanary-3\n"canary-4\n')],
-        [file("no-header.csv", "canary-0@x\ncanary-1@x\ncanary-2@x\n")],
-        [file("items.csv", "table,field,value\ncanary-5,email,x\nuser,canary-6,x\nuser,email,null\n")],
-        [file("items-header.csv", "canary-5,field,value\nx,email,canary-7\n")],
-        [
-          file(
-            "lines.ndjson",
-            '{"canary-6":1}\n{"field":"email","value":["canary-8"]}\ncanary-9\n"canary"\n{"a":"canary',
-          ),
-        ],
-        [file("array.json", '[{"field":"email","value":"canary-10"},canary-11]')],
-        [file("values.txt", `canary-12@x\n${"canary".repeat(300)}\n`), "--field", "email", "--wait"],
-      ];
-      const codes: unknown[] = [];
-      for (const args of files) {
-        const { code, out, err } = await runToEnd("erase", [...args, "--url", child.url]);
-        expect(out + err).to.not.contain("canary");
-        codes.push(code);
-      }
-      expect(codes).to.deep.equal([3, 3, 3, 1, 3, 3, 3]);
-      expect(child.log()).to.contain("/api/deletion").and.not.contain("canary");
-    } finally {
-      await child.kill();
-      folder.remove();
+    const dir = dataFolder();
+    const child = await startReal(dir, { LOG_LEVEL: "debug" });
+    await collectThrough(child, [{ email: "canary-1@x" }]);
+    const files: [string, ...string[]][] = [
+      [file("columns.csv", 'email,_uid\ncanary-1@x,\n,canary-2\ncanary-3\n"canary-4\n')],
+      [file("no-header.csv", "canary-0@x\ncanary-1@x\ncanary-2@x\n")],
+      [file("items.csv", "table,field,value\ncanary-5,email,x\nuser,canary-6,x\nuser,email,null\n")],
+      [file("items-header.csv", "canary-5,field,value\nx,email,canary-7\n")],
+      [
+        file(
+          "lines.ndjson",
+          '{"canary-6":1}\n{"field":"email","value":["canary-8"]}\ncanary-9\n"canary"\n{"a":"canary',
+        ),
+      ],
+      [file("array.json", '[{"field":"email","value":"canary-10"},canary-11]')],
+      [file("values.txt", `canary-12@x\n${"canary".repeat(300)}\n`), "--field", "email", "--wait"],
+    ];
+    const codes: unknown[] = [];
+    for (const args of files) {
+      const { code, out, err } = await runToEnd("erase", [...args, "--url", child.url]);
+      expect(out + err).to.not.contain("canary");
+      codes.push(code);
     }
+    expect(codes).to.deep.equal([3, 3, 3, 1, 3, 3, 3]);
+    expect(child.log()).to.contain("/api/deletion").and.not.contain("canary");
   });
 
   it("reports how many deletions are completed when it is interrupted, and waits for the rest in another run", async () => {
     const remote = await remoteSystem();
     remote.trouble = "status";
     const service = await startService({ deletions: { targets: [{ name: "crm", url: remote.url, token: "t" }] } });
-    try {
-      const args = [file("open.csv", "email\na@x\nb@x\n"), "--wait", "--url", service.url];
-      const { child, ended, out, err } = startCommand("erase", args);
-      await until("the command waits", () => remote.calls.length > 0);
-      child.kill("SIGTERM");
-      expect(await ended).to.equal(130);
-      expect(err()).to.match(
-        /^Stopped\. All deletions are accepted, and 0 of 2 are known to be completed\. Running the/m,
-      );
-      expect(acceptedIn(out())).to.have.length(2);
-      remote.trouble = undefined;
-      const again = await runToEnd("erase", args);
-      expect([again.code, again.out], again.err).to.deep.equal([0, out()]);
-      expect(again.err).to.match(/^2 deletions completed$/m);
-    } finally {
-      await service.stop();
-      await remote.close();
-    }
+    const args = [file("open.csv", "email\na@x\nb@x\n"), "--wait", "--url", service.url];
+    const { child, ended, out, err } = startCommand("erase", args);
+    await until("the command waits", () => remote.calls.length > 0);
+    child.kill("SIGTERM");
+    expect(await ended).to.equal(130);
+    expect(err()).to.match(
+      /^Stopped\. All deletions are accepted, and 0 of 2 are known to be completed\. Running the/m,
+    );
+    expect(acceptedIn(out())).to.have.length(2);
+    remote.trouble = undefined;
+    const again = await runToEnd("erase", args);
+    expect([again.code, again.out], again.err).to.deep.equal([0, out()]);
+    expect(again.err).to.match(/^2 deletions completed$/m);
   });
 });

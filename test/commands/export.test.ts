@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { expect } from "chai";
 import { folderOfSuite } from "../support/files.js";
 import { httpServer } from "../support/http-server.js";
+import { collectThrough } from "../support/requests.js";
 import { runToEnd } from "../support/run-command.js";
 import { adminKey, serviceOfSuite } from "../support/service.js";
 import { root } from "../support/source-tree.js";
@@ -12,13 +13,12 @@ describe("the export command", function () {
   this.timeout(60_000);
   const service = serviceOfSuite();
   const { at } = folderOfSuite();
-  before(async () => {
-    const json = [
+  before(() =>
+    collectThrough(service, [
       { email: "ada@example.com", city: "Oslo" },
       { email: "ada@example.com", segments: ["all"] },
-    ];
-    expect((await service.fetch("/collect/json/web", { method: "POST", json })).status).to.equal(200);
-  });
+    ]),
+  );
 
   const typesIn = (text: string) =>
     text

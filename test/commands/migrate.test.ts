@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -8,6 +8,7 @@ import type { ValueSource } from "../../src/metrics/ports.js";
 import { metricsFile } from "../../src/stores/sqlite/layout.js";
 import { openDatabase } from "../../src/stores/sqlite/open-database.js";
 import { sqliteSeriesStore } from "../../src/stores/sqlite/series/series-store.js";
+import { dataFolder } from "../support/data-folder.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
 import { type FilledFolder, filledFolder } from "../support/filled-folder.js";
 import { gaugeOf, removeThrough } from "../support/requests.js";
@@ -26,15 +27,13 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
   before(async () => {
     filled = await filledFolder();
   });
-  after(() => rmSync(filled.dir, { recursive: true, force: true }));
   beforeEach(() => {
     name = ownName();
-    dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+    dir = dataFolder();
     cpSync(filled.dir, dir, { recursive: true });
   });
   afterEach(async () => {
     for (const service of open.splice(0)) await service.stop({ keep: true });
-    rmSync(dir, { recursive: true, force: true });
     await dropFromServers(name);
   });
 
@@ -97,25 +96,21 @@ onServers(["mongodb", "influxdb", "bullmq"], "npm run migrate", function () {
 
   it("copies pending notifications, which the service on servers delivers (P31)", async () => {
     const receiver = await webhookReceiver();
-    try {
-      receiver.failure = "answers 500";
-      const webhook = { url: receiver.url, token: "secret" };
-      const embedded = await startService({ webhook }, { dir });
-      const requestId = await removeThrough(embedded, "_uid/person-7");
-      await until("it is sent", () => receiver.received.length > 0);
-      await embedded.stop({ keep: true });
-      receiver.failure = undefined;
-      receiver.received.length = 0;
-      const { code, out, err } = await migrate();
-      expect(code, err + out).to.equal(0);
-      const entities = { url: mongodbUrl(name) };
-      const metrics = { url: influxdbUrl(name), token: influxdbToken() };
-      const service = await started({ pepper: filled.pepper, entities, metrics, webhook });
-      await until("it is delivered", async () => (await gaugeOf(service, "deletion_notifications_pending")) === 0);
-      expect(receiver.received.map(({ body }) => body.request_id)).to.deep.equal([requestId]);
-    } finally {
-      await receiver.close();
-    }
+    receiver.failure = "answers 500";
+    const webhook = { url: receiver.url, token: "secret" };
+    const embedded = await startService({ webhook }, { dir });
+    const requestId = await removeThrough(embedded, "_uid/person-7");
+    await until("it is sent", () => receiver.received.length > 0);
+    await embedded.stop({ keep: true });
+    receiver.failure = undefined;
+    receiver.received.length = 0;
+    const { code, out, err } = await migrate();
+    expect(code, err + out).to.equal(0);
+    const entities = { url: mongodbUrl(name) };
+    const metrics = { url: influxdbUrl(name), token: influxdbToken() };
+    const service = await started({ pepper: filled.pepper, entities, metrics, webhook });
+    await until("it is delivered", async () => (await gaugeOf(service, "deletion_notifications_pending")) === 0);
+    expect(receiver.received.map(({ body }) => body.request_id)).to.deep.equal([requestId]);
   });
 
   for (const [place, after] of [

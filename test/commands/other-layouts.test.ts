@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { DatabaseSync, layoutOf } from "../../src/stores/sqlite/connection.js";
@@ -17,7 +17,6 @@ describe("a command next to files of a newer layout", () => {
       db.close();
     }
   });
-  after(() => rmSync(dir, { recursive: true, force: true }));
 
   for (const [name, args, file] of [
     ["key", ["list"], "ledger.db"],
@@ -38,16 +37,12 @@ describe("a command next to files of a newer layout", () => {
   it("(backup) copies them with their layout", async () => {
     const copies = join(`${dir}-copies`);
     mkdirSync(copies);
-    try {
-      const { code, err } = await runToEnd("backup", [copies], { DATA_DIR: dir });
-      expect(code, err).to.equal(0);
-      for (const file of FILES) {
-        const copy = new DatabaseSync(join(copies, file), { readOnly: true });
-        expect(layoutOf(copy), file).to.equal(9);
-        copy.close();
-      }
-    } finally {
-      rmSync(copies, { recursive: true });
+    const { code, err } = await runToEnd("backup", [copies], { DATA_DIR: dir });
+    expect(code, err).to.equal(0);
+    for (const file of FILES) {
+      const copy = new DatabaseSync(join(copies, file), { readOnly: true });
+      expect(layoutOf(copy), file).to.equal(9);
+      copy.close();
     }
   });
 });

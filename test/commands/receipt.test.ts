@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { folderOfSuite } from "../support/files.js";
+import { httpServer } from "../support/http-server.js";
 import { removeThrough } from "../support/requests.js";
 import { itRefuses, runToEnd } from "../support/run-command.js";
 import { serviceOfSuite } from "../support/service.js";
@@ -54,16 +53,9 @@ describe("the receipt command", () => {
 
   it("ends with a message if an address of public keys never answers", async () => {
     const receipt = file("receipt.jws", (await run(["get", completed])).out);
-    const silent = createServer(() => {});
-    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
-    try {
-      const { code, err } = await run(["verify", receipt, "--keys", url]);
-      expect({ code, err }).to.deep.equal({ code: 1, err: `${url} timed out after 5 s\n` });
-    } finally {
-      silent.closeAllConnections();
-      silent.close();
-    }
+    const url = `${(await httpServer(() => {})).url}/`;
+    const { code, err } = await run(["verify", receipt, "--keys", url]);
+    expect({ code, err }).to.deep.equal({ code: 1, err: `${url} timed out after 5 s\n` });
   });
 
   itRefuses(run, [

@@ -20,14 +20,9 @@ describe("a deletion request", () => {
   let stage: ErasureStage;
 
   async function open(options?: StageOptions): Promise<void> {
-    await stage?.close();
     stage = await erasureStage(options);
   }
   beforeEach(() => open());
-  afterEach(async () => {
-    await stage.close();
-    stage = undefined as unknown as ErasureStage;
-  });
 
   const request = (identity: Identity) => stage.deletions.accept("user", identity);
   const hash = (identity: Identity) => stage.hashIdentity("user", identity);

@@ -18,6 +18,7 @@ import { type Failpoint, noFailpoint } from "../../src/failpoint.js";
 import { type Log, openLog } from "../../src/log.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { changeOf, commitOf, freshEntity, messageFor } from "../support/commits.js";
+import { endsWithTest } from "../support/ends-with-test.js";
 import { shippedTables } from "../support/entity-stage.js";
 import { endless, opening } from "../support/opening.js";
 import { type OpenStores, openTemporaryStores, storesOf } from "../support/stores.js";
@@ -180,9 +181,9 @@ export async function erasureStage(options: StageOptions = {}): Promise<ErasureS
       return id;
     },
 
-    async close() {
+    close: endsWithTest(async () => {
       await deletions.stop();
       await open.close();
-    },
+    }),
   };
 }

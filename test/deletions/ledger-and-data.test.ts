@@ -7,7 +7,7 @@ import { mintKey } from "../../src/keys/verify-key.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { dataFolder } from "../support/data-folder.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
-import { statusOf } from "../support/requests.js";
+import { collectThrough, statusOf } from "../support/requests.js";
 import { nameOf, storesOnServers } from "../support/servers.js";
 import { type Overrides, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -35,7 +35,6 @@ describe("a start on restored data", function () {
   });
 
   afterEach(async () => {
-    rmSync(dir, { recursive: true, force: true });
     if (storesOnServers) await dropFromServers(nameOf(dir));
   });
 
@@ -59,10 +58,7 @@ describe("a start on restored data", function () {
     }
   }
 
-  const collect = async (service: TestService, ...messages: object[]) => {
-    const answer = await service.fetch("/collect/json/web", { method: "POST", json: messages });
-    expect(answer.status).to.equal(200);
-  };
+  const collect = (service: TestService, ...messages: object[]) => collectThrough(service, messages);
 
   const remove = async (service: TestService, path: string) => {
     const answer = await service.fetch(`/api/entity/user/${path}`, { method: "DELETE" });

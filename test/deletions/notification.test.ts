@@ -9,7 +9,7 @@ import { type DownstreamTarget, TargetError, type Webhook } from "../../src/dele
 import { webhookAt } from "../../src/deletions/webhook.js";
 import { StartError } from "../../src/errors.js";
 import { makeCertificates } from "../servers/secured/certificates.js";
-import { temporaryFolder } from "../support/real-service.js";
+import { dataFolder } from "../support/data-folder.js";
 import { until } from "../support/until.js";
 import { type WebhookReceiver, webhookReceiver } from "../support/webhook-receiver.js";
 import { type ErasureStage, erasureStage, runDue, type StageOptions } from "./erasure-stage.js";
@@ -24,10 +24,6 @@ describe("P31: the notification of a completed deletion", () => {
 
   beforeEach(async () => {
     receiver = await webhookReceiver();
-  });
-  afterEach(async () => {
-    await stage.close();
-    await receiver.close();
   });
 
   const sign = async (claims: object) => `receipt of ${(claims as { request_id: string }).request_id}`;
@@ -114,8 +110,8 @@ describe("P31: the notification of a completed deletion", () => {
   });
 
   it("is not sent to a receiver whose certificate is not trusted, and stays pending", async () => {
-    const folder = temporaryFolder();
-    const { certificate, key } = makeCertificates(folder.dir);
+    const dir = dataFolder();
+    const { certificate, key } = makeCertificates(dir);
     let received = "";
     const untrusted = createServer({ cert: readFileSync(certificate), key: readFileSync(key) }, (socket) =>
       socket
@@ -130,7 +126,6 @@ describe("P31: the notification of a completed deletion", () => {
     const requestId = await stage.deletions.accept("user", ann);
     await stage.deletions.run(requestId);
     untrusted.close();
-    folder.remove();
     expect(await found(requestId)).to.include({ completedAt: time, attempts: 1, problem: "webhook is unreachable" });
     expect([received, await pending()]).to.deep.equal(["", 1]);
   });

@@ -4,6 +4,7 @@ import type { Stores } from "../../src/stores/stores.js";
 import { ErasureModel } from "../support/erasure-model.js";
 import type { Operation, Request, SentMessage, Shown } from "../support/erasure-worlds.js";
 import { HeldCalls } from "../support/held-calls.js";
+import { holdersOf } from "../support/holders.js";
 import { openProcess, type Process, type Seen, virtualClock } from "./erasure-world.js";
 import { MembershipModel } from "./membership-model.js";
 
@@ -136,7 +137,7 @@ class Life {
 
   /** Everything open is run, and nothing is left of erased people. */
   async end(): Promise<void> {
-    const { ledger, entities, history, memberships, entityKeys } = this.#stores;
+    const { ledger } = this.#stores;
     this.#time.pass(3_600_000);
     // Each round completes the first of several requests over one identity.
     for (let round = 0; (await ledger.count("open")) > 0 && round < 100; round += 1) {
@@ -147,10 +148,8 @@ class Life {
     await this.#look();
     const hashes = this.#people.map((person) => this.#process.hashOf(person));
     for (const { deletion } of await ledger.since(0, 1_000_000)) {
-      const ids = deletion.entities;
       if (!deletion.hashes.some((hash) => hashes.includes(hash))) continue;
-      for (const port of [entities, history, memberships]) expect(await port.holds(ids)).to.equal(false);
-      expect(await entityKeys.read(deletion.entities)).to.have.property("size", 0);
+      expect(await holdersOf(this.#stores, deletion.entities)).to.deep.equal([]);
     }
   }
 

@@ -3,28 +3,17 @@ import type { DeletionSubject } from "../../src/deletions/ports.js";
 import { ERASED } from "../../src/deletions/ports.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ServiceError } from "../../src/errors.js";
-import { type ErasureStage, erasureStage, type StageOptions } from "./erasure-stage.js";
+import { erasureStage } from "./erasure-stage.js";
 import { place } from "./place.js";
 
 const person = (index: number): Identity => ({ field: "user_id", value: `person-${index}` });
 
 describe("P25: the replay of the ledger over entity data", () => {
-  let stage: ErasureStage | undefined;
-
-  async function open(options?: StageOptions): Promise<ErasureStage> {
-    stage = await erasureStage(options);
-    return stage;
-  }
-  afterEach(async () => {
-    await stage?.close();
-    stage = undefined;
-  });
-
   const REQUESTS = 220;
   it("erases and verifies each completed or open request at our own stores, and calls no remote target", async () => {
     const own = place("cache", false);
     const crm = place("crm", true);
-    const at = await open({ more: [own.target, crm.target] });
+    const at = await erasureStage({ more: [own.target, crm.target] });
     const expected: DeletionSubject[] = [];
     for (let index = 0; index < REQUESTS; index += 1) {
       if (index % 10 === 0) await at.profile([person(index)]);
@@ -45,7 +34,7 @@ describe("P25: the replay of the ledger over entity data", () => {
 
   it("does not repeat requests that the data already includes", async () => {
     const own = place("cache", false);
-    const at = await open({ more: [own.target] });
+    const at = await erasureStage({ more: [own.target] });
     await at.run(await at.deletions.accept("user", person(1)));
     for (const calls of [2, 2]) {
       await at.deletions.replay();
@@ -55,7 +44,7 @@ describe("P25: the replay of the ledger over entity data", () => {
 
   it("is rejected and repeated while a target cannot verify a completed request", async () => {
     const own = place("cache", false);
-    const at = await open({ more: [own.target] });
+    const at = await erasureStage({ more: [own.target] });
     await at.run(await at.deletions.accept("user", person(1)));
     own.isClean = false;
     expect(await messageOf(at.deletions.replay())).to.equal("cache is not clean");
@@ -67,7 +56,7 @@ describe("P25: the replay of the ledger over entity data", () => {
 
   it("leaves an open request that a target cannot verify to its run", async () => {
     const own = place("cache", false);
-    const at = await open({ more: [own.target] });
+    const at = await erasureStage({ more: [own.target] });
     await at.deletions.accept("user", person(1));
     own.isClean = false;
     await at.deletions.replay();
@@ -77,7 +66,7 @@ describe("P25: the replay of the ledger over entity data", () => {
 
   it("is rejected with the error of an unreachable store, so that the start waits for it", async () => {
     const unreachable = new ServiceError("unavailable", "The store is unreachable");
-    const at = await open({
+    const at = await erasureStage({
       wrap: ({ history }) => ({ history: { ...history, holds: () => Promise.reject(unreachable) } }),
     });
     await at.deletions.accept("user", person(1));

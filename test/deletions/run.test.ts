@@ -3,6 +3,7 @@ import { LEASE_MS } from "../../src/deletions/deletion.js";
 import type { Identity } from "../../src/entities/profile/identity.js";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { HeldCalls, portThrough } from "../support/held-calls.js";
+import { holdersOf } from "../support/holders.js";
 import { until } from "../support/until.js";
 import { type ErasureStage, erasureStage, noObserver, type StageOptions } from "./erasure-stage.js";
 import { place } from "./place.js";
@@ -11,17 +12,9 @@ const ann: Identity = { field: "email", value: "ann@example.org" };
 const annsId: Identity = { field: "user_id", value: "ann-1" };
 
 describe("the run of a deletion", () => {
-  let stage: ErasureStage | undefined;
   let time = 1_800_000_000_000;
 
-  async function open(options?: StageOptions): Promise<ErasureStage> {
-    stage = await erasureStage({ clock: () => time, ...options });
-    return stage;
-  }
-  afterEach(async () => {
-    await stage?.close();
-    stage = undefined;
-  });
+  const open = (options?: StageOptions) => erasureStage({ clock: () => time, ...options });
 
   const kept = async (at: ErasureStage, requestId: string) => {
     const deletion = await at.stores.ledger.find(requestId);
@@ -30,9 +23,7 @@ describe("the run of a deletion", () => {
   };
 
   async function expectGone(at: ErasureStage, ids: readonly string[]): Promise<void> {
-    const { entities, memberships, history, entityKeys } = at.stores;
-    for (const port of [entities, memberships, history]) expect(await port.holds(ids)).to.equal(false);
-    expect(await entityKeys.read(ids)).to.have.property("size", 0);
+    expect(await holdersOf(at.stores, ids)).to.deep.equal([]);
   }
 
   it("is counted once if two runs complete the request at the same time", async () => {
@@ -157,8 +148,6 @@ describe("the run of a deletion", () => {
       crm.isUnreachable = false;
       await at.run(id);
       expect((await kept(at, id)).completedAt).to.equal(time);
-      await at.close();
-      stage = undefined;
     }
   });
 

@@ -14,7 +14,6 @@ const NEVER_MS = 3_600_000;
 describe("the scheduler of deletions", function () {
   this.timeout(60_000);
   let stage: ErasureStage;
-  afterEach(() => stage.close());
 
   const accept = (index: number) => stage.deletions.accept("user", person(index));
   const isComplete = async (requestId: string) =>

@@ -1,7 +1,8 @@
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type Document, MongoClient } from "mongodb";
-import { mongodbUrl, nameOf, storesOnServers } from "../support/servers.js";
+import type { Document } from "mongodb";
+import { withMongo } from "../support/mongo-client.js";
+import { nameOf, storesOnServers } from "../support/servers.js";
 
 /** A store as it was at one instant. */
 interface StoreCopy {
@@ -18,7 +19,7 @@ export async function copyStore(dir: string, store: CopiedStore): Promise<StoreC
 
 /** Removes one store of a service that is stopped. */
 export async function removeStore(dir: string, store: CopiedStore): Promise<void> {
-  if (storesOnServers) await withClient((client) => client.db(databaseOf(dir, store)).dropDatabase());
+  if (storesOnServers) await withMongo((client) => client.db(databaseOf(dir, store)).dropDatabase());
   else removeFile(dir, `${store}.db`);
 }
 
@@ -48,7 +49,7 @@ function removeFile(dir: string, name: string): void {
 }
 
 async function copyOnServer(name: string): Promise<StoreCopy> {
-  const kept = await withClient(async (client) => {
+  const kept = await withMongo(async (client) => {
     const collections = await client.db(name).collections();
     return Promise.all(
       collections.map(async (one) => [one.collectionName, await one.find().toArray()] as [string, Document[]]),
@@ -56,20 +57,11 @@ async function copyOnServer(name: string): Promise<StoreCopy> {
   });
   return {
     restore: () =>
-      withClient(async (client) => {
+      withMongo(async (client) => {
         for (const collection of await client.db(name).collections()) await collection.deleteMany({});
         for (const [collection, documents] of kept) {
           if (documents.length > 0) await client.db(name).collection(collection).insertMany(documents);
         }
       }),
   };
-}
-
-async function withClient<T>(work: (client: MongoClient) => Promise<T>): Promise<T> {
-  const client = new MongoClient(mongodbUrl("admin"));
-  try {
-    return await work(client);
-  } finally {
-    await client.close();
-  }
 }

@@ -58,7 +58,6 @@ describe("a remote target", () => {
   beforeEach(async () => {
     system = await remoteSystem();
   });
-  afterEach(() => system.close());
 
   const target = () => remoteTarget({ name: "crm", url: `${system.url}/`, token: "secret" }, noFailpoint);
 
@@ -157,7 +156,6 @@ describe("the targets of deletions", () => {
   beforeEach(async () => {
     open = await openTemporaryStores();
   });
-  afterEach(() => open.close());
 
   const targets = (...names: string[]) => {
     const remote = names.map((name) => ({ name, url: "https://crm.example.org", token: "secret" }));

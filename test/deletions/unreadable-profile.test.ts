@@ -7,7 +7,6 @@ describe("a live profile without a key", () => {
   let stage: EntityStage;
   /** Number of lookups of the identities of a batch. */
   let looks: number;
-  afterEach(() => stage.close());
 
   async function open(wrap: (stores: Stores) => Partial<Stores> = () => ({})): Promise<string> {
     looks = 0;

@@ -1,10 +1,10 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import type { Log } from "../../src/log.js";
 import { DatabaseSync } from "../../src/stores/sqlite/connection.js";
 import { dataFolder } from "../support/data-folder.js";
-import { deleteEntity } from "../support/requests.js";
+import { collectThrough, deleteEntity } from "../support/requests.js";
 import { startService } from "../support/service.js";
 
 describe("the check of stored identities", () => {
@@ -20,7 +20,7 @@ describe("the check of stored identities", () => {
       { email: "no address of ben", _uid: "ben" },
       { email: "no address of the longest", note: "x".repeat(1_000) },
     ];
-    expect((await accepting.fetch("/collect/json/web", { method: "POST", json: messages })).status).to.equal(200);
+    await collectThrough(accepting, messages);
     await deleteEntity(accepting, "user/email/no%20address%201");
     await accepting.stop({ keep: true });
     edit(dir, "DELETE FROM fact WHERE name LIKE 'identities checked%'");
@@ -36,7 +36,6 @@ describe("the check of stored identities", () => {
     expect(logged.map(([fields]) => fields)).to.deep.include.members([{ profiles: 1 }, { profiles: { user: 2_499 } }]);
     expect(logged.filter(([, message]) => message.includes("identities"))).to.have.length(2);
     expect(JSON.stringify(logged)).to.not.contain("no address");
-    rmSync(dir, { recursive: true, force: true });
   });
 });
 

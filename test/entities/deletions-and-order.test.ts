@@ -18,7 +18,6 @@ describe("P35: a message about a person who was deleted", () => {
     stage = await entityStage();
     deletions = deletionsOver(stage.stores, { clock: () => Date.now() + aheadMs });
   });
-  afterEach(() => stage.close());
 
   const remove = async () => {
     const requestId = await deletions.accept("user", ann);

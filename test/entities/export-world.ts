@@ -4,7 +4,7 @@ import { identityHashing } from "../../src/entities/profile/identity-hash.js";
 import { type Exported, exportEntity } from "../../src/entities/read/export-entity.js";
 import { userTable } from "../support/entity-stage.js";
 import { endless, opening } from "../support/opening.js";
-import { isCompleteIn, removeThrough } from "../support/requests.js";
+import { collectThrough, isCompleteIn, removeThrough } from "../support/requests.js";
 import type { TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -143,9 +143,10 @@ export class ExportWorld {
     this.nextMessage += count;
     const numbers = Array.from({ length: count }, (_, index) => first + index);
     const identities = Object.fromEntries(persons.map((one) => [fieldOf(one), this.valueOf(one)]));
-    const json = numbers.map((n) => ({ ...identities, n }));
-    const response = await this.service.fetch("/collect/json/web", { method: "POST", json });
-    expect(((await response.json()) as { data: object }).data).to.include({ rejected_count: 0 });
+    await collectThrough(
+      this.service,
+      numbers.map((n) => ({ ...identities, n })),
+    );
     return () => this.noteStored(persons, numbers);
   }
 

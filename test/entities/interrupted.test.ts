@@ -25,7 +25,6 @@ describe("a writer that dies", () => {
     stage = await entityStage((stores) => portsThrough(stores, PROFILE_PORTS, calls.around));
     for (const message of before) await stage.collect([message]);
   });
-  afterEach(() => stage.close());
 
   const seen = async () => [
     await Promise.all(["known", "other", "new", "newer"].map((value) => stage.read("_uid", value))),

@@ -53,7 +53,6 @@ describe("a batch about large profiles", () => {
       },
     }));
   });
-  afterEach(() => stage.close());
 
   function sizeOf(profiles: ReadonlyMap<EntityId, StoredEntity>): number {
     return [...profiles.values()].reduce((sum, { sealed }) => sum + sealed.length, 0);

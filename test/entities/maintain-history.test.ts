@@ -14,7 +14,6 @@ describe("the maintenance of the history", () => {
   beforeEach(async () => {
     open = await openTemporaryStores();
   });
-  afterEach(() => open.close());
 
   const requests = () => {
     const db = new DatabaseSync(join(open.dir, "entities.db"));

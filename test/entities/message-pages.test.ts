@@ -10,7 +10,6 @@ describe("pages of messages", () => {
   beforeEach(async () => {
     opened = await temporaryStores();
   });
-  afterEach(() => opened.close());
 
   it("are bounded in bytes however large the messages are, after the first ones", async () => {
     const entity = freshEntity();

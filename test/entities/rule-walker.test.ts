@@ -24,7 +24,6 @@ describe("the walk that decides rules about stored profiles", () => {
     now = Date.now();
     reported = [];
   });
-  afterEach(() => stage.close());
 
   const dependencies = () => ({
     ...stage.stores,

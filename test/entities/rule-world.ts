@@ -225,11 +225,7 @@ export function randomHistories(
     it(`${title} ${seed}`, async function () {
       this.timeout(600_000);
       const open = await openTemporaryStores();
-      try {
-        await live(new RuleWorld(open), seed);
-      } finally {
-        await open.close();
-      }
+      await live(new RuleWorld(open), seed);
     });
   }
 }

@@ -21,7 +21,6 @@ describe("messages about people in segments by rule", () => {
       },
     }));
   });
-  afterEach(() => stage.close());
 
   async function put(id: string, rule: Rule, names: readonly string[] = []): Promise<void> {
     const { catalogue } = stage.stores;

@@ -22,7 +22,6 @@ describe("messages of concurrent requests", () => {
     });
     stage = await entityStage(wrap);
   }
-  afterEach(() => stage.close());
 
   const newId = () => randomBytes(16).toString("hex");
 

@@ -2,9 +2,10 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { expect } from "chai";
+import { dataFolder } from "../support/data-folder.js";
 import { findBytes } from "../support/files.js";
 import { type HookReceiver, hookReceiver } from "../support/hook-receiver.js";
-import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { type RealService, startReal } from "../support/real-service.js";
 import { collectThrough, isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
 import { until } from "../support/until.js";
 
@@ -16,22 +17,20 @@ const written = [Buffer.from(canary), Buffer.from(canary, "utf16le"), Buffer.fro
 
 describe("the embedded service", function () {
   this.timeout(120_000);
-  const folder = temporaryFolder();
+  const dir = dataFolder();
   let service: RealService;
   let receiver: HookReceiver;
   const start = () => {
     const hooks = [{ name: "crm", url: receiver.url, token: "t", segments: ["*"], fields: ["name"] }];
-    return startReal(folder.dir, { HOOKS: JSON.stringify(hooks) });
+    return startReal(dir, { HOOKS: JSON.stringify(hooks) });
   };
 
   before(async () => {
     receiver = await hookReceiver();
-    service = await start();
   });
-  after(async () => {
-    await service.kill();
-    await receiver.close();
-    folder.remove();
+  after(() => receiver.close());
+  beforeEach(async () => {
+    service = await start();
   });
 
   it("stores and logs no readable byte of any person, nor of an erased person's key (P3)", async () => {
@@ -46,7 +45,7 @@ describe("the embedded service", function () {
     await service.kill();
     expectNothing();
 
-    const keys = keysIn(folder.dir);
+    const keys = keysIn(dir);
     service = await start();
     const ids: string[] = [];
     const half = SUBJECTS / 2;
@@ -71,14 +70,14 @@ describe("the embedded service", function () {
     for (const id of ids) await until("it is complete", () => isCompleteIn(service, id), 60_000);
     expectNothing();
 
-    const live = keysIn(folder.dir);
+    const live = keysIn(dir);
     const dead = [...keys].filter(([entity]) => !live.has(entity)).map(([, key]) => key);
     expect(dead.length).to.be.at.least(SUBJECTS);
     expect(receiver.changesOf(`${canary}-7@example.org`).at(-1)).to.equal("left segment-2");
-    expect(outboxOf(folder.dir).filter((entity) => entity !== "" && !live.has(entity))).to.deep.equal([]);
-    expect(findBytes(folder.dir, dead)).to.deep.equal([]);
+    expect(outboxOf(dir).filter((entity) => entity !== "" && !live.has(entity))).to.deep.equal([]);
+    expect(findBytes(dir, dead)).to.deep.equal([]);
     await service.kill();
-    expect(findBytes(folder.dir, dead)).to.deep.equal([]);
+    expect(findBytes(dir, dead)).to.deep.equal([]);
     expectNothing();
 
     service = await start();
@@ -140,7 +139,7 @@ describe("the embedded service", function () {
 
   function expectNothing(): void {
     expect(service.log().includes(canary)).to.equal(false);
-    expect(findBytes(folder.dir, written)).to.deep.equal([]);
+    expect(findBytes(dir, written)).to.deep.equal([]);
   }
 });
 

@@ -1,7 +1,8 @@
 import { request } from "node:http";
 import { expect } from "chai";
-import { type ProcessSet, processSet } from "../support/process-set.js";
-import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { dataFolder } from "../support/data-folder.js";
+import { processSet } from "../support/process-set.js";
+import { type RealService, startReal } from "../support/real-service.js";
 import { onServers } from "../support/servers.js";
 import { adminKey } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -37,31 +38,22 @@ describe("a request with an Idempotency-Key whose process was killed", function 
   this.timeout(60_000);
 
   it("is processed if it is repeated at once, and each message is counted once", async () => {
-    const folder = temporaryFolder();
-    let service = await startReal(folder.dir);
-    try {
-      await killInMidRequest(service);
-      service = await startReal(folder.dir);
-      for (let times = 0; times < 2; times += 1) {
-        expect(await repeat(service)).to.deep.equal({ status: 200, taken: 900 });
-        expect(await counted(service)).to.equal(900);
-      }
-    } finally {
-      await service.kill();
-      folder.remove();
+    const dir = dataFolder();
+    let service = await startReal(dir);
+    await killInMidRequest(service);
+    service = await startReal(dir);
+    for (let times = 0; times < 2; times += 1) {
+      expect(await repeat(service)).to.deep.equal({ status: 200, taken: 900 });
+      expect(await counted(service)).to.equal(900);
     }
   });
 });
 
 onServers(["mongodb", "influxdb", "bullmq"], "a request with an Idempotency-Key whose process was killed", function () {
   this.timeout(60_000);
-  let set: ProcessSet;
-  before(async () => {
-    set = await processSet();
-  });
-  after(() => set.close());
 
   it("is processed by another process if it is repeated at once, and each message is counted once", async () => {
+    const set = await processSet();
     const [first, second] = await Promise.all([set.start("api"), set.start("api")]);
     await killInMidRequest(first);
     expect(await repeat(second)).to.deep.equal({ status: 200, taken: 900 });

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { dataFolder } from "../support/data-folder.js";
+import { type RealService, startReal } from "../support/real-service.js";
 import {
   collectThrough,
   isCompleteIn,
@@ -53,26 +54,21 @@ describe("P1, P4: a deletion survives the death of the process", function () {
 });
 
 async function dieAndRecover(failpoint: string, person: (typeof people)[number]): Promise<void> {
-  const folder = temporaryFolder();
-  let child = await startReal(folder.dir, { FAILPOINT: failpoint });
-  try {
-    for (const message of person.messages) await collectThrough(child, [message]);
-    const acknowledged = await removeUnlessKilled(child, person.path);
-    expect(await child.gone, `${failpoint} was reached`).to.equal("SIGKILL");
+  const dir = dataFolder();
+  let child = await startReal(dir, { FAILPOINT: failpoint });
+  for (const message of person.messages) await collectThrough(child, [message]);
+  const acknowledged = await removeUnlessKilled(child, person.path);
+  expect(await child.gone, `${failpoint} was reached`).to.equal("SIGKILL");
 
-    child = await startReal(folder.dir);
-    for (const path of [person.path, ...person.others]) {
-      const status = await statusOfProfile(child, path);
-      // One that died before its insert was not acknowledged, and nothing has happened.
-      expect(status, path).to.equal(failpoint === "deletion-planned" && person.messages.length > 0 ? 200 : 404);
-    }
-    if (acknowledged !== undefined) await watchUntilComplete(child, acknowledged);
-    await watchUntilComplete(child, await removeThrough(child, person.path));
-    expect(await statusOfProfile(child, person.path)).to.equal(404);
-  } finally {
-    await child.kill();
-    folder.remove();
+  child = await startReal(dir);
+  for (const path of [person.path, ...person.others]) {
+    const status = await statusOfProfile(child, path);
+    // One that died before its insert was not acknowledged, and nothing has happened.
+    expect(status, path).to.equal(failpoint === "deletion-planned" && person.messages.length > 0 ? 200 : 404);
   }
+  if (acknowledged !== undefined) await watchUntilComplete(child, acknowledged);
+  await watchUntilComplete(child, await removeThrough(child, person.path));
+  expect(await statusOfProfile(child, person.path)).to.equal(404);
 }
 
 async function watchUntilComplete(child: RealService, id: string): Promise<void> {

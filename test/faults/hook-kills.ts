@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { dataFolder } from "../support/data-folder.js";
 import { type HookReceiver, hookReceiver } from "../support/hook-receiver.js";
-import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { type RealService, startReal } from "../support/real-service.js";
 import { removeThrough, removeUnlessKilled } from "../support/requests.js";
 import { until } from "../support/until.js";
 
@@ -19,7 +20,7 @@ const failpoints = ["hook-claimed", "hook-answered", undefined, undefined];
 export async function hookUnderKills(
   kills: number,
 ): Promise<{ readonly changes: number; readonly violations: string[] }> {
-  const folder = temporaryFolder();
+  const dir = dataFolder();
   const receiver = await hookReceiver();
   const HOOKS = JSON.stringify([{ name: "crm", url: receiver.url, token: "t", segments: ["*"] }]);
   const violations: string[] = [];
@@ -28,7 +29,7 @@ export async function hookUnderKills(
   try {
     for (let life = 0; life <= kills; life += 1) {
       const FAILPOINT = life < kills ? failpoints[life % failpoints.length] : undefined;
-      const service = await startReal(folder.dir, { HOOKS, ...(FAILPOINT === undefined ? {} : { FAILPOINT }) });
+      const service = await startReal(dir, { HOOKS, ...(FAILPOINT === undefined ? {} : { FAILPOINT }) });
       const leaving = people(life - 1);
       const members = leaving.splice(0, ERASED);
       const messages = [...joining(people(life)), ...leaving.map((email) => message(email, [], ["vip"]))];
@@ -44,7 +45,7 @@ export async function hookUnderKills(
       }
       await Promise.all([sent, ...removed]);
       // Changes of one person must not cancel each other, so the next life begins when the outbox is empty.
-      const next = life < kills ? await startReal(folder.dir, { HOOKS }) : service;
+      const next = life < kills ? await startReal(dir, { HOOKS }) : service;
       if (!(await sent)) await collectOnce(next, messages, `life-${life}`);
       for (const email of [...members, ...people(life - 2).slice(-2)]) {
         if (!erased.has(email)) await removeThrough(next, `email/${email}`);
@@ -61,7 +62,6 @@ export async function hookUnderKills(
     return { changes: receiver.events().length, violations };
   } finally {
     await receiver.close();
-    folder.remove();
   }
 }
 

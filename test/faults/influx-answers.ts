@@ -6,6 +6,7 @@ import { systemClock } from "../../src/clock.js";
 import type { Log } from "../../src/log.js";
 import { openInflux } from "../../src/stores/influxdb/index.js";
 import type { MetricEngine } from "../../src/stores/stores.js";
+import { endsWithTest } from "../support/ends-with-test.js";
 import { httpServer } from "../support/http-server.js";
 import { settingsFor } from "../support/service.js";
 
@@ -77,10 +78,10 @@ export async function influxAnswers(deadlineMs: number): Promise<InfluxAnswers> 
       bodies.length = 0;
       logged.length = 0;
     },
-    async close() {
+    close: endsWithTest(async () => {
       await engine.close();
       await server.close();
-    },
+    }),
   };
 }
 

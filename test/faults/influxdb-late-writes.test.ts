@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { expect } from "chai";
 import { openLog } from "../../src/log.js";
 import { HOUR, stream } from "../../src/metrics/dimensions.js";
@@ -9,6 +8,7 @@ import { largeCaches } from "../metrics/metric-reader.js";
 import { receive } from "../metrics/recorder-fixture.js";
 import { dataFolder } from "../support/data-folder.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
+import { endsWithTest } from "../support/ends-with-test.js";
 import { type LateRequests, openLateRequests } from "../support/late-requests.js";
 import { influxdbToken, influxdbUrl, nameOf, onServers, onServersOnly } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
@@ -29,21 +29,12 @@ onServers(["mongodb", "influxdb", "bullmq"], "P11: a write that InfluxDB execute
   let dir: string;
   let proxy: LateRequests;
   let now: number;
-  const open: Process[] = [];
 
   beforeEach(async () => {
     dir = dataFolder();
+    endsWithTest(() => dropFromServers(nameOf(dir)));
     now = SLOT + 2 * HOUR;
     proxy = await openLateRequests(process.env.TEST_INFLUXDB_URL ?? "");
-  });
-  afterEach(async () => {
-    for (const { series, stores } of open.splice(0)) {
-      await series.stop();
-      await stores.close();
-    }
-    await proxy.close();
-    rmSync(dir, { recursive: true, force: true });
-    await dropFromServers(nameOf(dir));
   });
 
   /** Opens the stores of the test; its profiles are in MongoDB, or in SQLite. */
@@ -63,9 +54,8 @@ onServers(["mongodb", "influxdb", "bullmq"], "P11: a write that InfluxDB execute
   /** Starts a process over the stores of the test. */
   async function start(...options: Parameters<typeof storesOf>): Promise<Process> {
     const stores = await storesOf(...options);
-    const series = await openSeriesService(stores, largeCaches, null, () => now);
-    open.push({ stores, series });
-    return { stores, series };
+    endsWithTest(() => stores.close());
+    return { stores, series: await openSeriesService(stores, largeCaches, null, () => now) };
   }
 
   const late = { dimension: stream, id: "late", type: "size" };

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { shortenRetention } from "../stores/influxdb/bucket.js";
 import { dropBucket } from "../support/drop-from-servers.js";
-import { valuesOf } from "../support/requests.js";
+import { collectThrough, valuesOf } from "../support/requests.js";
 import { influxdbToken, influxdbUrl, onServers, ownName } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -28,11 +28,7 @@ onServers(["influxdb"], "a service whose bucket keeps points for two hours", () 
   it("records counts of newer hours also if it has counts of older ones", async () => {
     await shortenRetention(bucket, 7_200);
     const messages = [5, 1].map((hours) => ({ _uid: `${hours}`, at: hoursAgo(hours) }));
-    const collected = await service.fetch("/collect/json/counted?timestamp_field=at", {
-      method: "POST",
-      json: messages,
-    });
-    expect(collected.status).to.equal(200);
+    await collectThrough(service, messages, "counted?timestamp_field=at");
     await until("the newer count is saved", async () => (await values()).length === 1, 30_000);
     expect(await values()).to.deep.equal([1]);
   });

@@ -8,7 +8,6 @@ const from = Date.UTC(2024, 1, 28);
 
 describe("P11: points of concurrent writers that are sent to InfluxDB together", () => {
   let server: InfluxAnswers;
-  afterEach(() => server.close());
   const start = async (deadlineMs = 60_000) => {
     server = await influxAnswers(deadlineMs);
   };

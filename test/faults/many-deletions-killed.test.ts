@@ -1,6 +1,7 @@
 import { expect } from "chai";
-import { type ProcessSet, processSet } from "../support/process-set.js";
-import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { dataFolder } from "../support/data-folder.js";
+import { processSet } from "../support/process-set.js";
+import { type RealService, startReal } from "../support/real-service.js";
 import { collectThrough, isCompleteIn, statusOfProfile } from "../support/requests.js";
 import { onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
@@ -62,18 +63,9 @@ describe("P1, P33: a request for many deletions whose process was killed", funct
   this.timeout(120_000);
 
   it("returns the same request ids if it is repeated, and every deletion is completed once", async () => {
-    const folder = temporaryFolder();
-    const begun: RealService[] = [];
-    const start = async (environment: Record<string, string> = {}) => {
-      begun.push(await startReal(folder.dir, { LOG_LEVEL: "warn", ...environment }));
-      return begun.at(-1) as RealService;
-    };
-    try {
-      await killAndRepeat(await start(dying), start);
-    } finally {
-      for (const service of begun) await service.kill();
-      folder.remove();
-    }
+    const dir = dataFolder();
+    const start = (environment: Record<string, string> = {}) => startReal(dir, { LOG_LEVEL: "warn", ...environment });
+    await killAndRepeat(await start(dying), start);
   });
 });
 
@@ -82,13 +74,9 @@ onServers(
   "P1, P33: a request for many deletions whose process was killed",
   function () {
     this.timeout(120_000);
-    let set: ProcessSet;
-    before(async () => {
-      set = await processSet();
-    });
-    after(() => set.close());
 
     it("returns the same request ids if it is repeated at another process", async () => {
+      const set = await processSet();
       const second = await set.start("api,worker");
       await killAndRepeat(await set.start("api", dying), async () => second);
     });

@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { type ChildService, startChild } from "../support/child-service.js";
 import { dataFolder } from "../support/data-folder.js";
 import { adminKey } from "../support/service.js";
@@ -60,19 +59,15 @@ export async function loadUnderKills(kills: number): Promise<KilledLoad> {
   const counters = INCREMENTS.map((size, i): Counter => ({ name: `c${i}`, size, acknowledged: 0, tried: 0 }));
   const violations: string[] = [];
   let acknowledged = 0;
-  try {
-    let service = await start(dir);
-    for (let kill = 0; kill < kills; kill += 1) {
-      acknowledged += await loadUntilKilled(service, { groups, counters }, 20 + ((kill * 7919) % 230));
-      service = await start(dir);
-      for (const group of groups) violations.push(...(await look(service.url, group)));
-      for (const counter of counters) violations.push(...(await count(service.url, counter)));
-    }
-    service.child.child.kill("SIGKILL");
-    await service.child.ended;
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
+  let service = await start(dir);
+  for (let kill = 0; kill < kills; kill += 1) {
+    acknowledged += await loadUntilKilled(service, { groups, counters }, 20 + ((kill * 7919) % 230));
+    service = await start(dir);
+    for (const group of groups) violations.push(...(await look(service.url, group)));
+    for (const counter of counters) violations.push(...(await count(service.url, counter)));
   }
+  service.child.child.kill("SIGKILL");
+  await service.child.ended;
   return { acknowledged, violations };
 }
 

@@ -20,12 +20,6 @@ onServers(["bullmq"], "while Redis is unreachable", () => {
     redis = await startRedis();
     proxy = await openFaultProxy(redis.url);
   });
-  afterEach(async () => {
-    await service.stop();
-    await proxy.close();
-    await redis.close();
-    await remote.close();
-  });
 
   async function start(overrides = {}): Promise<void> {
     service = await startService({ jobs: { url: redisUrl("jobs", proxy.url()) }, ...overrides });

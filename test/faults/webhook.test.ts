@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { compactVerify, createLocalJWKSet } from "jose";
-import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { dataFolder } from "../support/data-folder.js";
+import { startReal } from "../support/real-service.js";
 import { collectThrough, gaugeOf, isCompleteIn, removeThrough, removeUnlessKilled } from "../support/requests.js";
 import { type Overrides, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -14,29 +15,13 @@ describe("P31: the webhook of completed deletions", function () {
   beforeEach(async () => {
     receiver = await webhookReceiver();
   });
-  afterEach(() => receiver.close());
 
   const setting = () => ({ url: receiver.url, token: "secret" });
   const notified = () => receiver.received.map(({ body }) => body.request_id);
 
   describe("of a process that is killed", () => {
-    const folders: { remove(): void }[] = [];
-    const children: RealService[] = [];
-    afterEach(async () => {
-      for (const child of children.splice(0)) await child.kill();
-      for (const folder of folders.splice(0)) folder.remove();
-    });
-
-    const newFolder = () => {
-      const folder = temporaryFolder();
-      folders.push(folder);
-      return folder.dir;
-    };
-    const start = async (dir: string, environment: Record<string, string> = {}) => {
-      const child = await startReal(dir, { WEBHOOK: JSON.stringify(setting()), ...environment });
-      children.push(child);
-      return child;
-    };
+    const start = (dir: string, environment: Record<string, string> = {}) =>
+      startReal(dir, { WEBHOOK: JSON.stringify(setting()), ...environment });
 
     for (const [failpoint, times] of [
       ["keys-checkpointed", 1],
@@ -44,7 +29,7 @@ describe("P31: the webhook of completed deletions", function () {
       ["notification-sent", 2],
     ] as const) {
       it(`is called after the next start when the process died at ${failpoint}`, async () => {
-        const dir = newFolder();
+        const dir = dataFolder();
         const dying = await start(dir, { FAILPOINT: failpoint });
         await collectThrough(dying, [{ email: "ann@example.org" }]);
         const requestId = await removeUnlessKilled(dying, "email/ann@example.org");
@@ -58,7 +43,7 @@ describe("P31: the webhook of completed deletions", function () {
     }
 
     it("is called for each of 42 deletions that are interrupted by three kills", async () => {
-      const dir = newFolder();
+      const dir = dataFolder();
       receiver.failure = "answers 500";
       const ids: string[] = [];
       for (let kill = 0; kill < 3; kill += 1) {
@@ -83,8 +68,7 @@ describe("P31: the webhook of completed deletions", function () {
     let dir: string | undefined;
     let service: TestService | undefined;
     let now = Date.now();
-    afterEach(async () => {
-      await service?.stop();
+    beforeEach(() => {
       dir = undefined;
       service = undefined;
     });

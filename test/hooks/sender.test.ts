@@ -14,9 +14,9 @@ import { openLog } from "../../src/log.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { makeCertificates } from "../servers/secured/certificates.js";
+import { dataFolder } from "../support/data-folder.js";
 import { shippedTables } from "../support/entity-stage.js";
 import { hookReceiver } from "../support/hook-receiver.js";
-import { temporaryFolder } from "../support/real-service.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -172,11 +172,9 @@ describe("the sender of a hook", function () {
 
   it("sends nothing of a person who is deleted while the connection to the hook is opened", async () => {
     await collect(joining(0, 2));
-    const folder = temporaryFolder();
-    const { authority, certificate, key } = makeCertificates(folder.dir);
+    const { authority, certificate, key } = makeCertificates(dataFolder());
     const trusted = { cert: readFileSync(certificate), key: readFileSync(key) };
     const agent = new Agent({ ca: readFileSync(authority, "utf8") });
-    folder.remove();
     let received = "";
     const receiver = createHttps(trusted, async (request, response) => {
       received += await text(request);

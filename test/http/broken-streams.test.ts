@@ -74,9 +74,8 @@ describe("a streamed response", () => {
   ] as const) {
     for (const encoding of ["identity", "gzip"]) {
       it(`is cut off if its source (${kind}) fails half-way, and the error is logged (${encoding})`, async () => {
-        const { server, port, logged } = await serving(source());
+        const { port, logged } = await serving(source());
         const { text } = await rawRequest(port, `${HEAD}Accept-Encoding: ${encoding}\r\n\r\n`);
-        server.close();
         expect(text.endsWith("0\r\n\r\n")).to.equal(false);
         expect(logged).to.have.length(1);
         expect(logged[0]).to.include({ route: "/lines", name: "TypeError" });
@@ -89,21 +88,19 @@ describe("a streamed response", () => {
     it(`closes its source and logs nothing if the caller disconnects (${encoding})`, async () => {
       const stream = new Readable({ read() {} });
       stream.push(randomBytes(200_000).toString("hex"));
-      const { server, port, logged } = await serving(stream);
+      const { port, logged } = await serving(stream);
       const socket = await openSocket(port);
       socket.write(`${HEAD}Accept-Encoding: ${encoding}\r\n\r\n`);
       await once(socket, "data");
       socket.resetAndDestroy();
       await until("its source is closed", () => stream.destroyed);
-      await new Promise((resolve) => server.close(resolve));
       expect(logged).to.deep.equal([]);
     });
   }
 
   it("is an error response if its source fails before the first piece", async () => {
-    const { server, port } = await serving(piecesOf(new ServiceError("unavailable", "The store is away")));
+    const { port } = await serving(piecesOf(new ServiceError("unavailable", "The store is away")));
     const { status, body } = await rawRequest(port, `${HEAD}\r\n`);
-    server.close();
     expect(status).to.equal(503);
     expect(body).to.include({ message: "The store is away", data: null });
   });

@@ -3,7 +3,6 @@ import { newKey, startService, type TestService } from "../support/service.js";
 
 describe("a page of another origin", () => {
   let service: TestService;
-  afterEach(() => service.stop());
 
   const preflight = (origin: string) =>
     service.fetch("/api/metric", {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { collectThrough } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
 describe("a read of an entity", () => {
@@ -6,7 +7,7 @@ describe("a read of an entity", () => {
 
   const service = serviceOfSuite({}, { clock: () => Date.parse(arrival) });
   before(async () => {
-    await collect([
+    await collectThrough(service, [
       {
         _uid: "u1",
         user_id: [7, "a/b c+d"],
@@ -17,14 +18,9 @@ describe("a read of an entity", () => {
       },
       { _uid: "none-of-these", name: "Bob" },
     ]);
-    await collect([{ account_id: "acme", domain: "x.org", plan: "gold" }], "?table=account");
+    await collectThrough(service, [{ account_id: "acme", domain: "x.org", plan: "gold" }], "web?table=account");
     await service.fetch("/api/segment/s1", { method: "PUT", json: { name: "Zebras" } });
   });
-
-  async function collect(messages: object[], query = ""): Promise<void> {
-    const answer = await service.fetch(`/collect/json/web${query}`, { method: "POST", json: messages });
-    expect(await answer.json()).to.have.nested.property("data.rejected_count", 0);
-  }
 
   async function get(path: string): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
     const answer = await service.fetch(path);

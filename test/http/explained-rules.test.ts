@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { collectThrough } from "../support/requests.js";
 import { newKey, serviceOfSuite } from "../support/service.js";
 
 const DAY = 86_400_000;
@@ -7,8 +8,7 @@ describe("why a person is in a segment by rule, or not", () => {
   const service = serviceOfSuite({ roles: ["api"] });
   const put = async (id: string, json: object) =>
     expect((await service.fetch(`/api/segment/${id}`, { method: "PUT", json })).status, id).to.equal(200);
-  const collect = async (json: object, stream = "web") =>
-    expect((await service.fetch(`/collect/json/${stream}`, { method: "POST", json })).status).to.equal(200);
+  const collect = (message: object, stream?: string) => collectThrough(service, [message], stream);
   const ask = (query: string, key = service.key) =>
     service.fetch(`/api/entity/user/_uid/ann/segments${query}`, { key });
   const why = async (id: string, key = service.key) => {

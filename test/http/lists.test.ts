@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { refused } from "../support/bad-input.js";
+import { collectThrough } from "../support/requests.js";
 import { serviceOfSuite, startService } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -62,28 +63,23 @@ describe("the list of 5,000 segments", () => {
     this.timeout(120_000);
     const now = START + HOUR / 2;
     const service = await startService({ roles: ["api"] }, { clock: () => now, onServers: false });
-    try {
-      const ids = Array.from({ length: 5_000 }, (_, i) => `segment-${i}`);
-      const message = (at: number) => ({ _uid: "a", segments: { add: ids.slice(at * 1_000, (at + 1) * 1_000) } });
-      const json = [0, 1, 2, 3, 4].map(message);
-      expect((await service.fetch("/collect/json/web", { method: "POST", json })).status).to.equal(200);
-      const write = async (some: readonly string[], value: number) => {
-        const series = some.map((dimension_id) => ({ dimension: "segment", dimension_id, dimension_type: "size" }));
-        const json = { series, ts: [START, START - DAY], values: some.map((_, i) => [value + i, value]) };
-        expect((await service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
-      };
-      await write(ids, 1);
-      const { series } = service.service.stores;
-      const read = series.read.bind(series);
-      let slots = 0;
-      series.read = (windows, plane) => {
-        for (const { series, from, to } of windows) slots += (to - from) / series.dimension.slotMs;
-        return read(windows, plane);
-      };
-      expect((await service.fetch("/api/segment?sort=movement&range=4w")).status).to.equal(200);
-      expect(slots / ids.length, "slots read of each segment: those at both ends of the window").to.be.at.most(13);
-    } finally {
-      await service.stop();
-    }
+    const ids = Array.from({ length: 5_000 }, (_, i) => `segment-${i}`);
+    const message = (at: number) => ({ _uid: "a", segments: { add: ids.slice(at * 1_000, (at + 1) * 1_000) } });
+    await collectThrough(service, [0, 1, 2, 3, 4].map(message));
+    const write = async (some: readonly string[], value: number) => {
+      const series = some.map((dimension_id) => ({ dimension: "segment", dimension_id, dimension_type: "size" }));
+      const json = { series, ts: [START, START - DAY], values: some.map((_, i) => [value + i, value]) };
+      expect((await service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
+    };
+    await write(ids, 1);
+    const { series } = service.service.stores;
+    const read = series.read.bind(series);
+    let slots = 0;
+    series.read = (windows, plane) => {
+      for (const { series, from, to } of windows) slots += (to - from) / series.dimension.slotMs;
+      return read(windows, plane);
+    };
+    expect((await service.fetch("/api/segment?sort=movement&range=4w")).status).to.equal(200);
+    expect(slots / ids.length, "slots read of each segment: those at both ends of the window").to.be.at.most(13);
   });
 });

@@ -11,12 +11,6 @@ const HOUR = 3_600_000;
 describe("a service at its limit of requests in flight", () => {
   let service: TestService;
   let holder: Socket;
-  const open: Socket[] = [];
-
-  afterEach(async () => {
-    for (const socket of open.splice(0)) socket.destroy();
-    await service.stop();
-  });
 
   /** Starts a service that may have one request in flight, and holds one. */
   async function startFull(overrides: Overrides = {}, options?: StartOptions): Promise<void> {
@@ -29,7 +23,6 @@ describe("a service at its limit of requests in flight", () => {
   async function connected(): Promise<Socket> {
     const socket = await openSocket(service.port);
     socket.on("error", () => {});
-    open.push(socket);
     return socket;
   }
 

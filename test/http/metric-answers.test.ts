@@ -53,7 +53,6 @@ describe("a cached metric response", () => {
       memory: reader.memory,
     });
   });
-  afterEach(() => reader.close());
 
   /** Makes fetches that begin while it is set fail. */
   let fail: (() => void) | undefined;

@@ -98,16 +98,12 @@ describe("for an operator,", () => {
     let now = Date.UTC(2026, 0, 2, 12);
     const waiting = await startService({ deletions: { targets: [target] } }, { clock: () => now });
     const age = () => gaugeOf(waiting, "deletions_oldest_open_seconds");
-    try {
-      expect(await age()).to.equal(0);
-      for (const name of ["u-1", "u-2"]) {
-        await waiting.fetch(`/api/entity/user/_uid/${name}`, { method: "DELETE" });
-        now += 3_600_000;
-      }
-      expect(await age()).to.be.closeTo(7200, 1);
-    } finally {
-      await waiting.stop();
+    expect(await age()).to.equal(0);
+    for (const name of ["u-1", "u-2"]) {
+      await waiting.fetch(`/api/entity/user/_uid/${name}`, { method: "DELETE" });
+      now += 3_600_000;
     }
+    expect(await age()).to.be.closeTo(7200, 1);
   });
 
   it("/metrics reports which store is down, and which one is degraded", async () => {
@@ -176,12 +172,7 @@ function routesOver(probes: Probe[], meters: Meters): readonly Route[] {
 async function answerOf(probes: Probe[]): Promise<{ status: number; body: { data: Ready; errors?: object[] } }> {
   const meters = openMeters();
   const routes = routesOver(probes, meters);
-  const { server, port } = await serveRoutes(routes, { meters });
-  try {
-    const response = await fetch(`http://127.0.0.1:${port}/ready`);
-    return { status: response.status, body: (await response.json()) as { data: Ready; errors?: object[] } };
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  const { port } = await serveRoutes(routes, { meters });
+  const response = await fetch(`http://127.0.0.1:${port}/ready`);
+  return { status: response.status, body: (await response.json()) as { data: Ready; errors?: object[] } };
 }

@@ -3,7 +3,6 @@ import { type Overrides, startService, type TestService } from "../support/servi
 
 describe("limits per minute", () => {
   let service: TestService;
-  afterEach(() => service.stop());
 
   /** Starts a service that takes one wrong key a minute of each address, behind a proxy. */
   const start = async (limits: Overrides["limits"] = {}, wrongKeysPerMinute = 1) => {

@@ -64,12 +64,8 @@ describe("the receipt of a deletion", () => {
   it("is 409 while the deletion is open, and 404 for an unknown deletion", async () => {
     const target = { name: "crm", url: "http://127.0.0.1:9/hooks", token: "secret" };
     const waiting = await startService({ deletions: { targets: [target] } });
-    try {
-      const { status } = await waiting.fetch(`/api/deletion/${await erase(waiting, "cy")}/receipt`);
-      expect(status).to.equal(409);
-    } finally {
-      await waiting.stop();
-    }
+    const { status } = await waiting.fetch(`/api/deletion/${await erase(waiting, "cy")}/receipt`);
+    expect(status).to.equal(409);
     expect((await service.fetch(`/api/deletion/${"0".repeat(20)}-1/receipt`)).status).to.equal(404);
   });
 
@@ -77,23 +73,19 @@ describe("the receipt of a deletion", () => {
     it("remains valid with restored data, and no file contains its private key unencrypted", async () => {
       let own = await startService();
       const { dir } = own;
-      try {
-        await own.stop({ keep: true });
-        copyFileSync(join(dir, "entities.db"), join(dir, "copy.db"));
-        own = await startService({}, { dir });
-        const id = await erase(own, "eve");
-        const jws = await receipt(own, id);
-        await own.stop({ keep: true });
-        copyFileSync(join(dir, "copy.db"), join(dir, "entities.db"));
-        own = await startService({}, { dir });
-        await compactVerify(jws, createLocalJWKSet(await keysOf(own)));
-        expect(await receipt(own, id)).to.equal(jws);
-        const asItIs = generateKeyPairSync("ed25519").privateKey.export({ format: "der", type: "pkcs8" });
-        const start = asItIs.subarray(0, 12);
-        expect(findBytes(dir, [start, Buffer.from(start.toString("base64"))])).to.deep.equal([]);
-      } finally {
-        await own.stop();
-      }
+      await own.stop({ keep: true });
+      copyFileSync(join(dir, "entities.db"), join(dir, "copy.db"));
+      own = await startService({}, { dir });
+      const id = await erase(own, "eve");
+      const jws = await receipt(own, id);
+      await own.stop({ keep: true });
+      copyFileSync(join(dir, "copy.db"), join(dir, "entities.db"));
+      own = await startService({}, { dir });
+      await compactVerify(jws, createLocalJWKSet(await keysOf(own)));
+      expect(await receipt(own, id)).to.equal(jws);
+      const asItIs = generateKeyPairSync("ed25519").privateKey.export({ format: "der", type: "pkcs8" });
+      const start = asItIs.subarray(0, 12);
+      expect(findBytes(dir, [start, Buffer.from(start.toString("base64"))])).to.deep.equal([]);
     });
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { catalogueOf } from "../support/catalogue-calls.js";
+import { collectThrough } from "../support/requests.js";
 import { newKey, serviceOfSuite } from "../support/service.js";
 
 const nobody = { all: [{ attribute: "plan", is: "none" }] };
@@ -23,11 +24,7 @@ describe("a preview of a rule", () => {
     readonly low: number;
     readonly high: number;
   }
-  const collect = async (lines: readonly object[], stream = "web?table=user") => {
-    const body = lines.map((line) => JSON.stringify(line)).join("\n");
-    const headers = { "content-type": "application/x-ndjson" };
-    expect((await service.fetch(`/collect/json/${stream}`, { method: "POST", headers, body })).status).to.equal(200);
-  };
+  const collect = (messages: readonly object[], stream?: string) => collectThrough(service, messages, stream);
 
   before(async () => {
     await data("PUT", "/api/segment/pushed", {});

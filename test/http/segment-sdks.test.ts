@@ -1,14 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import type { KeyBounds } from "../../src/keys/api-key.js";
 import { openBrowser } from "../browser/browser.js";
 import { type DroppingProxy, openDroppingProxy } from "../support/dropping-proxy.js";
+import { httpServer } from "../support/http-server.js";
 import { pageText } from "../support/readme.js";
 import { newKey, serviceOfEachTest } from "../support/service.js";
 import { root } from "../support/source-tree.js";
@@ -40,17 +39,15 @@ async function run(command: string, args: readonly string[], writeKey: string): 
 const runNode = (program: string, key: string) => run(process.execPath, ["--input-type=module", "-e", program], key);
 const runPython = (program: string, key: string) => run(python, ["-c", program], key);
 
-/** Serves a page with analytics.js next to it. */
-async function openSite(html: (origin: string) => Promise<string>): Promise<{ origin: string; close(): void }> {
+/** Serves a page with analytics.js next to it; returns its origin. */
+async function openSite(html: (origin: string) => Promise<string>): Promise<string> {
   const library = createRequire(import.meta.url).resolve("@segment/analytics-next/package.json");
   const script = readFileSync(library.replace("package.json", "dist/umd/index.js"));
   let page = "";
-  const site = createServer((req, res) => res.end(req.url === "/analytics.js" ? script : page));
-  site.listen(0, "127.0.0.1");
-  await once(site, "listening");
-  const origin = `http://localhost:${(site.address() as AddressInfo).port}`;
+  const { url } = await httpServer((req, res) => res.end(req.url === "/analytics.js" ? script : page));
+  const origin = url.replace("127.0.0.1", "localhost");
   page = await html(origin);
-  return { origin, close: () => void site.close() };
+  return origin;
 }
 
 describe("an SDK", function () {
@@ -60,7 +57,6 @@ describe("an SDK", function () {
   beforeEach(async () => {
     proxy = await openDroppingProxy(service.url);
   });
-  afterEach(() => proxy.close());
 
   const keyOf = async (bounds: KeyBounds = {}) => (await newKey(service, ["entity:write"], Date.now(), bounds)).key;
 
@@ -144,15 +140,14 @@ analytics.shutdown()`,
 
     /** Opens a page with a key that is bound to its origin, until this number of calls has arrived. */
     async function open(html: string, url: string, calls: number): Promise<void> {
-      const site = await openSite(async (origin) => {
+      const origin = await openSite(async (origin) => {
         const key = await keyOf({ origins: [origin], stream: "web" });
         return html.replace("127.0.0.1:8080", new URL(url).host).replace("em_…", key);
       });
       const page = await (browser as Browser).newPage();
-      await page.goto(site.origin);
+      await page.goto(origin);
       await until("the calls of the page have arrived", async () => (await counted()) >= calls, 60_000);
       await page.close();
-      site.close();
     }
 
     it("analytics-next runs as in docs/segment.md", async () => {

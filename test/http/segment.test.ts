@@ -196,22 +196,17 @@ describe("a request to Segment's API", () => {
     };
     const isRead = (address: string) => until("a body is read", async () => (await withKey(address)) === 429);
     const sockets: Socket[] = [];
-    try {
-      for (const address of ["1.1.1.1", "1.1.1.1", "1.1.1.1", "1.1.1.1"]) sockets.push(await slow(address));
-      await isRead("1.1.1.1");
-      expect(await withKey("2.2.2.2")).to.equal(200);
-      for (const address of ["2.2.2.2", "3.3.3.3", "4.4.4.4"]) {
-        sockets.push(await slow(address));
-        await isRead(address);
-      }
-      expect(await withKey("5.5.5.5")).to.equal(429);
-      expect((await started.fetch("/api/key")).status).to.equal(200);
-      for (const socket of sockets) socket.destroy();
-      await until("the bodies are given up", async () => (await withKey("1.1.1.1")) === 200);
-    } finally {
-      for (const socket of sockets) socket.destroy();
-      await started.stop();
+    for (const address of ["1.1.1.1", "1.1.1.1", "1.1.1.1", "1.1.1.1"]) sockets.push(await slow(address));
+    await isRead("1.1.1.1");
+    expect(await withKey("2.2.2.2")).to.equal(200);
+    for (const address of ["2.2.2.2", "3.3.3.3", "4.4.4.4"]) {
+      sockets.push(await slow(address));
+      await isRead(address);
     }
+    expect(await withKey("5.5.5.5")).to.equal(429);
+    expect((await started.fetch("/api/key")).status).to.equal(200);
+    for (const socket of sockets) socket.destroy();
+    await until("the bodies are given up", async () => (await withKey("1.1.1.1")) === 200);
   });
 
   it("is refused with 429 and Retry-After, never with 503, under load and while a store does not respond", async () => {
@@ -226,19 +221,15 @@ describe("a request to Segment's API", () => {
       ],
     ] satisfies [string, object, (started: Awaited<ReturnType<typeof startService>>) => void][]) {
       const started = await startService({ limits: { store_deadline_ms: 200, ...limits } });
-      try {
-        prepare(started);
-        const response = await started.fetch("/v1/page", { method: "POST", json: page });
-        const { status, code } = (await response.json()) as { status: number; code: string };
-        expect([response.status, status, code, response.headers.get("retry-after")], name).to.deep.equal([
-          429,
-          429,
-          "too_many_requests",
-          "1",
-        ]);
-      } finally {
-        await started.stop();
-      }
+      prepare(started);
+      const response = await started.fetch("/v1/page", { method: "POST", json: page });
+      const { status, code } = (await response.json()) as { status: number; code: string };
+      expect([response.status, status, code, response.headers.get("retry-after")], name).to.deep.equal([
+        429,
+        429,
+        "too_many_requests",
+        "1",
+      ]);
     }
   });
 });

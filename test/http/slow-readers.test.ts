@@ -19,13 +19,7 @@ const questionOf = (times: number) =>
 const question = questionOf(12);
 
 describe("callers who do not read their responses", () => {
-  const open: Socket[] = [];
   let service: TestService;
-
-  afterEach(async () => {
-    for (const socket of open.splice(0)) socket.destroy();
-    await service.stop();
-  });
 
   async function start(overrides: Overrides, options?: StartOptions): Promise<void> {
     service = await startService(overrides, options);
@@ -42,7 +36,6 @@ describe("callers who do not read their responses", () => {
   /** Sends `times` requests on one connection, and reads only the beginning of the response. */
   async function askAndWait({ times = 1, body = question, path = "/api/metric" } = {}): Promise<Socket> {
     const socket = await openSocket(service.port);
-    open.push(socket);
     socket.on("error", () => {});
     socket.write(asked(body, path).repeat(times));
     const first = await new Promise<Buffer>((resolve) => socket.once("data", resolve));
@@ -117,15 +110,14 @@ describe("callers who do not read their responses", () => {
   it("cannot fill the memory: another large response is refused with 503, and a small one is sent", async () => {
     // A read takes 10.6 MB by estimate, and its answer 6 MB.
     await start({ limits: { read_bytes: 17_000_000 } });
-    await askAndWait();
-    await askAndWait();
+    const readers = [await askAndWait(), await askAndWait()];
     const large = () => service.fetch("/api/metric", { method: "POST", json: JSON.parse(question) });
     const refused = await large();
     expect(refused.status).to.equal(503);
     expect(Number(refused.headers.get("retry-after"))).to.be.at.least(1);
     expect(await refused.json()).to.include({ status: 503, data: null });
     expect(await status()).to.equal(200);
-    for (const socket of open.splice(0)) socket.destroy();
+    for (const socket of readers) socket.destroy();
     await until("there is room", async () => (await large()).status === 200);
   });
 

@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { ServiceError } from "../../src/errors.js";
 import type { Log } from "../../src/log.js";
 import { DatabaseSync, sqliteServiceError } from "../../src/stores/sqlite/connection.js";
+import { dataFolder } from "../support/data-folder.js";
 import { startService } from "../support/service.js";
 
 const quiet = { debug: () => {}, info: () => {}, warn: () => {} };
@@ -34,13 +34,9 @@ describe("an embedded store", () => {
   it("that does not respond within store_deadline_ms results in 503 with Retry-After", async () => {
     const service = await startService({ limits: { store_deadline_ms: 300 } });
     service.service.stores.catalogue.segmentsById = () => new Promise(() => {});
-    try {
-      const answer = await service.fetch("/api/segment/a");
-      expect([answer.status, answer.headers.get("retry-after")]).to.deep.equal([503, "1"]);
-      expect(await answer.json()).to.include({ status: 503, message: "A store took too long; try again" });
-    } finally {
-      await service.stop();
-    }
+    const answer = await service.fetch("/api/segment/a");
+    expect([answer.status, answer.headers.get("retry-after")]).to.deep.equal([503, "1"]);
+    expect(await answer.json()).to.include({ status: 503, message: "A store took too long; try again" });
   });
 
   it("with a damaged chunk results in 503 with Retry-After for its series only, and one line in the log", async () => {
@@ -52,22 +48,18 @@ describe("an embedded store", () => {
     const series = ["a", "b"].map((id) => ({ dimension: "stream", dimension_id: id, dimension_type: "size" }));
     const read = (id: string) =>
       service.fetch(`/api/metric?dimension=stream&dimension_id=${id}&dimension_type=size&range=20h`);
-    try {
-      const json = { series, ts, values: series.map(() => ts.map(() => 7)) };
-      expect((await service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
-      const intruder = new DatabaseSync(join(service.dir, "metrics.db"));
-      intruder.exec(`UPDATE chunk SET sum = ~sum WHERE id < (SELECT id FROM series
-        WHERE dimension_id = 'b') * 2097152`);
-      intruder.close();
-      for (let times = 0; times < 2; times += 1) {
-        const response = await read("a");
-        expect(response.status).to.equal(503);
-        expect(Number(response.headers.get("retry-after"))).to.be.at.least(1);
-      }
-      expect((await read("b")).status).to.equal(200);
-    } finally {
-      await service.stop();
+    const json = { series, ts, values: series.map(() => ts.map(() => 7)) };
+    expect((await service.fetch("/api/metric/points", { method: "POST", json })).status).to.equal(200);
+    const intruder = new DatabaseSync(join(service.dir, "metrics.db"));
+    intruder.exec(`UPDATE chunk SET sum = ~sum WHERE id < (SELECT id FROM series
+      WHERE dimension_id = 'b') * 2097152`);
+    intruder.close();
+    for (let times = 0; times < 2; times += 1) {
+      const response = await read("a");
+      expect(response.status).to.equal(503);
+      expect(Number(response.headers.get("retry-after"))).to.be.at.least(1);
     }
+    expect((await read("b")).status).to.equal(200);
     const reports = logged.filter((line) =>
       /^Row \d+ of the table chunk in metrics\.db is damaged: stop/.test(String(line)),
     );
@@ -94,7 +86,7 @@ describe("an embedded store", () => {
     ["is full", limited, fill, "run", "out-of-space"],
   ] as const) {
     it(`that ${name} is reported as ${kind} by ${how}`, () => {
-      const path = join(mkdtempSync(join(tmpdir(), "entity-metrics-")), "x.db");
+      const path = join(dataFolder(), "x.db");
       const made = new DatabaseSync(path);
       made.exec("CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (7)");
       made.close();

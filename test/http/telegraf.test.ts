@@ -17,7 +17,6 @@ describe("the recipe for counts with Telegraf in docs/line-protocol.md", () => {
   beforeEach(async () => {
     service = await startService();
   });
-  afterEach(() => service.stop());
 
   const count = (host: string, ns: number, value: number) =>
     `stream,dimension_id=web\\ shop,host=${host} value=${value} ${AT}${String(ns).padStart(6, "0")}`;

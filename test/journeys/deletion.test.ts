@@ -163,27 +163,23 @@ describe("the list of open deletions", () => {
 describe("completed deletions", () => {
   it("are listed with the times of their targets, and cannot be retried", async () => {
     const service = await startService();
-    try {
-      await service.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.org", segments: ["a"] } });
-      const request_id = await removeThrough(service, "email/ann@example.org");
-      const completed = async () =>
-        ((await (await service.fetch("/api/deletion?state=completed")).json()) as { data: { request_id: string }[] })
-          .data;
-      await until("it is completed", async () => (await completed()).length > 0);
-      expect(await completed()).to.have.length(1);
-      const { data } = (await (await service.fetch(`/api/deletion/${request_id}`)).json()) as {
-        data: Record<string, string> & { targets: { erased_at: string; verified_at: string }[] };
-      };
-      expect(data).to.include({ request_id, stage: "complete", stuck: false, problem: null, next_try_at: null });
-      for (const { erased_at, verified_at } of data.targets) {
-        expect(erased_at >= (data.accepted_at ?? "")).to.equal(true);
-        expect(verified_at >= erased_at && verified_at <= (data.completed_at ?? "")).to.equal(true);
-      }
-      expect(data.targets).to.have.length(ownTargets.length);
-      const retry = await service.fetch(`/api/deletion/${request_id}/retry`, { method: "POST" });
-      expect(retry.status).to.equal(409);
-    } finally {
-      await service.stop();
+    await service.fetch("/collect/json/web", { method: "POST", json: { email: "ann@example.org", segments: ["a"] } });
+    const request_id = await removeThrough(service, "email/ann@example.org");
+    const completed = async () =>
+      ((await (await service.fetch("/api/deletion?state=completed")).json()) as { data: { request_id: string }[] })
+        .data;
+    await until("it is completed", async () => (await completed()).length > 0);
+    expect(await completed()).to.have.length(1);
+    const { data } = (await (await service.fetch(`/api/deletion/${request_id}`)).json()) as {
+      data: Record<string, string> & { targets: { erased_at: string; verified_at: string }[] };
+    };
+    expect(data).to.include({ request_id, stage: "complete", stuck: false, problem: null, next_try_at: null });
+    for (const { erased_at, verified_at } of data.targets) {
+      expect(erased_at >= (data.accepted_at ?? "")).to.equal(true);
+      expect(verified_at >= erased_at && verified_at <= (data.completed_at ?? "")).to.equal(true);
     }
+    expect(data.targets).to.have.length(ownTargets.length);
+    const retry = await service.fetch(`/api/deletion/${request_id}/retry`, { method: "POST" });
+    expect(retry.status).to.equal(409);
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { ownTargets } from "../contracts/downstream-target.contract.js";
 import { canary } from "../support/bad-input.js";
+import { collectThrough } from "../support/requests.js";
 import { serviceOfEachTest, serviceOfSuite } from "../support/service.js";
 
 const MINUTE = 60_000;
@@ -21,9 +22,9 @@ describe("the data of an entity", () => {
     now = START;
   });
 
-  async function send(stream: string, message: object) {
+  function send(stream: string, message: object) {
     now += MINUTE;
-    expect((await service.fetch(`/collect/json/${stream}`, { method: "POST", json: message })).status).to.equal(200);
+    return collectThrough(service, [message], stream);
   }
   const post = (path: string, value: string, field = "email") =>
     service.fetch(path, { method: "POST", json: { table: "user", field, value } });
@@ -135,10 +136,9 @@ describe("the meta of an entity", () => {
   const own = (id: string) => `${id}.${start}`;
 
   /** Sends messages to a stream so many minutes after the start. */
-  const send = async (minute: number, stream: string, ...messages: object[]) => {
+  const send = (minute: number, stream: string, ...messages: object[]) => {
     now = start + minute * MINUTE;
-    const path = `/collect/json/${stream}?timestamp_field=at`;
-    expect((await service.fetch(path, { method: "POST", json: messages })).status).to.equal(200);
+    return collectThrough(service, messages, `${stream}?timestamp_field=at`);
   };
   /** Minutes of creation and change, and the streams. */
   const meta = async (id: string) => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { deleteEntity, pointOf, writePoints } from "../support/requests.js";
+import { collectThrough, deleteEntity, pointOf, writePoints } from "../support/requests.js";
 import { serviceOfEachTest } from "../support/service.js";
 
 const HOUR = 3_600_000;
@@ -60,10 +60,8 @@ describe("lists that are searched and sorted", () => {
     for (const [id, name] of Object.entries(names)) await put(`/api/segment/${encodeURIComponent(id)}`, { name });
   };
   const write = (...points: object[]) => writePoints(service, points);
-  const send = async (stream: string, ...messages: object[]) => {
-    const path = `/collect/json/${stream}?timestamp_field=at`;
-    expect((await service.fetch(path, { method: "POST", json: messages })).status).to.equal(200);
-  };
+  const send = (stream: string, ...messages: object[]) =>
+    collectThrough(service, messages, `${stream}?timestamp_field=at`);
 
   it("find segments by a part of the id or the name in any case, and count them", async () => {
     await putSegments({ a: "Newsletter", "news-b": "B", c: "Ünïcode NEWS", d: "Other" });

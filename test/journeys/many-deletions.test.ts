@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
+import { collectThrough } from "../support/requests.js";
 import { newKey, serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -19,10 +20,11 @@ describe("POST /api/deletion", () => {
   const own = (name: string) => `${name}-${serial}`;
   const person = (name: string) => ({ field: "user_id", value: own(name) });
 
-  async function collect(...names: readonly string[]): Promise<void> {
-    const json = names.map((name) => ({ user_id: own(name), email: `${own(name)}@example.org`, segments: ["all"] }));
-    expect((await service.fetch("/collect/json/web", { method: "POST", json })).status).to.equal(200);
-  }
+  const collect = (...names: readonly string[]) =>
+    collectThrough(
+      service,
+      names.map((name) => ({ user_id: own(name), email: `${own(name)}@example.org`, segments: ["all"] })),
+    );
 
   const statusOfPerson = async (name: string) =>
     (await service.fetch(`/api/entity/user/email/${own(name)}@example.org`)).status;

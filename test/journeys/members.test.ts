@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { collectThrough } from "../support/requests.js";
 import { serviceOfSuite } from "../support/service.js";
 
 interface Line {
@@ -25,10 +26,7 @@ describe("the members of a segment", () => {
   /** A name that no other test uses. */
   const own = (name: string) => `${name}.${serial}`;
 
-  const send = async (messages: object[], query = "") => {
-    const answer = await service.fetch(`/collect/json/web${query}`, { method: "POST", json: messages });
-    expect(await answer.json()).to.have.nested.property("data.rejected_count", 0);
-  };
+  const send = (messages: object[], query = "") => collectThrough(service, messages, `web${query}`);
   const people = (from: number, to: number, more: object = {}) =>
     Array.from({ length: to - from }, (_, i) => ({ user_id: own(`u${from + i}`), segments: [own("s")], ...more }));
   const post = (segment: string, json?: unknown) =>

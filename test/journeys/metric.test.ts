@@ -137,21 +137,17 @@ describe("a repeated metric response", () => {
       return Promise.all(answers.map(async (answer) => valuesOf(await answer.json())));
     };
     const tagOf = async () => String((await keeping.fetch(fixed)).headers.get("etag"));
-    try {
-      const points = [47, 1].map((hours) => ({ ...web, ts: now - hours * HOUR, value: hours }));
-      await writePoints(keeping, points);
-      for (const _ of [1, 2, 3]) expect(await ask()).to.deep.equal(Array(4).fill([47, 1]));
-      const tag = await tagOf();
-      expect(await tagOf()).to.equal(tag);
-      now += 2 * HOUR;
-      for (const _ of [1, 2, 3]) expect(await ask()).to.deep.equal(Array(4).fill([1]));
-      expect(await tagOf()).not.to.equal(tag);
-      expect((await keeping.fetch(fixed, { headers: { "if-none-match": tag } })).status).to.equal(200);
-      now += 47 * HOUR;
-      for (const _ of [1, 2, 3]) expect(await ask()).to.deep.equal(Array(4).fill([]));
-    } finally {
-      await keeping.stop();
-    }
+    const points = [47, 1].map((hours) => ({ ...web, ts: now - hours * HOUR, value: hours }));
+    await writePoints(keeping, points);
+    for (const _ of [1, 2, 3]) expect(await ask()).to.deep.equal(Array(4).fill([47, 1]));
+    const tag = await tagOf();
+    expect(await tagOf()).to.equal(tag);
+    now += 2 * HOUR;
+    for (const _ of [1, 2, 3]) expect(await ask()).to.deep.equal(Array(4).fill([1]));
+    expect(await tagOf()).not.to.equal(tag);
+    expect((await keeping.fetch(fixed, { headers: { "if-none-match": tag } })).status).to.equal(200);
+    now += 47 * HOUR;
+    for (const _ of [1, 2, 3]) expect(await ask()).to.deep.equal(Array(4).fill([]));
   });
 
   it("contains the current segments of the catalogue, also if there were none before", async () => {

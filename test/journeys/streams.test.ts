@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { pointOf, valuesOf, writePoints } from "../support/requests.js";
+import { collectThrough, pointOf, valuesOf, writePoints } from "../support/requests.js";
 import { serviceOfEachTest } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -25,10 +25,8 @@ describe("the list of streams", () => {
   });
   const service = serviceOfEachTest({}, { clock: () => now, recorderTickMs: 5 });
 
-  const send = async (stream: string, ...messages: object[]) => {
-    const path = `/collect/json/${stream}?timestamp_field=at`;
-    expect((await service.fetch(path, { method: "POST", json: messages })).status).to.equal(200);
-  };
+  const send = (stream: string, ...messages: object[]) =>
+    collectThrough(service, messages, `${stream}?timestamp_field=at`);
   const list = async (query = "") => {
     const response = await service.fetch(`/api/stream${query}`);
     const page = (await response.json()) as Page;

@@ -280,16 +280,12 @@ describe("people who share a device or an address", () => {
     it(`an alias whose previousId is ${previous} whose deletion was accepted but has not run joins no user id`, async () => {
       const withoutWorker = await startService({ roles: ["api"] });
       const call = (type: string, json: object) => withoutWorker.fetch(`/v1/${type}`, { method: "POST", json });
-      try {
-        if (isKnown) await call("identify", { userId: "ann" });
-        await deleteEntity(withoutWorker, "user/user_id/ann");
-        await call("alias", { userId: "ben", previousId: "ann" });
-        const response = await withoutWorker.fetch("/api/entity/user/user_id/ben");
-        const { data } = (await response.json()) as { data: object };
-        expect(data).to.deep.equal({ user_id: "ben", _uid: "ann", segments: [] });
-      } finally {
-        await withoutWorker.stop();
-      }
+      if (isKnown) await call("identify", { userId: "ann" });
+      await deleteEntity(withoutWorker, "user/user_id/ann");
+      await call("alias", { userId: "ben", previousId: "ann" });
+      const response = await withoutWorker.fetch("/api/entity/user/user_id/ben");
+      const { data } = (await response.json()) as { data: object };
+      expect(data).to.deep.equal({ user_id: "ben", _uid: "ann", segments: [] });
     });
   }
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { erasedStayErased } from "../deletions/random-histories.js";
-import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { dataFolder } from "../support/data-folder.js";
+import { type RealService, startReal } from "../support/real-service.js";
 import { collectThrough, isCompleteIn, removeUnlessKilled } from "../support/requests.js";
 import { openTemporaryStores } from "../support/stores.js";
 import { until } from "../support/until.js";
@@ -10,29 +11,24 @@ const KILLS = 1000;
 
 describe("in a long test of deletions,", () => {
   it("no acknowledged DELETE is lost over 1,000 random kill -9, and each completes (P1)", async () => {
-    const folder = temporaryFolder();
+    const dir = dataFolder();
     const acknowledged: string[] = [];
     let service: RealService | undefined;
-    try {
-      for (let kill = 0; kill < KILLS; kill += 1) {
-        service = await startReal(folder.dir, { LOG_LEVEL: "error" });
-        const dies = new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 300)).then(service.kill);
-        const wanted = Math.ceil((DELETES * (kill + 1)) / KILLS);
-        for (let index = acknowledged.length; index < wanted; index += 1) {
-          const id = await remove(service, index);
-          if (id === undefined) break;
-          acknowledged.push(id);
-        }
-        await dies;
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      service = await startReal(dir, { LOG_LEVEL: "error" });
+      const dies = new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 300)).then(service.kill);
+      const wanted = Math.ceil((DELETES * (kill + 1)) / KILLS);
+      for (let index = acknowledged.length; index < wanted; index += 1) {
+        const id = await remove(service, index);
+        if (id === undefined) break;
+        acknowledged.push(id);
       }
-      service = await startReal(folder.dir, { LOG_LEVEL: "error" });
-      while (acknowledged.length < DELETES) acknowledged.push((await remove(service, acknowledged.length)) as string);
-      for (const id of acknowledged)
-        await until("it is complete", () => isCompleteIn(service as RealService, id), 60_000);
-    } finally {
-      await service?.kill();
-      folder.remove();
+      await dies;
     }
+    service = await startReal(dir, { LOG_LEVEL: "error" });
+    while (acknowledged.length < DELETES) acknowledged.push((await remove(service, acknowledged.length)) as string);
+    for (const id of acknowledged)
+      await until("it is complete", () => isCompleteIn(service as RealService, id), 60_000);
   });
 
   it("no erased profile is brought back in 1,000,000 steps (P5)", async () => {

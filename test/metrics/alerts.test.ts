@@ -20,7 +20,6 @@ describe("alerts", function () {
   beforeEach(async () => {
     opened = await openTemporaryStores();
   });
-  afterEach(() => opened.close());
   const clock = () => now;
 
   /** Writes the value of a stream in the hour of `time`. */

@@ -11,6 +11,7 @@ import { seriesKey } from "../../src/metrics/series.js";
 import { EVERY_STREAM } from "../../src/reserved-names.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { newEntityId } from "../support/commits.js";
+import { endsWithTest } from "../support/ends-with-test.js";
 import { newMemory, serveRoutes } from "../support/routes-alone.js";
 import { settingsFor } from "../support/service.js";
 import { temporaryStores } from "../support/stores.js";
@@ -86,23 +87,17 @@ export async function compareHistory({ cache, retention, seed }: HistoryOptions,
     }
   };
 
-  try {
-    await stores.catalogue.putSegment({ id: "a", name: "A", table: "user" });
-    await stores.catalogue.putSegment({ id: "b", name: "B", table: "user" });
-    await stores.catalogue.putExperience({ id: "a", name: "A", group: "g", audience: "a", goal: "b" });
-    for (const [n, action] of fc.sample(step, { numRuns: steps, seed }).entries()) {
-      await play(action).catch((error: Error) => {
-        error.message = `step ${n}, ${JSON.stringify(action)} at ${new Date(now).toISOString()}: ${error.message}`;
-        throw error;
-      });
-    }
-    // A history in which nothing, or everything, is cached shows nothing.
-    expect(cached).to.be.within(asked / 20, asked * 0.95);
-  } finally {
-    await plain.stop();
-    await service.stop();
-    await stores.close();
+  await stores.catalogue.putSegment({ id: "a", name: "A", table: "user" });
+  await stores.catalogue.putSegment({ id: "b", name: "B", table: "user" });
+  await stores.catalogue.putExperience({ id: "a", name: "A", group: "g", audience: "a", goal: "b" });
+  for (const [n, action] of fc.sample(step, { numRuns: steps, seed }).entries()) {
+    await play(action).catch((error: Error) => {
+      error.message = `step ${n}, ${JSON.stringify(action)} at ${new Date(now).toISOString()}: ${error.message}`;
+      throw error;
+    });
   }
+  // A history in which nothing, or everything, is cached shows nothing.
+  expect(cached).to.be.within(asked / 20, asked * 0.95);
 }
 
 const written = [
@@ -224,7 +219,6 @@ export interface ComposedSeries {
   post(path: string, json: unknown): Promise<Response>;
   /** One item by GET, which has an ETag, several by POST. */
   ask(items: readonly object[]): Promise<Answer>;
-  stop(): Promise<void>;
 }
 
 /** The routes and the recorder of the series, as `compose` makes them, over these stores. */
@@ -246,7 +240,8 @@ export async function openSeriesService(
     meters,
     failpoint: noFailpoint,
   });
-  const { server, port } = await serveRoutes(series.routes, { meters });
+  endsWithTest(async () => series.close());
+  const { port } = await serveRoutes(series.routes, { meters });
   const url = `http://127.0.0.1:${port}`;
   const headers = { "content-type": "application/json" };
   const post = (path: string, json: unknown) =>
@@ -270,11 +265,6 @@ export async function openSeriesService(
         return '"is_cached":…';
       });
       return { status: response.status, body, tag: response.headers.get("etag"), isCached };
-    },
-    async stop() {
-      server.closeAllConnections();
-      server.close();
-      series.close();
     },
   };
 }

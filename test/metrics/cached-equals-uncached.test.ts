@@ -71,18 +71,14 @@ describe("the caches of series", function () {
         expect(allowed(slot, asking, answered)).to.include(values.get(slot));
       }
     };
-    try {
-      for (let round = 0; round < 700; round += 1) {
-        const count = 1 + draw(8);
-        await Promise.all(
-          Array.from({ length: count }, async (_, i) => {
-            await dawdle();
-            await (draw(3) === 0 ? doWrite(round * 10 + i) : doQuery());
-          }),
-        );
-      }
-    } finally {
-      await reader.close();
+    for (let round = 0; round < 700; round += 1) {
+      const count = 1 + draw(8);
+      await Promise.all(
+        Array.from({ length: count }, async (_, i) => {
+          await dawdle();
+          await (draw(3) === 0 ? doWrite(round * 10 + i) : doQuery());
+        }),
+      );
     }
   });
 });

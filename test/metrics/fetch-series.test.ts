@@ -6,23 +6,18 @@ import type { SeriesStore } from "../../src/metrics/ports.js";
 import type { RequestedSeries } from "../../src/metrics/query/request.js";
 import { HeldCalls } from "../support/held-calls.js";
 import { until } from "../support/until.js";
-import { type MetricReader, openMetricReader, type ReaderOptions, valuesOf } from "./metric-reader.js";
+import { openMetricReader, type ReaderOptions, valuesOf } from "./metric-reader.js";
 
 const now = Date.parse("2024-02-29T10:30:00Z");
 const views = { dimension: stream, id: "views", type: "size" };
 const asked: RequestedSeries = { dimension: "stream", id: "views", type: "size", interval: "1h", range: "3h" };
 
 describe("a query of series", () => {
-  const open: MetricReader[] = [];
   const openReader = async (options?: ReaderOptions) => {
     const reader = await openMetricReader(options);
-    open.push(reader);
     await reader.save(views, now - 1.5 * HOUR, 5);
     return reader;
   };
-  afterEach(async () => {
-    for (const reader of open.splice(0)) await reader.close();
-  });
 
   it("reads the store once for 1,000 identical polls on a cold cache, and not at all for the next (P17)", async () => {
     const reader = await openReader({ between: slow });

@@ -32,7 +32,6 @@ export interface MetricReader {
   write(columns: readonly SlotColumn[], source?: SettingSource): Promise<void>;
   /** Saves one slot. */
   save(series: Series, ts: number, value: number): Promise<void>;
-  close(): Promise<void>;
 }
 
 export interface ReaderOptions {
@@ -81,7 +80,6 @@ export async function openMetricReader(options: ReaderOptions = {}): Promise<Met
     readPlans: read,
     write: (columns, source = "clients") => record(source, columns),
     save: (series, from, value) => record("clients", [{ series, from, values: Float64Array.of(value) }]),
-    close: () => stores.close(),
   };
 }
 

@@ -164,23 +164,18 @@ describe("metric responses and a second implementation", function () {
     const limits = { response_values: 10_000_000 };
     const service = await startService({ limits }, { clock: () => now });
     const points: OraclePoint[] = [];
-    try {
-      for (const round of [0, 1, 2]) {
-        now += Math.floor((round * 37 + (seed % 97)) * 61_007.5);
-        const late =
-          fc.sample(fc.array(point(now), { minLength: 60, maxLength: 120 }), { numRuns: 1, seed: seed + round })[0] ??
-          [];
-        await write(service, late);
-        points.push(...late);
-        const batches = fc.sample(fc.array(request(anchor), { minLength: 38, maxLength: 38 }), {
-          numRuns: 3,
-          seed: seed + round,
-        });
-        for (const batch of batches) await compare(service, points, batch, now);
-        for (const batch of batches) await compare(service, points, batch, now);
-      }
-    } finally {
-      await service.stop();
+    for (const round of [0, 1, 2]) {
+      now += Math.floor((round * 37 + (seed % 97)) * 61_007.5);
+      const late =
+        fc.sample(fc.array(point(now), { minLength: 60, maxLength: 120 }), { numRuns: 1, seed: seed + round })[0] ?? [];
+      await write(service, late);
+      points.push(...late);
+      const batches = fc.sample(fc.array(request(anchor), { minLength: 38, maxLength: 38 }), {
+        numRuns: 3,
+        seed: seed + round,
+      });
+      for (const batch of batches) await compare(service, points, batch, now);
+      for (const batch of batches) await compare(service, points, batch, now);
     }
   }
 });

@@ -25,7 +25,6 @@ describe("the recorder", () => {
       await stores.catalogue.putExperience({ id, name: id, group: "spring", audience: "visitors", goal: "buyers" });
     }
   });
-  afterEach(() => stores.close());
 
   const hours = (dimension: string, id: string, type?: string) =>
     savedHours(stores, seriesOf(dimension, id, type), START, 48);

@@ -236,6 +236,11 @@ const web = (...times: number[]): MadeUpProfile => ({ streams: { web: times } })
 const x = (value: unknown): MadeUpProfile => ({ attributes: { x: value } });
 const hundred = Array.from({ length: 100 }, (_, i) => NOW - i * MINUTE);
 
+const [xAfter, yAfter] = ["x", "y"].map((attribute) => ({ attribute, after: "now" }));
+const [xBefore, yBefore] = ["x", "y"].map((attribute) => ({ attribute, before: "now" }));
+const isOne = { attribute: "y", is: 1 };
+const soon: MadeUpProfile = { attributes: { x: iso(NOW + 5), y: iso(NOW + 3) } };
+
 /** Rules that depend on more than one value: rule, profile, whether it holds, and when that changes after now, ms. */
 type Row = readonly [rule: object, profile: MadeUpProfile, holds: boolean, changesIn?: number];
 
@@ -379,108 +384,19 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
     [{ not: { attribute: "email" } }, {}, true],
   ],
   "all that holds changes with its first condition, and all that fails with the last condition that fails": [
-    [
-      {
-        all: [
-          { attribute: "x", after: "now" },
-          { attribute: "y", after: "now" },
-        ],
-      },
-      { attributes: { x: iso(NOW + 5), y: iso(NOW + 3) } },
-      true,
-      4,
-    ],
-    [
-      {
-        all: [
-          { attribute: "x", before: "now" },
-          { attribute: "y", before: "now" },
-        ],
-      },
-      { attributes: { x: iso(NOW + 5), y: iso(NOW + 3) } },
-      false,
-      6,
-    ],
-    [
-      {
-        all: [
-          { attribute: "x", before: "now" },
-          { attribute: "y", after: "now" },
-        ],
-      },
-      { attributes: { x: iso(NOW + 5), y: iso(NOW + 3) } },
-      false,
-      6,
-    ],
-    [
-      {
-        all: [
-          { attribute: "x", before: "now" },
-          { attribute: "y", is: 1 },
-        ],
-      },
-      { attributes: { x: iso(NOW + 5), y: 2 } },
-      false,
-    ],
-    [
-      {
-        all: [
-          { attribute: "y", is: 1 },
-          { attribute: "x", before: "now" },
-        ],
-      },
-      { attributes: { x: iso(NOW + 5), y: 2 } },
-      false,
-    ],
-    [{ all: [{ attribute: "y", is: 1 }] }, { attributes: { y: 1 } }, true],
+    [{ all: [xAfter, yAfter] }, soon, true, 4],
+    [{ all: [xBefore, yBefore] }, soon, false, 6],
+    [{ all: [xBefore, yAfter] }, soon, false, 6],
+    [{ all: [xBefore, isOne] }, { attributes: { x: iso(NOW + 5), y: 2 } }, false],
+    [{ all: [isOne, xBefore] }, { attributes: { x: iso(NOW + 5), y: 2 } }, false],
+    [{ all: [isOne] }, { attributes: { y: 1 } }, true],
   ],
   "any that fails changes with its first condition, and any that holds with the last condition that holds": [
-    [
-      {
-        any: [
-          { attribute: "x", before: "now" },
-          { attribute: "y", before: "now" },
-        ],
-      },
-      { attributes: { x: iso(NOW + 5), y: iso(NOW + 3) } },
-      false,
-      4,
-    ],
-    [
-      {
-        any: [
-          { attribute: "x", after: "now" },
-          { attribute: "y", after: "now" },
-        ],
-      },
-      { attributes: { x: iso(NOW + 5), y: iso(NOW + 3) } },
-      true,
-      6,
-    ],
-    [
-      {
-        any: [
-          { attribute: "x", after: "now" },
-          { attribute: "y", is: 1 },
-        ],
-      },
-      { attributes: { x: iso(NOW + 5), y: 1 } },
-      true,
-    ],
-    [{ any: [{ attribute: "y", is: 1 }] }, { attributes: { y: 2 } }, false],
-    [
-      {
-        not: {
-          any: [
-            { attribute: "x", after: "now" },
-            { attribute: "y", is: 1 },
-          ],
-        },
-      },
-      { attributes: { x: iso(NOW + 5) } },
-      false,
-      6,
-    ],
+    [{ any: [xBefore, yBefore] }, soon, false, 4],
+    [{ any: [xAfter, yAfter] }, soon, true, 6],
+    [{ any: [xAfter, isOne] }, { attributes: { x: iso(NOW + 5), y: 1 } }, true],
+    [{ any: [isOne] }, { attributes: { y: 2 } }, false],
+    [{ not: { any: [xAfter, isOne] } }, { attributes: { x: iso(NOW + 5) } }, false, 6],
   ],
 };
 

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { Writable } from "node:stream";
 import { expect } from "chai";
-import { MongoClient } from "mongodb";
 import { pino } from "pino";
+import { withMongo } from "../support/mongo-client.js";
 import { collectThrough, isCompleteIn, removeThrough, statusOfProfile } from "../support/requests.js";
 import { findOnServers } from "../support/server-bytes.js";
-import { mongodbUrl, nameOf, onServers } from "../support/servers.js";
+import { nameOf, onServers } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -76,13 +76,10 @@ onServers(["mongodb", "influxdb", "bullmq"], "a service on servers", function ()
   /** Keys that are not destroyed, as they are stored, by entity. */
   async function storedKeys(): Promise<Map<string, Uint8Array>> {
     const name = nameOf(service.dir);
-    const client = new MongoClient(mongodbUrl(name));
-    try {
+    return withMongo(async (client) => {
       const found = client.db(`${name}_ledger`).collection<StoredKey>("entity_keys").find();
       return new Map((await found.toArray()).map(({ _id, key }) => [_id, key.value()]));
-    } finally {
-      await client.close();
-    }
+    });
   }
 });
 

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { dropFromServers } from "../support/drop-from-servers.js";
+import { collectThrough } from "../support/requests.js";
 import { nameOf, onServers } from "../support/servers.js";
 import { startService, type TestService } from "../support/service.js";
 
@@ -25,10 +26,8 @@ onServers(["mongodb", "influxdb", "bullmq"], "two processes whose clocks differ"
     await dropFromServers(nameOf(right.dir));
   };
 
-  const collect = async (service: TestService, message: object) => {
-    const answer = await service.fetch("/collect/json/web?timestamp_field=at", { method: "POST", json: message });
-    expect(answer.status).to.equal(200);
-  };
+  const collect = (service: TestService, message: object) =>
+    collectThrough(service, [message], "web?timestamp_field=at");
   const remove = async (service: TestService, path: string) => {
     expect((await service.fetch(path, { method: "DELETE" })).status).to.equal(200);
   };

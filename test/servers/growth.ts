@@ -4,11 +4,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { MongoClient } from "mongodb";
+import { dataFolder } from "../support/data-folder.js";
+import { withMongo } from "../support/mongo-client.js";
 import { processSet } from "../support/process-set.js";
-import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { type RealService, startReal } from "../support/real-service.js";
 import { collectThrough, isCompleteIn } from "../support/requests.js";
-import { mongodbUrl, onServers, redisUrl } from "../support/servers.js";
+import { onServers, redisUrl } from "../support/servers.js";
 import { sideBySide } from "../support/side-by-side.js";
 import { until } from "../support/until.js";
 
@@ -129,7 +130,7 @@ const hourNow = () => Math.floor(Date.now() / HOUR);
 
 /** Runs on the embedded engine, in a temporary folder. */
 function restartedEmbedded(): Restarted {
-  const { dir, remove } = temporaryFolder();
+  const dir = dataFolder();
   let last: RealService | undefined;
   return {
     async start() {
@@ -137,10 +138,7 @@ function restartedEmbedded(): Restarted {
       return last;
     },
     sizes: async () => new Map(readdirSync(dir).flatMap((file) => (file.endsWith(".db") ? rowsOf(dir, file) : []))),
-    async close() {
-      await last?.kill();
-      remove();
-    },
+    close: async () => last?.kill(),
   };
 }
 
@@ -225,8 +223,7 @@ function rowsOf(dir: string, file: string): [string, number][] {
 }
 
 async function documentsOf(name: string): Promise<[string, number][]> {
-  const client = new MongoClient(mongodbUrl(name));
-  try {
+  return withMongo(async (client) => {
     const sizes: [string, number][] = [];
     for (const [word, db] of [
       ["data", client.db(name)],
@@ -236,9 +233,7 @@ async function documentsOf(name: string): Promise<[string, number][]> {
         sizes.push([`${word} ${collection}`, await db.collection(collection).countDocuments({})]);
     }
     return sizes;
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 /**

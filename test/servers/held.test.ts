@@ -3,7 +3,8 @@ import { expect } from "chai";
 import { systemClock } from "../../src/clock.js";
 import { openLog } from "../../src/log.js";
 import { openStores } from "../../src/stores/open-stores.js";
-import { type ProcessSet, processSet } from "../support/process-set.js";
+import { holdersOf } from "../support/holders.js";
+import { processSet } from "../support/process-set.js";
 import { collectThrough, isCompleteIn, removeThrough, statusOf } from "../support/requests.js";
 import { onServers, onServersOnly } from "../support/servers.js";
 import { settingsFor } from "../support/service.js";
@@ -14,13 +15,9 @@ const HELD_AT = ["deletion-begun", "profile-erased", "target-begun", "keys-untou
 
 onServers(["mongodb", "influxdb", "bullmq"], "P8: a worker that is paused until its lease has ended", function () {
   this.timeout(300_000);
-  let set: ProcessSet;
-  before(async () => {
-    set = await processSet();
-  });
-  after(() => set.close());
 
   it("changes nothing if it continues after another worker has completed the deletion", async () => {
+    const set = await processSet();
     const [api, ...held] = await Promise.all([
       set.start("api"),
       ...HELD_AT.map((name) => set.start("worker", { FAILPOINT: name, FAILPOINT_SIGNAL: "SIGSTOP" })),
@@ -75,20 +72,8 @@ async function whatIsLeft(name: string, requestIds: readonly string[]): Promise<
     log: openLog("silent"),
     clock: systemClock,
   });
-  try {
-    const left: string[] = [];
-    for (const requestId of requestIds) {
-      const deletion = await stores.ledger.find(requestId);
-      const holding: string[] = [];
-      const ids = deletion?.entities ?? [];
-      for (const port of ["entities", "memberships", "history"] as const) {
-        if (await stores[port].holds(ids)) holding.push(port);
-      }
-      if ((await stores.entityKeys.read(ids)).size > 0) holding.push("entityKeys");
-      left.push(holding.join(", ") || "nothing");
-    }
-    return left;
-  } finally {
-    await stores.close();
-  }
+  const deletions = await Promise.all(requestIds.map((requestId) => stores.ledger.find(requestId)));
+  const left = await Promise.all(deletions.map((deletion) => holdersOf(stores, deletion?.entities ?? [])));
+  await stores.close();
+  return left.map((holders) => holders.join(", ") || "nothing");
 }

@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import { type ErasureStage, erasureStage } from "../deletions/erasure-stage.js";
+import { dataFolder } from "../support/data-folder.js";
 import { dropFromServers } from "../support/drop-from-servers.js";
-import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { endsWithTest } from "../support/ends-with-test.js";
+import { type RealService, startReal } from "../support/real-service.js";
 import { type RemoteSystem, remoteSystem } from "../support/remote-system.js";
 import { environmentOnServers, nameOf, onServers } from "../support/servers.js";
 import { until } from "../support/until.js";
@@ -12,17 +14,17 @@ const GOES_ON_WITHIN_MS = 20_000;
 onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed", function () {
   this.timeout(120_000);
   const erased: string[] = [];
-  let folder: ReturnType<typeof temporaryFolder>;
+  let dir: string;
   let remote: RemoteSystem;
   let living: ErasureStage;
-  let dying: RealService | undefined;
 
   beforeEach(async () => {
     erased.length = 0;
-    folder = temporaryFolder();
+    dir = dataFolder();
+    endsWithTest(() => dropFromServers(nameOf(dir)));
     remote = await remoteSystem();
     living = await erasureStage({
-      dir: folder.dir,
+      dir,
       onServers: true,
       pollMs: 2_000,
       more: [
@@ -35,16 +37,9 @@ onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed"
       ],
     });
   });
-  afterEach(async () => {
-    await dying?.kill();
-    await living.close();
-    await remote.close();
-    folder.remove();
-    await dropFromServers(nameOf(folder.dir));
-  });
 
   it("is continued by another worker", async () => {
-    dying = await startWorker({ FAILPOINT: "profile-erased" });
+    const dying = await startWorker({ FAILPOINT: "profile-erased" });
     const requestId = await requested();
     expect(await dying.gone).to.equal("SIGKILL");
     expect(await isComplete(requestId)).to.equal(false);
@@ -55,7 +50,7 @@ onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed"
 
   it("while a remote target is called is continued by another worker", async () => {
     remote.trouble = "silence";
-    dying = await startWorker();
+    const dying = await startWorker();
     const requestId = await requested();
     await until("the target is called", () => remote.calls.length > 0);
     await dying.kill();
@@ -67,8 +62,8 @@ onServers(["mongodb", "influxdb", "bullmq"], "a deletion whose worker is killed"
 
   function startWorker(environment: Record<string, string> = {}): Promise<RealService> {
     const targets = [{ name: "newsletter", url: remote.url, token: "a-token-of-the-newsletter" }];
-    return startReal(folder.dir, {
-      ...environmentOnServers(nameOf(folder.dir)),
+    return startReal(dir, {
+      ...environmentOnServers(nameOf(dir)),
       ROLES: "worker",
       DELETIONS_TARGETS: JSON.stringify(targets),
       ...environment,

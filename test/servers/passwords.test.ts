@@ -8,9 +8,10 @@ import { readSettings } from "../../src/config/settings.js";
 import { startErrorText } from "../../src/config/start-output.js";
 import { openLog } from "../../src/log.js";
 import { serviceClock } from "../../src/service-clock.js";
-import { type ChildService, startChild } from "../support/child-service.js";
+import { startChild } from "../support/child-service.js";
+import { dataFolder } from "../support/data-folder.js";
 import { freePort } from "../support/free-port.js";
-import { type RealService, startReal, temporaryFolder } from "../support/real-service.js";
+import { type RealService, startReal } from "../support/real-service.js";
 import { collectThrough } from "../support/requests.js";
 import { startCommand } from "../support/run-command.js";
 import { onServers, testPepper } from "../support/servers.js";
@@ -39,8 +40,6 @@ const kinds = {
 
 onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs", function () {
   this.timeout(120_000);
-  const begun: ChildService[] = [];
-  const folders: ReturnType<typeof temporaryFolder>[] = [];
   let servers: SecuredServers;
 
   before(async () => {
@@ -48,23 +47,10 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
     const roles = ["secured", "secured_ledger"].map((db) => ({ role: "readWrite", db }));
     await servers.mongod.command("admin", { createUser: USER.name, pwd: USER.password, roles });
   });
-  after(async () => {
-    for (const { child } of begun) child.kill("SIGKILL");
-    await Promise.all(begun.map(({ ended }) => ended));
-    for (const folder of folders) folder.remove();
-    await servers.close();
-  });
+  after(() => servers.close());
 
-  function known<P extends ChildService>(process: P): P {
-    begun.push(process);
-    return process;
-  }
-
-  function start(environment: Record<string, string>): Promise<RealService> {
-    const folder = temporaryFolder();
-    folders.push(folder);
-    return startReal(folder.dir, { LOG_LEVEL: "trace", ...environment }, known);
-  }
+  const start = (environment: Record<string, string>) =>
+    startReal(dataFolder(), { LOG_LEVEL: "trace", ...environment });
 
   for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
     const [ofMongo, ofInflux, ofRedis] = kinds[kind];
@@ -88,7 +74,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
         JOBS_URL: at(redis.url("secured", `${canary}-redis`), redis.host),
       });
       // A start waits for a server; the command fails at once with the same message.
-      const alone = known(waits ? startCommand("key", ["list"], onMongo) : startChild(onMongo));
+      const alone = waits ? startCommand("key", ["list"], onMongo) : startChild(onMongo);
       const running = await service;
       const texts = await askAll(running);
       expect(await alone.ended).to.equal(1);
@@ -101,7 +87,7 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
       expect(lines, alone.err()).to.have.length(1);
       expect(lines[0]).to.match(new RegExp(`^ENTITIES_URL: MongoDB at ${host ?? mongod.host} ${ofMongo}`));
       if (kind === "refused") {
-        const waiting = known(startChild(onMongo));
+        const waiting = startChild(onMongo);
         await until("it waits", () => waiting.err().includes("is unreachable; retrying for"), 60_000);
         waiting.child.kill("SIGKILL");
         await waiting.ended;
@@ -169,9 +155,8 @@ onServers(["mongod", "influxd", "redis-server"], "passwords and tokens in URLs",
     ];
     for (const [environment, words] of wrong) {
       it(Object.entries(environment).join(": ").replace(canary, "secret"), async () => {
-        const folder = temporaryFolder();
-        folders.push(folder);
-        const settings = readSettings({ DATA_DIR: folder.dir, PEPPER: testPepper, PORT: "0", ...environment });
+        const dir = dataFolder();
+        const settings = readSettings({ DATA_DIR: dir, PEPPER: testPepper, PORT: "0", ...environment });
         const line = await compose(settings, serviceClock(systemClock), openLog("silent")).then(
           (service) => service.stop().then(() => "it started"),
           (error: unknown) => startErrorText(error, settings),

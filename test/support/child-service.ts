@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { endsWithTest } from "./ends-with-test.js";
 import { root } from "./source-tree.js";
 
-/** A service in a process of its own. */
+/** A service in a process of its own; one that a test has started is killed after it. */
 export interface ChildService {
   readonly child: ChildProcess;
+  /** Ends it like `kill -9`. */
+  kill(): Promise<void>;
   /** Its output so far. */
   out(): string;
   err(): string;
@@ -50,5 +53,9 @@ export function startChild(environment: Record<string, string>, args: readonly s
     ended.then((code) => reject(new Error(`the service ended with ${code}: ${err}`)));
   });
   listening.catch(() => {});
-  return { child, out: () => out, err: () => err, listening, ended };
+  const kill = endsWithTest(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  return { child, kill, out: () => out, err: () => err, listening, ended };
 }

@@ -1,8 +1,15 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Creates a folder for the data of a test. `npm test` removes the folders that its tests leave. */
+const folders: string[] = [];
+process.once("exit", () => {
+  for (const dir of folders) rmSync(dir, { recursive: true, force: true });
+});
+
+/** Creates a folder for the data of tests, which is removed when their process ends. */
 export function dataFolder(): string {
-  return mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  const dir = mkdtempSync(join(tmpdir(), "entity-metrics-"));
+  folders.push(dir);
+  return dir;
 }

@@ -1,20 +1,16 @@
 import { Redis } from "ioredis";
-import { MongoClient } from "mongodb";
-import { influxdbToken, mongodbUrl, redisUrl } from "./servers.js";
+import { withMongo } from "./mongo-client.js";
+import { influxdbToken, redisUrl } from "./servers.js";
 
 /** Removes all data of this name: both databases, the bucket, the keys. */
 export async function dropFromServers(name: string): Promise<void> {
   await Promise.all([dropDatabases(name), dropBucket(name), dropKeys(name)]);
 }
 
-async function dropDatabases(name: string): Promise<void> {
-  const client = new MongoClient(mongodbUrl(name));
-  try {
-    await client.db(name).dropDatabase();
-    await client.db(`${name}_ledger`).dropDatabase();
-  } finally {
-    await client.close();
-  }
+export async function dropDatabases(name: string): Promise<void> {
+  await withMongo(async (client) => {
+    for (const database of [name, `${name}_ledger`]) await client.db(database).dropDatabase();
+  });
 }
 
 /** Removes a bucket of InfluxDB, with all that is in it. */

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import type { RootHookObject } from "mocha";
+import { beginTest, endTest } from "./ends-with-test.js";
 
 // The message of a failed property contains its counterexample: workers of mocha pass on messages, not causes.
 fc.configureGlobal({ includeErrorInReport: true });
@@ -13,6 +14,8 @@ export const mochaHooks: RootHookObject = {
   beforeAll() {
     process.on("unhandledRejection", fail);
   },
+  beforeEach: beginTest,
+  afterEach: endTest,
   afterAll() {
     process.off("unhandledRejection", fail);
   },

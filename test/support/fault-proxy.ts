@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { endsWithTest } from "./ends-with-test.js";
 import { FaultyLine } from "./faulty-line.js";
 
 /**
@@ -98,7 +99,7 @@ export async function openFaultProxy(target: string | number): Promise<FaultProx
         });
       });
     },
-    close: stop,
+    close: endsWithTest(stop),
   };
 
   /** Takes connections; on a port that another process has just taken, as soon as it is free. */

@@ -1,11 +1,10 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dataFolder } from "./data-folder.js";
 
 /** A folder for the files of a suite, made when it is first used and removed after the suite. */
 export function folderOfSuite() {
   let dir: string | undefined;
-  after(() => dir === undefined || rmSync(dir, { recursive: true, force: true }));
   const at = (...names: readonly string[]) => {
     dir ??= dataFolder();
     return join(dir, ...names);

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
+import { endsWithTest } from "./ends-with-test.js";
 
 /**
  * A proxy in front of a server that may deliver requests late: the network keeps them although their client has given
@@ -70,10 +71,10 @@ export async function openLateRequests(target: string): Promise<LateRequests> {
         }),
       );
     },
-    async close() {
+    close: endsWithTest(async () => {
       for (const socket of sockets) socket.destroy();
       proxy.close();
       await once(proxy, "close");
-    },
+    }),
   };
 }

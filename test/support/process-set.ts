@@ -1,6 +1,8 @@
 import type { ChildService } from "./child-service.js";
+import { dataFolder } from "./data-folder.js";
 import { dropFromServers } from "./drop-from-servers.js";
-import { type RealService, startReal, temporaryFolder } from "./real-service.js";
+import { endsWithTest } from "./ends-with-test.js";
+import { type RealService, startReal } from "./real-service.js";
 import { environmentOnServers, ownName } from "./servers.js";
 
 /** Several processes of the service over the same three servers. */
@@ -18,20 +20,18 @@ export interface ProcessSet {
 /** Returns the set without starting a process. */
 export async function processSet(settings: Record<string, string> = {}): Promise<ProcessSet> {
   const name = ownName();
-  const folder = temporaryFolder();
+  const dir = dataFolder();
   const begun: ChildService[] = [];
   const environment = { ...environmentOnServers(name), LOG_LEVEL: "warn", ...settings };
   return {
     name,
     environment,
     start(role, more = {}) {
-      return startReal(folder.dir, { ...environment, ROLES: role, ...more }, (process) => begun.push(process));
+      return startReal(dir, { ...environment, ROLES: role, ...more }, (process) => begun.push(process));
     },
-    async close() {
-      for (const { child } of begun) child.kill("SIGKILL");
-      await Promise.all(begun.map(({ ended }) => ended));
-      folder.remove();
+    close: endsWithTest(async () => {
+      await Promise.all(begun.map(({ kill }) => kill()));
       await dropFromServers(name);
-    },
+    }),
   };
 }

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { endsWithTest } from "./ends-with-test.js";
 import { until } from "./until.js";
 
-/** A server program of a test's own. */
+/** A server program of a test's own; one that a test has started is killed after it. */
 export interface Program {
   /** Id of its process. */
   pid(): number | undefined;
@@ -66,6 +67,7 @@ export async function startProgram(
     await kill();
     throw error;
   }
+  endsWithTest(kill);
   return {
     pid: () => running?.pid,
     async restart() {

@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { endsWithTest } from "./ends-with-test.js";
 
 /** A response on a bare connection. */
 export interface RawAnswer {
@@ -26,11 +27,12 @@ export async function rawRequest(port: number, bytes: string | Buffer, timeoutMs
   }
 }
 
-/** A bare connection to the service. */
+/** A bare connection to the service; one that a test has opened is closed after it. */
 export function openSocket(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: "127.0.0.1", noDelay: true }, () => resolve(socket));
     socket.once("error", reject);
+    endsWithTest(async () => socket.destroy());
   });
 }
 

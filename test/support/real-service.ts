@@ -1,6 +1,4 @@
-import { rmSync } from "node:fs";
 import { type ChildService, startChild } from "./child-service.js";
-import { dataFolder } from "./data-folder.js";
 import { adminKey } from "./service.js";
 
 /** The real service in a process of its own, on a folder that outlives it. */
@@ -28,11 +26,6 @@ export interface RealService {
   stop(): Promise<void>;
 }
 
-export function temporaryFolder(): { readonly dir: string; remove(): void } {
-  const dir = dataFolder();
-  return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
-}
-
 /** Starts the service on `dir`; resolves when its port is open, rejects with its log if it ends before. */
 export async function startReal(
   dir: string,
@@ -48,10 +41,6 @@ export async function startReal(
   });
   begun(process);
   const url = await process.listening;
-  const end = async (signal: NodeJS.Signals) => {
-    process.child.kill(signal);
-    await process.ended;
-  };
   return {
     url,
     pid: process.child.pid as number,
@@ -70,7 +59,10 @@ export async function startReal(
         },
         ...(body === undefined ? {} : { body }),
       }),
-    kill: () => end("SIGKILL"),
-    stop: () => end("SIGTERM"),
+    kill: process.kill,
+    async stop() {
+      process.child.kill("SIGTERM");
+      await process.ended;
+    },
   };
 }

@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { Redis } from "ioredis";
 import { dataFolder } from "./data-folder.js";
 import { freePort } from "./free-port.js";
@@ -50,9 +49,6 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
     pause: program.pause,
     resume: program.resume,
     ask,
-    async close() {
-      await program.kill();
-      rmSync(dir, { recursive: true, force: true });
-    },
+    close: program.kill,
   };
 }

@@ -8,11 +8,15 @@ export interface AskedService {
   ): Promise<Response>;
 }
 
-/** Collects messages; rejects unless every one is taken. */
-export async function collectThrough(service: AskedService, messages: readonly object[]): Promise<void> {
+/** Collects messages in a stream, which may have a query; rejects unless every one is taken. */
+export async function collectThrough(
+  service: AskedService,
+  messages: readonly object[],
+  stream = "web",
+): Promise<void> {
   const body = messages.map((message) => JSON.stringify(message)).join("\n");
   const headers = { "content-type": "application/x-ndjson" };
-  const answer = await service.fetch("/collect/json/web", { method: "POST", body, headers });
+  const answer = await service.fetch(`/collect/json/${stream}`, { method: "POST", body, headers });
   const { data } = (await answer.json()) as { data: { message_count: number } | null };
   if (answer.status !== 200 || data?.message_count !== messages.length) throw new Error(`collect: ${answer.status}`);
 }

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { MongoClient } from "mongodb";
 import { findBytes } from "./files.js";
-import { mongodbUrl, redisUrl } from "./servers.js";
+import { withMongo } from "./mongo-client.js";
+import { redisUrl } from "./servers.js";
 
 /** A stored document or key. */
 interface Kept {
@@ -24,8 +24,7 @@ export async function findOnServers(name: string, needles: readonly Uint8Array[]
 
 /** Every document of both databases. */
 async function documentsOf(name: string): Promise<Kept[]> {
-  const client = new MongoClient(mongodbUrl(name));
-  try {
+  return withMongo(async (client) => {
     const kept: Kept[] = [];
     for (const db of [client.db(name), client.db(`${name}_ledger`)]) {
       for (const { name: collection } of await db.listCollections().toArray()) {
@@ -35,9 +34,7 @@ async function documentsOf(name: string): Promise<Kept[]> {
       }
     }
     return kept;
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 /** Every key of Redis, with its value in the format of its type. */

@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { type Clock, systemClock } from "../../src/clock.js";
 import { compose, type Service } from "../../src/compose.js";
 import { defaultSettings } from "../../src/config/schema.js";
@@ -10,6 +9,7 @@ import { type Log, openLog } from "../../src/log.js";
 import { serviceClock } from "../../src/service-clock.js";
 import { dataFolder } from "./data-folder.js";
 import { dropFromServers } from "./drop-from-servers.js";
+import { endsWithTest } from "./ends-with-test.js";
 import { nameOf, onServersOnly, PATIENT, storesOnServers } from "./servers.js";
 
 /** The key with every scope that a service under test accepts. */
@@ -61,7 +61,7 @@ export interface StartOptions {
   readonly onServers?: boolean;
 }
 
-/** Starts a service. */
+/** Starts a service; one that a test has started stops after it. */
 export async function startService(overrides: Overrides = {}, options: StartOptions = {}): Promise<TestService> {
   const dir = options.dir ?? dataFolder();
   const { onServers = storesOnServers } = options;
@@ -73,6 +73,11 @@ export async function startService(overrides: Overrides = {}, options: StartOpti
   const url = await service.listen().catch(async (error: unknown) => {
     await service.stop();
     throw error;
+  });
+  let keeps = false;
+  const stop = endsWithTest(async () => {
+    await service.stop();
+    if (onServers && !keeps) await dropFromServers(nameOf(dir));
   });
   return {
     url,
@@ -90,11 +95,9 @@ export async function startService(overrides: Overrides = {}, options: StartOpti
           ...headers,
         },
       }),
-    async stop({ keep } = { keep: false }) {
-      await service.stop();
-      if (keep) return;
-      rmSync(dir, { recursive: true, force: true });
-      if (onServers) await dropFromServers(nameOf(dir));
+    stop({ keep } = { keep: false }) {
+      keeps = keep;
+      return stop();
     },
   };
 }
@@ -115,7 +118,6 @@ export function serviceOfEachTest(overrides: Overrides = {}, options: StartOptio
   beforeEach(async () => {
     running = await startService(overrides, options);
   });
-  afterEach(() => running.stop());
   return new Proxy({} as TestService, { get: (_, name) => Reflect.get(running, name) });
 }
 

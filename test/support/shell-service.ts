@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
+import { endsWithTest } from "./ends-with-test.js";
 
 export interface ShellOptions {
   readonly cwd: string;
@@ -7,7 +8,7 @@ export interface ShellOptions {
   readonly terminal?: boolean;
 }
 
-/** A service that commands in a shell have started. */
+/** A service that commands in a shell have started; it ends after the test that has run them. */
 export interface ShellService {
   readonly address: string;
   /** Its output so far. */
@@ -40,14 +41,11 @@ export async function startInShell(
     });
     shell.once("close", () => reject(new Error(`the service did not start: ${output}`)));
   });
-  return {
-    address,
-    output: () => output,
-    stop() {
-      if (shell.exitCode !== null) return ended;
-      if (terminal) shell.stdin.end("\u0003");
-      else process.kill(-(shell.pid ?? 0), "SIGTERM");
-      return ended;
-    },
+  const stop = () => {
+    if (shell.exitCode !== null) return ended;
+    if (terminal) shell.stdin.end("\u0003");
+    else process.kill(-(shell.pid ?? 0), "SIGTERM");
+    return ended;
   };
+  return { address, output: () => output, stop: endsWithTest(stop) };
 }

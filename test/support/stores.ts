@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { systemClock } from "../../src/clock.js";
 import type { Failpoint } from "../../src/failpoint.js";
 import { openLog } from "../../src/log.js";
@@ -6,6 +5,7 @@ import { openStores } from "../../src/stores/open-stores.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { dataFolder } from "./data-folder.js";
 import { dropFromServers } from "./drop-from-servers.js";
+import { endsWithTest } from "./ends-with-test.js";
 import { nameOf, onServersOnly, PATIENT, storesOnServers } from "./servers.js";
 import { settingsFor } from "./service.js";
 
@@ -17,21 +17,20 @@ export interface OpenStores {
   close(): Promise<void>;
 }
 
-/** Opens stores in a new folder, which `close` removes. */
+/** Opens stores in a new folder. Stores that a test has opened are closed after it. */
 export async function openTemporaryStores(failpoint?: Failpoint): Promise<OpenStores> {
   const { stores, dir, close } = await storesOf(dataFolder(), failpoint);
   return {
     stores,
     dir,
-    async close() {
+    close: endsWithTest(async () => {
       await close();
-      rmSync(dir, { recursive: true, force: true });
       if (storesOnServers) await dropFromServers(nameOf(dir));
-    },
+    }),
   };
 }
 
-/** The ports alone, with a `close` that removes the data, too. */
+/** The ports alone. */
 export async function temporaryStores(): Promise<Stores> {
   const { stores, close } = await openTemporaryStores();
   return { ...stores, close };
@@ -45,5 +44,5 @@ export async function storesOf(
 ): Promise<OpenStores> {
   const settings = settingsFor(dir, onServers ? { ...onServersOnly(nameOf(dir)), ...PATIENT } : {});
   const stores = await openStores({ settings, log: openLog("silent"), clock: systemClock, failpoint });
-  return { stores, dir, close: () => stores.close() };
+  return { stores, dir, close: endsWithTest(() => stores.close()) };
 }

@@ -1,7 +1,6 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { httpServer } from "./http-server.js";
 
 /** A notification as it arrived. */
 export interface Received {
@@ -33,7 +32,7 @@ export interface WebhookReceiver {
 }
 
 export async function webhookReceiver(): Promise<WebhookReceiver> {
-  const server = createServer(async (request, response) => {
+  const { url, close } = await httpServer(async (request, response) => {
     const { method, url: path } = request;
     const { authorization, "content-type": contentType } = request.headers;
     const body = JSON.parse(await text(request)) as Received["body"];
@@ -41,16 +40,12 @@ export async function webhookReceiver(): Promise<WebhookReceiver> {
     const fail = receiver.failure === undefined ? undefined : failures[receiver.failure];
     if (fail === undefined) response.writeHead(200).end("ok");
     else fail(request, response);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
   const receiver: WebhookReceiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/deleted?of=people`,
+    url: `${url}/hooks/deleted?of=people`,
     received: [],
     failure: undefined,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
   };
   return receiver;
 }

@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { dataFolder } from "../../support/data-folder.js";
 import { until } from "../../support/until.js";
@@ -75,7 +74,6 @@ export async function startMongoSet(): Promise<MongoSet> {
     whole,
     async close() {
       await Promise.all(members.map((member) => member.close()));
-      rmSync(dir, { recursive: true, force: true });
     },
   };
   try {

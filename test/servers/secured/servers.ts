@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
 import { connect } from "node:tls";
@@ -32,7 +32,6 @@ export async function startSecuredServers(): Promise<SecuredServers> {
   ]);
   const close = async () => {
     for (const one of begun) if (one.status === "fulfilled") await one.value.program.kill();
-    rmSync(dir, { recursive: true, force: true });
   };
   const [mongod, influx, redis] = begun.map((one) => (one.status === "fulfilled" ? one.value : one.reason));
   const failed = begun.find(({ status }) => status === "rejected");

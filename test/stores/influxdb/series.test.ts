@@ -74,32 +74,28 @@ onServers(["influxdb"], "series in InfluxDB", () => {
       added: fc.array(added, { maxLength: 20 }),
       windows: fc.array(window, { minLength: 1, maxLength: 8 }),
     });
-    try {
-      await fc.assert(
-        fc.asyncProperty(step, async ({ source, columns, added, windows }) => {
-          const written = columns.map(({ series, start, values }): SlotColumn => {
-            return { series, from: from + start * series.dimension.slotMs, values: Float64Array.from(values) };
-          });
-          const points = added.map(({ series, start, ms, ...point }) => ({
-            series,
-            points: [{ ...point, ms: from + start * series.dimension.slotMs + ms }],
-          }));
-          for (const { series: target } of [engine, embedded])
-            await Promise.all([target.write(source, written), target.add(points), target.add(points.slice(0, 5))]);
-          const asked = windows.map(({ series, start, length }): SeriesWindow => {
-            const at = from + start * series.dimension.slotMs;
-            return { series, from: at, to: at + length * series.dimension.slotMs };
-          });
-          for (const only of [undefined, ...valueSources]) {
-            const [ours, theirs] = await Promise.all([store.read(asked, only), embedded.series.read(asked, only)]);
-            expect(ours).to.deep.equal(theirs);
-          }
-        }),
-        { numRuns: 40 },
-      );
-    } finally {
-      await embedded.close();
-    }
+    await fc.assert(
+      fc.asyncProperty(step, async ({ source, columns, added, windows }) => {
+        const written = columns.map(({ series, start, values }): SlotColumn => {
+          return { series, from: from + start * series.dimension.slotMs, values: Float64Array.from(values) };
+        });
+        const points = added.map(({ series, start, ms, ...point }) => ({
+          series,
+          points: [{ ...point, ms: from + start * series.dimension.slotMs + ms }],
+        }));
+        for (const { series: target } of [engine, embedded])
+          await Promise.all([target.write(source, written), target.add(points), target.add(points.slice(0, 5))]);
+        const asked = windows.map(({ series, start, length }): SeriesWindow => {
+          const at = from + start * series.dimension.slotMs;
+          return { series, from: at, to: at + length * series.dimension.slotMs };
+        });
+        for (const only of [undefined, ...valueSources]) {
+          const [ours, theirs] = await Promise.all([store.read(asked, only), embedded.series.read(asked, only)]);
+          expect(ours).to.deep.equal(theirs);
+        }
+      }),
+      { numRuns: 40 },
+    );
   });
 
   for (const source of settingSources) {

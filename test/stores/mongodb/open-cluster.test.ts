@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { expect } from "chai";
 import { MongoClient } from "mongodb";
 import { systemClock } from "../../../src/clock.js";
@@ -82,7 +81,6 @@ onServers(["mongod"], "a MongoDB that is no replica set", function () {
   });
   after(async () => {
     await program.kill();
-    rmSync(dir, { recursive: true, force: true });
   });
 
   it("is refused in one line, as it has no transactions", async () => {

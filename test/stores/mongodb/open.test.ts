@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { MongoClient } from "mongodb";
+import type { MongoClient } from "mongodb";
 import { StartError } from "../../../src/errors.js";
 import { openLog } from "../../../src/log.js";
 import { databaseOf } from "../../../src/stores/mongodb/connection.js";
@@ -8,7 +8,9 @@ import { ledgerCollections, mongoLedger } from "../../../src/stores/mongodb/dele
 import { type OpenDatabases, openDatabases, type Plans } from "../../../src/stores/mongodb/open-databases.js";
 import { entityCollections } from "../../../src/stores/mongodb/profiles/entity-document.js";
 import { keyWrapping } from "../../../src/stores/mongodb/profiles/entity-keys.js";
+import { dropDatabases } from "../../support/drop-from-servers.js";
 import { type FaultProxy, openFaultProxy } from "../../support/fault-proxy.js";
+import { withMongo } from "../../support/mongo-client.js";
 import { mongodbUrl, onServers, ownName, testPepper } from "../../support/servers.js";
 import { settingsFor } from "../../support/service.js";
 
@@ -47,9 +49,7 @@ onServers(["mongodb"], "databases on MongoDB", () => {
   });
   afterEach(async () => {
     for (const one of opened.splice(0)) await one.close();
-    await withClient(async (client) => {
-      for (const database of [name, `${name}_ledger`]) await client.db(database).dropDatabase();
-    });
+    await dropDatabases(name);
   });
 
   async function open(
@@ -74,15 +74,6 @@ onServers(["mongodb"], "databases on MongoDB", () => {
       return (error as Error).message;
     }
     return "";
-  }
-
-  async function withClient<T>(work: (client: MongoClient) => Promise<T>): Promise<T> {
-    const client = new MongoClient(url);
-    try {
-      return await work(client);
-    } finally {
-      await client.close();
-    }
   }
 
   it("get missing collections and indexes once, also from several processes at once", async () => {
@@ -120,7 +111,7 @@ onServers(["mongodb"], "databases on MongoDB", () => {
   ];
   for (const [title, before, message] of wrong) {
     it(`are refused with ${title}`, async () => {
-      await withClient(before);
+      await withMongo(before);
       expect(await refusal()).to.match(message);
     });
   }
@@ -128,7 +119,7 @@ onServers(["mongodb"], "databases on MongoDB", () => {
   it("are compared with the notes of accepted deletions some at a time, in the order of an index", async () => {
     await open();
     const ids = Array.from({ length: 2_500 }, (_, n) => `request-${String(n).padStart(4, "0")}`);
-    await withClient(async (client) => {
+    await withMongo(async (client) => {
       const requests = ids.map((_id, n) => ({ _id, number: n + 1, sequence: n + 1, open: false }));
       await client.db(`${name}_ledger`).collection<Stored>("deletions").insertMany(requests);
       const data = client.db(name);
@@ -159,7 +150,6 @@ onServers(["mongodb"], "databases on MongoDB", () => {
     beforeEach(async () => {
       proxy = await openFaultProxy(process.env.TEST_MONGODB_URL ?? "");
     });
-    afterEach(() => proxy.close());
 
     it("are waited for, and refused in one line without the password", async () => {
       await proxy.set("refuse");

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { StartError } from "../../../src/errors.js";
@@ -16,7 +16,6 @@ describe("a damaged file of the embedded engine", function () {
   before(async () => {
     ({ dir: whole, pepper } = await filledFolder());
   });
-  after(() => rmSync(whole, { recursive: true, force: true }));
 
   /** The message of a start over the folder with this change of one file; empty if it succeeds. */
   async function startError(name: string, change: (bytes: Buffer) => Buffer): Promise<string> {
@@ -30,7 +29,6 @@ describe("a damaged file of the embedded engine", function () {
       expect(error, `${error}`).to.be.instanceOf(StartError);
       return (error as Error).message;
     } finally {
-      rmSync(dir, { recursive: true, force: true });
     }
   }
 

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { StartError } from "../../../src/errors.js";
@@ -12,7 +12,6 @@ describe("the embedded engine", () => {
   beforeEach(() => {
     dir = dataFolder();
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   const schema = ["CREATE TABLE IF NOT EXISTS thing (id INTEGER PRIMARY KEY, name TEXT)"];
   const open = () => openDatabase(dir, { name: "x.db", schema });

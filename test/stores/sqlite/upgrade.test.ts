@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { StartError } from "../../../src/errors.js";
@@ -19,7 +19,6 @@ describe("an upgrade of a file", () => {
   });
   afterEach(() => {
     if (db?.isOpen) closeDatabase(db);
-    rmSync(dir, { recursive: true, force: true });
   });
 
   const open = (layout: FileLayout = newFile, options: Parameters<typeof openDatabase>[2] = {}) => {

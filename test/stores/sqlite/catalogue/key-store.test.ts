@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { keySchema, sqliteKeyStore } from "../../../../src/stores/sqlite/catalogue/key-store.js";
 import { closeDatabase } from "../../../../src/stores/sqlite/connection.js";
 import { openDatabase } from "../../../../src/stores/sqlite/open-database.js";
@@ -12,7 +11,6 @@ keyStoreContract("sqlite", async () => {
     store: sqliteKeyStore(db),
     async close() {
       closeDatabase(db);
-      rmSync(dir, { recursive: true, force: true });
     },
   };
 });

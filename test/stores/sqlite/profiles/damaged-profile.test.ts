@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { DamagedHistory } from "../../../../src/entities/ports.js";
@@ -13,7 +13,6 @@ describe("a damaged page of entities.db", () => {
   beforeEach(() => {
     dir = dataFolder();
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   const document = (text: string) => Buffer.from(text.repeat(100_000));
   /** Overwrites a page of the document that consists of this character. */

@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { systemClock } from "../../../../src/clock.js";
 import { openLog } from "../../../../src/log.js";
 import { openSqliteEntities } from "../../../../src/stores/sqlite/index.js";
@@ -14,7 +13,6 @@ outboxContract("sqlite", async () => {
     stores,
     async close() {
       await stores.close();
-      rmSync(dir, { recursive: true, force: true });
     },
   };
 });

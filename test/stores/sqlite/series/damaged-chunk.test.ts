@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { expect } from "chai";
 import { stream } from "../../../../src/metrics/dimensions.js";
 import { checksumOf, signed } from "../../../../src/stores/sqlite/checksum.js";
@@ -40,7 +39,6 @@ describe("a damaged row of the embedded series store", () => {
   afterEach(async () => {
     await store.close();
     db.close();
-    rmSync(dir, { recursive: true });
   });
 
   function open(): void {

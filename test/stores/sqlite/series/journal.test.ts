@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { expect } from "chai";
 import fc from "fast-check";
 import { stream } from "../../../../src/metrics/dimensions.js";
@@ -48,7 +47,6 @@ describe("the journal of the embedded series store", () => {
     afterEach(async () => {
       await store.close();
       db.close();
-      rmSync(dir, { recursive: true });
     });
 
     const columnsAt = (hour: number) =>

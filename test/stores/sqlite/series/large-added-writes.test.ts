@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { expect } from "chai";
 import { StartError } from "../../../../src/errors.js";
 import { stream } from "../../../../src/metrics/dimensions.js";
@@ -27,7 +26,6 @@ describe("a write of many added points to the embedded engine", () => {
   afterEach(async () => {
     await store.close();
     db.close();
-    rmSync(dir, { recursive: true });
   });
 
   function open(): void {

@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { expect } from "chai";
 import { CacheMemory } from "../../../../src/cache-memory.js";
 import { stream } from "../../../../src/metrics/dimensions.js";
@@ -63,7 +62,6 @@ describe("series on the embedded engine", () => {
     } finally {
       await store.close();
       db.close();
-      rmSync(dir, { recursive: true });
     }
   });
 
@@ -72,17 +70,13 @@ describe("series on the embedded engine", () => {
     const series = { dimension: stream, id: "web", type: "size" };
     const from = Date.UTC(2026, 0, 1);
     const sums = [];
-    try {
-      for (const [ms, value] of [1, 1e-17, -1].entries()) {
-        const db = openDatabase(dir, metricsFile);
-        const store = sqliteSeriesStore(db);
-        await store.add([{ series, points: [{ ms: from + ms, ns: 0, source: 0, value }] }]);
-        sums.push(...((await store.read([{ series, from, to: from + stream.slotMs }]))[0] ?? []));
-        await store.close();
-        db.close();
-      }
-    } finally {
-      rmSync(dir, { recursive: true });
+    for (const [ms, value] of [1, 1e-17, -1].entries()) {
+      const db = openDatabase(dir, metricsFile);
+      const store = sqliteSeriesStore(db);
+      await store.add([{ series, points: [{ ms: from + ms, ns: 0, source: 0, value }] }]);
+      sums.push(...((await store.read([{ series, from, to: from + stream.slotMs }]))[0] ?? []));
+      await store.close();
+      db.close();
     }
     expect(sums).to.deep.equal([1, 1, 1e-17]);
   });
@@ -105,11 +99,7 @@ describe("series on the embedded engine", () => {
         await source.close();
       }
     };
-    try {
-      expect(await openFrom([])).to.equal(Number.POSITIVE_INFINITY);
-      expect(await openFrom([now, now + 1])).to.be.within(now - 2 * stream.slotMs, now);
-    } finally {
-      rmSync(dir, { recursive: true });
-    }
+    expect(await openFrom([])).to.equal(Number.POSITIVE_INFINITY);
+    expect(await openFrom([now, now + 1])).to.be.within(now - 2 * stream.slotMs, now);
   });
 });
