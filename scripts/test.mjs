@@ -147,8 +147,8 @@ function plan() {
   return [
     ...slow.map((file) => ({ files: [file] })),
     ...together(beginningWith(ON_SERVERS)).map((files) => ({ files, onServers: true })),
-    ...together(quick).map((files) => ({ files, isQuick: true, isCovered: true })),
     ...together(others.filter((file) => !isQuick(file))).map((files) => ({ files, isCovered: true })),
+    ...together(quick).map((files) => ({ files, isQuick: true, isCovered: true })),
   ];
 }
 

@@ -123,6 +123,7 @@ onServers(["mongod", "influxd", "redis-server"], "on servers with TLS and passwo
       });
 
       it("an abandoned transaction is aborted long before the server's own limit", async () => {
+        await start();
         const { user, database } = documented();
         const client = new MongoClient(servers.mongod.url(database, user), {
           appName: `entity-metrics ${database}`,
