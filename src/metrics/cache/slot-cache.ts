@@ -81,7 +81,11 @@ export class SlotCache {
     return wanted.map(({ window, chunks, exists }) => {
       const isRead = !exists || chunks.some(({ key }) => loaded.has(key));
       const slots = chunks.map(({ key }) => (found.get(key) ?? loaded.get(key)) as Versioned<Float64Array>);
-      return new ChunkedSlots(window, chunks[0]?.index ?? 0, slots, isRead, this.#empty);
+      return {
+        read: isRead,
+        versions: joinVersions(slots.map((chunk) => chunk.versions)),
+        column: () => this.#columnOf(window, chunks[0]?.index ?? 0, slots),
+      };
     });
   }
 
@@ -132,6 +136,24 @@ export class SlotCache {
       if ((i + 1) % CACHED_AT_ONCE === 0) await yieldWhenDue();
     }
     return slots;
+  }
+
+  /** Returns the slots of a window in consecutive chunks, from the chunk `index` on, as `CachedSlots.column` does. */
+  #columnOf({ series, from, to }: SeriesWindow, index: number, chunks: readonly Versioned<Float64Array>[]) {
+    const { slotMs } = series.dimension;
+    const { length } = this.#empty;
+    const first = chunks.findIndex(({ value }) => value !== this.#empty);
+    const last = chunks.findLastIndex(({ value }) => value !== this.#empty);
+    if (first < 0) return { from, values: new Float64Array(0) };
+    const start = Math.max(from / slotMs, (index + first) * length);
+    const values = new Float64Array(Math.min(to / slotMs, (index + last + 1) * length) - start);
+    for (let i = first; i <= last; i += 1) {
+      const { value: slots } = chunks[i] as Versioned<Float64Array>;
+      const at = (index + i) * length - start;
+      const skip = Math.max(0, -at);
+      values.set(slots.subarray(skip, Math.min(length, values.length - at)), at + skip);
+    }
+    return { from: start * slotMs, values };
   }
 
   /** Copies a chunk that would retain a longer column that it was read in. */
@@ -188,54 +210,6 @@ async function readChunks(store: SlotStore, chunks: readonly Chunk[]): Promise<M
     for (const [n, { key }] of run.entries()) slots.set(key, column.subarray(n * chunkSlots, (n + 1) * chunkSlots));
   }
   return slots;
-}
-
-/** Slots of a window in consecutive chunks, from the chunk `index` on. */
-class ChunkedSlots implements CachedSlots {
-  readonly read: boolean;
-  readonly versions: VersionVector;
-  readonly #window: SeriesWindow;
-  readonly #index: number;
-  readonly #chunks: readonly Versioned<Float64Array>[];
-  readonly #empty: Float64Array;
-
-  constructor(
-    window: SeriesWindow,
-    index: number,
-    chunks: readonly Versioned<Float64Array>[],
-    read: boolean,
-    empty: Float64Array,
-  ) {
-    this.#window = window;
-    this.#index = index;
-    this.#chunks = chunks;
-    this.#empty = empty;
-    this.read = read;
-    this.versions =
-      chunks.length === 1 ? (chunks[0] as Versioned<Float64Array>).versions : joinVersions(chunks.map(versionsOf));
-  }
-
-  column(): Pick<SlotColumn, "from" | "values"> {
-    const { series, from, to } = this.#window;
-    const { slotMs } = series.dimension;
-    const { length } = this.#empty;
-    const first = this.#chunks.findIndex(({ value }) => value !== this.#empty);
-    const last = this.#chunks.findLastIndex(({ value }) => value !== this.#empty);
-    if (first < 0) return { from, values: new Float64Array(0) };
-    const start = Math.max(from / slotMs, (this.#index + first) * length);
-    const values = new Float64Array(Math.min(to / slotMs, (this.#index + last + 1) * length) - start);
-    for (let i = first; i <= last; i += 1) {
-      const { value: slots } = this.#chunks[i] as Versioned<Float64Array>;
-      const at = (this.#index + i) * length - start;
-      const skip = Math.max(0, -at);
-      values.set(slots.subarray(skip, Math.min(length, values.length - at)), at + skip);
-    }
-    return { from: start * slotMs, values };
-  }
-}
-
-function versionsOf({ versions }: Versioned<unknown>): VersionVector {
-  return versions;
 }
 
 /** Groups consecutive chunks of one series. */
