@@ -7,12 +7,12 @@ import type { Versioned } from "../cache/versioned-cache.js";
 import { type Dimension, dimensions } from "../dimensions.js";
 import { ALERTS, type LeaseResult, type SeriesStore } from "../ports.js";
 import { SAVE_WAIT_MS } from "../query/freshness.js";
-import { storedSeries } from "../query/plan.js";
+import { storedSlots } from "../query/search-slots.js";
 import type { Recorder } from "../recorder/recorder.js";
 import { slotStart } from "../series.js";
 import { type Alert, ENDED_FOR_MS, isFiring, newAlert, type StoredAlerts, storedAlerts } from "./alert.js";
 import { type AlertRule, decide, windowSlots, windowValues } from "./rule.js";
-import { type Selected, selectedSeries } from "./select.js";
+import { selectedSeries } from "./select.js";
 
 export interface EvaluationDependencies {
   readonly rules: readonly AlertRule[];
@@ -114,9 +114,12 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
     const fired: Alert[] = [];
     let left = 0;
     for await (const selected of selectedSeries(rules, dimension, dependencies.series)) {
-      const stored = await columnsOf(selected, dimension, end);
+      const longest = selected.map(({ id, type, slots }) => {
+        return { series: { dimension, id, type }, from: end - slots * dimension.slotMs, to: end };
+      });
+      const stored = await storedSlots(dependencies.slots, longest);
       for (const [i, { id, type, rules }] of selected.entries()) {
-        const columns = stored[i] as Float64Array[];
+        const columns = (stored[i] as Versioned<Float64Array>[]).map(({ value }) => value);
         const windows = new Map<string, ArrayLike<number>>();
         for (const rule of rules) {
           let values = windows.get(rule.window);
@@ -161,25 +164,6 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
     const after = [...ended.slice(-MAX_ENDED), ...open, ...added];
     // Once the clock was set back, an alert can fire again under the id of one that has ended.
     return [...new Map(after.map((alert) => [alert.id, alert])).values()];
-  }
-
-  /** Reads the longest window of each series. */
-  async function columnsOf(
-    selected: readonly Selected[],
-    dimension: Dimension,
-    end: number,
-  ): Promise<Float64Array[][]> {
-    const windows = selected.map(({ id, type, slots }) =>
-      storedSeries({ dimension, id, type }).map((series) => ({
-        series,
-        from: end - slots * dimension.slotMs,
-        to: end,
-      })),
-    );
-    const read = (await dependencies.slots(windows.flat())).values();
-    return windows.map((windowsOfSeries) =>
-      windowsOfSeries.map(() => (read.next().value as Versioned<Float64Array>).value),
-    );
   }
 }
 

@@ -60,7 +60,7 @@ export async function searchSlots(
     if (parts.length === 0) return found;
     for (const [n, batch] of [...weightedBatches(parts, SLOTS_PER_READ, slotsIn)].entries()) {
       if (n > 0) await yieldWhenDue();
-      const columns = await readSlots(read, batch);
+      const columns = (await storedSlots(read, batch)).map(valuesOf);
       for (const [at, { i, from }] of batch.entries()) {
         const { value: values, versions } = columns[at] as Versioned<Float64Array>;
         const slot = end === "first" ? values.findIndex(isSaved) : values.findLastIndex(isSaved);
@@ -77,16 +77,19 @@ export async function searchSlots(
 
 const isSaved = (value: number) => !Number.isNaN(value);
 
-/** Returns the values of each window, of stored series or their ratio, NaN where none is saved. */
-async function readSlots(read: UncachedSlots, windows: readonly SeriesWindow[]): Promise<Versioned<Float64Array>[]> {
+/** Returns the slots of each window: of its stored series, or of numerator and denominator. */
+export async function storedSlots(
+  read: UncachedSlots,
+  windows: readonly SeriesWindow[],
+): Promise<Versioned<Float64Array>[][]> {
   const stored = windows.map(({ series: requested, from, to }) =>
     storedSeries(requested).map((series) => ({ series, from, to })),
   );
   const slots = (await read(stored.flat())).values();
-  return stored.map((parts) => valuesOf(parts.map(() => slots.next().value as Versioned<Float64Array>)));
+  return stored.map((parts) => parts.map(() => slots.next().value as Versioned<Float64Array>));
 }
 
-/** Returns the values of a stored series, or the ratio of numerator and denominator. */
+/** Returns the values of a stored series, or the ratio of numerator and denominator, NaN where none is saved. */
 function valuesOf(stored: readonly Versioned<Float64Array>[]): Versioned<Float64Array> {
   const [first, second] = stored as [Versioned<Float64Array>, Versioned<Float64Array> | undefined];
   if (second === undefined) return first;
