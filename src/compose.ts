@@ -31,7 +31,6 @@ import { keyVerifier } from "./keys/verify-key.js";
 import type { Log } from "./log.js";
 import { MemoryBudget } from "./memory-budget.js";
 import { openMeters } from "./meters.js";
-import { walkPlace } from "./segments/walk-place.js";
 import type { ServiceClock } from "./service-clock.js";
 import { openStores } from "./stores/open-stores.js";
 import type { Stores } from "./stores/stores.js";
@@ -98,12 +97,11 @@ export async function compose(
   const recorder = composeRecorder(shared, series, deletions.webhook, recorderTickMs);
 
   const signInCodes = new SignInCodes(clock);
-  const { catalogue, marks, facts, entities, memberships } = stores;
+  const { catalogue, marks, memberships } = stores;
   const listed = { catalogue, newest: series.newest, clock };
-  const progress = { walkPlace: (table: string) => walkPlace(facts, table), countProfiles: entities.count };
   const served = [
     ...series.routes,
-    ...segmentRoutes({ ...listed, ...progress, members: memberships, tables }),
+    ...segmentRoutes({ ...listed, progress: rules.progress, members: memberships, tables }),
     ...experienceRoutes(listed),
     ...markRoutes({ marks, clock }),
     ...deletions.routes,

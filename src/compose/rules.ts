@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Background } from "../async/retry.js";
+import { singleFlight } from "../async/single-flight.js";
+import { ruleProgress } from "../catalogue/rule-progress.js";
 import { ruleWalker } from "../entities/decide/rule-walker.js";
 import { runRecorder, workerLease } from "../metrics/recorder/recorder.js";
+import { walkPlace } from "../segments/walk-place.js";
 import type { composeProfiles } from "./profiles.js";
 import type { SharedDependencies } from "./shared.js";
 
@@ -23,16 +26,23 @@ export function composeRules(
       log.error({ entity }, "a profile is damaged; rules decide nothing about it");
     },
   });
+  const { catalogue, facts, entities } = stores;
+  const progress = () =>
+    ruleProgress({ catalogue, walkPlace: (table) => walkPlace(facts, table), countProfiles: entities.count });
+
+  const computing = singleFlight(async () => [...(await progress()).values()]);
+  const left = async () => Math.max(0, ...(await computing()).map(({ done, of }) => of - done));
+  const help = {
+    computing: "Segments that are computing.",
+    left: "Profiles that are not decided about the segment with most of them.",
+    lag: "Seconds since the longest due profile was due for a decision.",
+  };
+  meters.gauge("rules_computing", help.computing, async () => (await computing()).length);
+  meters.gauge("rules_left", help.left, left);
 
   return {
+    progress,
     start(): Background {
-      const help = {
-        computing: "Segments whose changed rule has not decided every profile.",
-        left: "Profiles that the changed rules of a table have not decided.",
-        lag: "Seconds since the longest due profile was due for a decision.",
-      };
-      meters.gauge("rules_computing", help.computing, () => walker.progress().computing);
-      meters.gauge("rules_left", help.left, () => walker.progress().left);
       meters.gauge("rules_due_lag_seconds", help.lag, () => walker.lag() / 1000);
       return runRecorder(walker, tickMs, log, "the decisions of rules");
     },

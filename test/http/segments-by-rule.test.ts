@@ -79,7 +79,7 @@ describe("a segment by rule", () => {
     }
   });
 
-  it("has the progress of the walk: the smallest of its own and of the segments that its rule names", async () => {
+  it("has the progress of the walk, as does /metrics: the smallest of its own and of the segments that its rule names", async () => {
     await service.fetch("/collect/json/web", { method: "POST", json: [1, 2, 3, 4].map((n) => ({ _uid: `u${n}` })) });
     const progress = async (id: string) => {
       const { computing } = (await data("GET", `/api/segment/${id}`)) as unknown as {
@@ -110,6 +110,10 @@ describe("a segment by rule", () => {
       [1, 4],
       [4, 4],
     ]);
+    const metrics = await (await service.fetch("/metrics")).text();
+    expect(metrics)
+      .to.match(/^entity_metrics_rules_computing 4$/m)
+      .and.match(/^entity_metrics_rules_left 3$/m);
     await setComputing(service, "middle", undefined);
     expect(await all()).to.deep.equal([
       [3, 4],

@@ -22,8 +22,6 @@ export interface WalkerDependencies extends Omit<DecideDependencies, "skipped"> 
 export interface RuleWalker {
   /** Does a part of the due work; returns true if more is left. A later tick repeats a part that failed. */
   tick(): Promise<boolean>;
-  /** Segments that are computing by their own rule, and profiles that the walk has not passed; of the last tick. */
-  progress(): { readonly computing: number; readonly left: number };
   /** Milliseconds since the longest due profile was due; of the last tick. */
   lag(): number;
 }
@@ -42,13 +40,11 @@ const CLOCKS_APART_MS = 2_000;
 
 export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
   const { catalogue, clock, entities, facts, lease, commitMs } = dependencies;
-  let progress = { computing: 0, left: 0 };
   let lastDue: DueProfile | undefined;
   let dueSince: number | undefined;
   /** When this walker first saw each change whose circle has not begun: clocks of other processes may differ. */
   let seen: ReadonlyMap<number, number> = new Map();
   const skipped = new Set<EntityId>();
-  const counted = new Map<string, { readonly lap: number; readonly count: number }>();
   const deciding: DecideDependencies = {
     ...dependencies,
     skipped(id, isErased) {
@@ -61,7 +57,6 @@ export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
     if ((await lease()) === "refused") return false;
     const rules = await catalogue.rules();
     if (rules.segments.length === 0) {
-      progress = { computing: 0, left: 0 };
       dueSince = undefined;
       lastDue = undefined;
       return false;
@@ -83,32 +78,20 @@ export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
     const isNew = computing.filter(({ circle }) => circle.start === undefined);
     seen = new Map(isNew.map(({ byRule: { change } }) => [change, seen.get(change) ?? now]));
     const circles = computing.filter(({ byRule }) => now - (seen.get(byRule.change) ?? -Infinity) >= commitMs);
-    progress = { computing: computing.length, left: 0 };
     for (const table of new Set(circles.map((segment) => segment.table))) {
       const page = await walkPage(table);
       if (page === undefined) return true;
-      const count = await countIn(table, page.to.lap);
       for (const { id, byRule, circle } of circles.filter((segment) => segment.table === table)) {
         // The places of a walk are not copied by npm run migrate: a circle of before begins again.
         const isKnown = circle.start !== undefined && circle.start.lap <= page.from.lap;
         const [since, start] = [circle.since, isKnown ? circle.start : page.from];
         const isComplete = hasPassed(page.to, start);
-        if (!isComplete) progress.left = Math.max(progress.left, count - (page.to.passed - start.passed));
         if (isComplete || !isKnown) {
           await catalogue.setComputing(id, byRule, isComplete ? undefined : { since, start });
         }
       }
     }
     return circles.length > 0;
-  }
-
-  /** Counts the profiles of a table once a lap. */
-  async function countIn(table: string, lap: number): Promise<number> {
-    const known = counted.get(table);
-    if (known?.lap === lap) return known.count;
-    const count = await entities.count(table);
-    counted.set(table, { lap, count });
-    return count;
   }
 
   /**
@@ -161,7 +144,6 @@ export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
 
   return {
     tick,
-    progress: () => progress,
     lag: () => (dueSince === undefined ? 0 : Math.max(0, clock() - dueSince)),
   };
 }

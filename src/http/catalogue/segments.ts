@@ -6,7 +6,7 @@ import {
   isByRule,
   type SegmentMembers,
 } from "../../catalogue/ports.js";
-import { type ProgressDependencies, ruleProgress } from "../../catalogue/rule-progress.js";
+import type { Progress } from "../../catalogue/rule-progress.js";
 import { deleteSegment } from "../../catalogue/segments.js";
 import type { Clock } from "../../clock.js";
 import { checkedTable } from "../../entities/profile/checked-identity.js";
@@ -27,8 +27,10 @@ import { idPage, ListMeta, searchQuery } from "../lists/list-page.js";
 import { trendPage, trendSorts, trendSortsText, windowQuery } from "../lists/trend-page.js";
 import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
 
-export interface SegmentRouteDependencies extends ProgressDependencies {
+export interface SegmentRouteDependencies {
   readonly catalogue: CatalogueStore;
+  /** Returns the progress of each segment that is computing. */
+  progress(): Promise<ReadonlyMap<string, Progress>>;
   readonly members: SegmentMembers;
   readonly tables: Tables;
   readonly newest: NewestValues;
@@ -42,27 +44,21 @@ const segmentAnswer = success("SegmentAnswer", Segment);
 
 /** Routes of the catalogue's segments. */
 export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly Route[] {
-  const { catalogue, members, tables, newest, clock } = dependencies;
-  const withSizes = async (segments: readonly CatalogueSegment[]) => {
-    const sizes = await sizesOf(
-      segments.map(({ id }) => id),
-      members,
-    );
-    return segments.map(({ id, name }, index) => ({ id, name, size: sizes[index] ?? 0 }));
+  const { catalogue, progress, members, tables, newest, clock } = dependencies;
+  const sizes = (segments: readonly CatalogueSegment[]) => {
+    const ids = segments.map(({ id }) => id);
+    return sizesOf(ids, members);
   };
   /** A rule can contain personal data: only a key with `admin` reads it. */
   const toWire = async (segments: readonly CatalogueSegment[], { state }: ApiContext) => {
-    const [sized, progress] = await Promise.all([
-      withSizes(segments),
-      segments.some(isByRule) ? ruleProgress(dependencies) : undefined,
-    ]);
+    const [sized, progressOf] = await Promise.all([sizes(segments), segments.some(isByRule) ? progress() : undefined]);
     return segments.map(({ id, name, table, byRule }, index) => {
-      const computing = progress?.get(id);
+      const computing = progressOf?.get(id);
       return {
         id,
         name,
         table,
-        size: sized[index]?.size ?? 0,
+        size: sized[index] ?? 0,
         by_rule: byRule !== undefined,
         computing: computing === undefined ? null : { ...computing, since: timeText(computing.since) },
         ...(byRule === undefined || !state.scopes.has("admin") ? {} : { rule: { ...byRule.rule } }),
@@ -139,7 +135,8 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
           ids === undefined
             ? await fetchPage(page, (after, limit) => catalogue.segments(after, limit))
             : idPage(await namedSegments(readIds(ids)), { ...page, order: "asc" });
-        return { data: await withSizes(items), meta: { next: meta.next } };
+        const sized = await sizes(items);
+        return { data: items.map(({ id, name }, i) => ({ id, name, size: sized[i] ?? 0 })), meta: { next: meta.next } };
       },
     }),
     route({
