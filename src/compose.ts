@@ -115,7 +115,7 @@ export async function compose(
   const routes: Route[] = roles.includes("api") ? served : [];
   const probes = followed === undefined ? stores.probes : [...stores.probes, followed.probe];
   const webhooks = [deletionWebhook, alertWebhook, hookWebhook];
-  routes.push(...operationRoutes({ probes, meters, version, roles, clock, routes: () => routes, webhooks }));
+  routes.push(...operationRoutes({ probes, meters, version, roles, routes: () => routes, webhooks }));
   const { history, keys, toServiceError } = stores;
   const verify = keyVerifier(keys, settings.admin_key, clock, cache);
   const service = { routes, settings, memory, verify, keys, clock, log, meters, toServiceError };

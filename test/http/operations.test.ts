@@ -162,7 +162,6 @@ function routesOver(probes: Probe[], meters: Meters): readonly Route[] {
     meters,
     version: "0.0.0",
     roles: ["api"],
-    clock: Date.now,
     routes: () => [],
     webhooks: [],
   });

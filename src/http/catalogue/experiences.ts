@@ -87,7 +87,7 @@ export function experienceRoutes({ catalogue, newest, clock }: ExperienceRouteDe
       params: { id: newExperienceId },
       body: {
         schema: ExperienceInput,
-        examples: () => ({ experience: { name: "Offer (example)", group, audience, goal } }),
+        examples: { experience: { name: "Offer (example)", group, audience, goal } },
       },
       responses: { 200: experienceAnswer, 409: errorEnvelope, 422: errorEnvelope },
       async handler({ params: { id }, body }) {

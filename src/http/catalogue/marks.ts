@@ -114,7 +114,7 @@ export function markRoutes({ marks, clock }: MarkRouteDependencies): readonly Ro
       params: { id: newIdIn(exampleNames.mark) },
       body: {
         schema: MarkInput,
-        examples: (hour) => ({ release: { ts: String(hour), text: "Release 2.0 (example)" } }),
+        examples: { release: { ts: "now", text: "Release 2.0 (example)" } },
       },
       responses: { 200: markAnswer, 409: errorEnvelope, 422: errorEnvelope },
       async handler({ params: { id }, body: { ts, text, ...named } }) {

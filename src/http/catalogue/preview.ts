@@ -66,7 +66,7 @@ export function previewRoutes(dependencies: PreviewRouteDependencies): readonly 
       body: {
         schema: PreviewInput,
         limitsNesting: true,
-        examples: () => ({ rule: { table: "user", rule: { attribute: "plan", is: "pro" } } }),
+        examples: { rule: { table: "user", rule: { attribute: "plan", is: "pro" } } },
       },
       responses: { 200: success("RulePreviewAnswer", Preview) },
       async handler({ ctx, body: { table: tableName, rule: json, id } }) {

@@ -169,7 +169,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
       body: {
         schema: SegmentInput,
         limitsNesting: true,
-        examples: () => ({ segment: { name: "Readers (example)", table: "user" } }),
+        examples: { segment: { name: "Readers (example)", table: "user" } },
       },
       responses: { 200: segmentAnswer, 409: errorEnvelope },
       async handler({ ctx, params: { id }, body: { name = id, table: tableName, rule } }) {

@@ -138,10 +138,10 @@ export function collectRoutes(dependencies: CollectRouteDependencies): readonly 
       query: collectQuery,
       headers: idempotencyKey("messages that were applied are skipped, the others are processed."),
       stream: {
-        "application/json": { schema: messagesBody(limits.batch_messages), examples: () => messageExamples },
+        "application/json": { schema: messagesBody(limits.batch_messages), examples: messageExamples },
         "application/x-ndjson": {
           schema: Type.String({ description: "One JSON message per line." }),
-          examples: () => ({ lines: messageExamples.several.map((message) => JSON.stringify(message)).join("\n") }),
+          examples: { lines: messageExamples.several.map((message) => JSON.stringify(message)).join("\n") },
         },
       },
       responses: { 200: success("CollectAnswer", CollectTally), 422: errorEnvelope },

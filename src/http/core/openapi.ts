@@ -16,22 +16,14 @@ export interface WebhookDocs {
   readonly notTaken: string;
 }
 
-/**
- * Returns the OpenAPI 3.1 document of these routes and webhooks, for `JSON.stringify`, which omits undefined values.
- * Timestamps in examples are in the hour that begins at `hour` (Unix ms).
- */
-export function openApiDocument(
-  routes: readonly Route[],
-  webhooks: readonly WebhookDocs[],
-  version: string,
-  hour: number,
-): object {
+/** Returns the OpenAPI 3.1 document of these routes and webhooks. `JSON.stringify` omits its undefined values. */
+export function openApiDocument(routes: readonly Route[], webhooks: readonly WebhookDocs[], version: string): object {
   const components = new Components();
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationObject(route, hour, components);
+    paths[path][route.method.toLowerCase()] = operationObject(route, components);
   }
   return {
     openapi: "3.1.0",
@@ -47,7 +39,7 @@ export function openApiDocument(
     tags: tags.map((name) => ({ name })),
     paths,
     webhooks: Object.fromEntries(
-      webhooks.map((webhook) => [webhook.docs.id, { post: webhookObject(webhook, hour, components) }]),
+      webhooks.map((webhook) => [webhook.docs.id, { post: webhookObject(webhook, components) }]),
     ),
     components: {
       securitySchemes: {
@@ -70,7 +62,7 @@ export function openApiDocument(
   };
 }
 
-function webhookObject({ docs, body, taken, notTaken }: WebhookDocs, hour: number, components: Components): object {
+function webhookObject({ docs, body, taken, notTaken }: WebhookDocs, components: Components): object {
   const { id, tag, summary, description } = docs;
   return {
     operationId: id,
@@ -82,13 +74,13 @@ function webhookObject({ docs, body, taken, notTaken }: WebhookDocs, hour: numbe
     security: [{ [id]: [] }],
     requestBody: {
       required: true,
-      content: bodyContent({ "application/json": body }, hour, (schema) => components.add(schema)),
+      content: bodyContent({ "application/json": body }, (schema) => components.add(schema)),
     },
     responses: { "2XX": { description: taken }, default: { description: notTaken } },
   };
 }
 
-function operationObject(route: Route, hour: number, components: Components): object {
+function operationObject(route: Route, components: Components): object {
   const { scopes, docs, params = {}, query = {}, headers = {}, responses } = route;
   const keyless = scopes === "keyless";
   const scopeWords = keyless
@@ -111,7 +103,7 @@ function operationObject(route: Route, hour: number, components: Components): ob
     parameters: [...parametersIn("path", params), ...parametersIn("header", headers), ...parametersIn("query", query)],
     requestBody: bodies && {
       required: route.body?.optional !== true,
-      content: bodyContent(bodies, hour, (schema) => components.add(withNulls(schema))),
+      content: bodyContent(bodies, (schema) => components.add(withNulls(schema))),
     },
     responses: {
       ...Object.fromEntries(errors.map((status) => [status, errorReference(status)])),
@@ -167,11 +159,11 @@ function parameterObject(
   };
 }
 
-function bodyContent(bodies: Readonly<Record<string, Body>>, hour: number, shown: (schema: TSchema) => Schema): object {
+function bodyContent(bodies: Readonly<Record<string, Body>>, shown: (schema: TSchema) => Schema): object {
   return Object.fromEntries(
     Object.entries(bodies).map(([type, { schema, examples }]) => [
       type,
-      { schema: shown(schema), ...examplesOf(examples(hour)) },
+      { schema: shown(schema), ...examplesOf(examples) },
     ]),
   );
 }

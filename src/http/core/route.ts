@@ -115,11 +115,8 @@ export interface Body<S extends TSchema = TSchema> {
   readonly optional?: boolean;
   /** Whether the handler limits the nesting of the body. Default: it is nested at most 16 deep. */
   readonly limitsNesting?: boolean;
-  /**
-   * Example bodies by name, for the hour that begins at `hour` (Unix ms). Each one succeeds after the first example of
-   * `POST /collect/json/{stream}` was sent.
-   */
-  examples(hour: number): Readonly<Record<string, unknown>>;
+  /** Example bodies by name. Each one succeeds after the first example of `POST /collect/json/{stream}` was sent. */
+  readonly examples: Readonly<Record<string, unknown>>;
 }
 
 export interface ResponseSpec<S extends TSchema = TSchema> {

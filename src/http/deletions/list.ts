@@ -220,7 +220,7 @@ export function deletionListRoutes(dependencies: DeletionListDependencies): read
         description:
           "Use it after mending a target, instead of waiting for the next retry of each deletion. The service begins within 2 s.",
       },
-      body: { schema: RetryInput, examples: () => ({ target: { target: "crm" } }) },
+      body: { schema: RetryInput, examples: { target: { target: "crm" } } },
       responses: { 200: success("RetriedAnswer", Retried) },
       handler: async ({ body: { target } }) => ({ data: { retried: await ledger.wakeWaitingFor(target) } }),
     }),

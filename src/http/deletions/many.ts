@@ -105,11 +105,11 @@ export function manyDeletionsRoute(dependencies: ManyDeletionsDependencies): Rou
     stream: {
       "application/json": {
         schema: Type.Array(DeletionInput, { minItems: 1, maxItems: MAX_ITEMS }),
-        examples: () => ({ several: exampleItems }),
+        examples: { several: exampleItems },
       },
       "application/x-ndjson": {
         schema: Type.String({ description: "One item per line." }),
-        examples: () => ({ lines: exampleItems.map((item) => JSON.stringify(item)).join("\n") }),
+        examples: { lines: exampleItems.map((item) => JSON.stringify(item)).join("\n") },
       },
     },
     responses: { 200: manyAnswer, 422: errorEnvelope },

@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { timeText } from "../../formats/instant.js";
 import type { WebhookDocs } from "../core/openapi.js";
 import { Time } from "../core/responses.js";
 import { RequestId } from "./list.js";
@@ -27,13 +26,13 @@ export const deletionWebhook: WebhookDocs = {
   },
   body: {
     schema: DeletionNotification,
-    examples: (hour) => ({
+    examples: {
       notification: {
-        request_id: `0123456789abcdef0123-${hour / 1000}`,
-        completed_at: timeText(hour + 1_000),
+        request_id: "0123456789abcdef0123-1767225600",
+        completed_at: "2026-01-01T00:00:01.000Z",
         receipt: "eyJhbGciOiJFZERTQSJ9.eyJyZXF1ZXN0X2lkIjoi4oCmIn0.c2lnbmF0dXJl",
       },
-    }),
+    },
   },
   token: "The token of the setting `webhook`.",
   taken: "The notification is delivered.",

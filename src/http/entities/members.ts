@@ -52,7 +52,7 @@ export function memberRoutes(dependencies: MemberRouteDependencies): readonly Ro
           "Use it to export an audience. Streams JSON lines. A line written after a DELETE was answered never contains that person. Errors: 400 `invalid_value`, `unknown_field`; 404 `not_found`.",
       },
       params: { id: Type.String({ description: "The segment.", examples: [exampleNames.audience] }) },
-      body: { schema: MembersInput, optional: true, examples: () => ({ some: { fields: ["plan"], limit: 10 } }) },
+      body: { schema: MembersInput, optional: true, examples: { some: { fields: ["plan"], limit: 10 } } },
       responses: { 200: done({ "application/x-ndjson": memberLines }) },
       async handler({ ctx, params: { id }, body: page }) {
         found((await dependencies.segments.segmentsById([id])).get(id), "segment");

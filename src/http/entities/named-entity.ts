@@ -46,6 +46,6 @@ export const IdentityInput = Type.Object(
   },
 );
 
-export const identityExamples = () => ({
+export const identityExamples = {
   identity: { table: exampleNames.table, field: exampleNames.field, value: exampleNames.value },
-});
+};

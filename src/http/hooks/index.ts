@@ -1,5 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { timeText } from "../../formats/instant.js";
 import type { WebhookDocs } from "../core/openapi.js";
 import { oneOf, success, Time, TimeOrNull } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
@@ -79,24 +78,24 @@ export const hookWebhook: WebhookDocs = {
       },
       { additionalProperties: false },
     ),
-    examples: (hour) => ({
+    examples: {
       events: {
         hook: "crm",
         id: "5a1c6f0e9b7d4c2fae31d0c4b8e6f712",
-        sent_at: timeText(hour + 1_000),
+        sent_at: "2026-01-01T00:00:01.000Z",
         events: [
           {
             id: "0d8f7c5be1a94c6b9d2e4f60718293a4",
             segment: "vip",
             change: "joined",
-            at: timeText(hour),
+            at: "2026-01-01T00:00:00.000Z",
             table: "user",
             identities: { user_id: ["7"], email: ["ada@example.com"] },
             attributes: { plan: "pro" },
           },
         ],
       },
-    }),
+    },
   },
   token: "The token of the entry of the setting `hooks`.",
   taken: "All events are taken.",

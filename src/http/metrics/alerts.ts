@@ -125,11 +125,11 @@ export const alertWebhook: WebhookDocs = {
       },
       { additionalProperties: false },
     ),
-    examples: (hour) => ({
+    examples: {
       notification: {
         type: "alert",
         state: "firing",
-        id: `${hour / 1000}-0123456789abcdef0123`,
+        id: "1767225600-0123456789abcdef0123",
         name: "no orders",
         dimension: "stream",
         dimension_id: "orders",
@@ -137,12 +137,12 @@ export const alertWebhook: WebhookDocs = {
         condition: "silent_for",
         value: null,
         over: "2h",
-        since: timeText(hour),
+        since: "2026-01-01T00:00:00.000Z",
         measured: null,
         resolved_at: null,
         receipt: "eyJhbGciOiJFZERTQSJ9.eyJpZCI6IuKApiJ9.c2lnbmF0dXJl",
       },
-    }),
+    },
   },
   token: "The token of the setting `webhook`.",
   taken: "The notification is delivered.",

@@ -97,7 +97,7 @@ export function metricRoutes({
       },
       query: formatQuery,
       stream: {
-        "application/json": { schema: seriesRequests(limits.batch_series), examples: () => requestExamples },
+        "application/json": { schema: seriesRequests(limits.batch_series), examples: requestExamples },
       },
       responses: { 200: orCsv(metricBatchAnswer) },
       async handler({ ctx, query: { format } }) {

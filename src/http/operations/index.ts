@@ -1,13 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { singleFlight } from "../../async/single-flight.js";
 import { withTimeLimit } from "../../async/time-limit.js";
-import type { Clock } from "../../clock.js";
 import { roles as knownRoles, type Role } from "../../config/settings.js";
 import { scopes } from "../../keys/api-key.js";
 import { shownBounds } from "../../keys/bounds.js";
 import type { Meters, Probe } from "../../meters.js";
 import { openApiDocument, type WebhookDocs } from "../core/openapi.js";
-import { type KeptBody, keepBody, madeOnce, respondWithKept } from "../core/response-body.js";
+import { keepBody, madeOnce, respondWithKept } from "../core/response-body.js";
 import { done, errorWith, json, oneOf, success, Time } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
@@ -18,7 +17,6 @@ export interface OperationDependencies {
   readonly version: string;
   /** Roles of this process. */
   readonly roles: readonly Role[];
-  readonly clock: Clock;
   /** Returns all routes of the service. */
   routes(): readonly Route[];
   /** Calls that the service makes. */
@@ -27,8 +25,6 @@ export interface OperationDependencies {
 
 /** Time limit of a store's health check, ms. */
 const PROBE_MS = 2000;
-
-const HOUR_MS = 3_600_000;
 
 /** The response of `/health`. Clients of InfluxDB read `name` and `status` as in its health check. */
 const Health = Type.Object(
@@ -70,7 +66,6 @@ export function operationRoutes({
   meters,
   version,
   roles,
-  clock,
   routes,
   webhooks,
 }: OperationDependencies): readonly Route[] {
@@ -85,7 +80,7 @@ export function operationRoutes({
     ["store", "state"],
   );
   const metrics = singleFlight(async () => Buffer.from(await meters.text()));
-  let document: { hour: number; body(): Promise<KeptBody> } | undefined;
+  const document = madeOnce(() => keepBody(JSON_TYPE, JSON.stringify(openApiDocument(routes(), webhooks, version))));
 
   return [
     route({
@@ -171,12 +166,7 @@ export function operationRoutes({
         ),
       },
       async handler({ ctx }) {
-        const hour = Math.floor(clock() / HOUR_MS) * HOUR_MS;
-        if (document?.hour !== hour) {
-          const make = () => keepBody(JSON_TYPE, JSON.stringify(openApiDocument(routes(), webhooks, version, hour)));
-          document = { hour, body: madeOnce(make) };
-        }
-        respondWithKept(ctx, await document.body());
+        respondWithKept(ctx, await document());
       },
     }),
   ];

@@ -66,6 +66,7 @@ export function pointRoutes({
   cache,
 }: PointDependencies): readonly Route[] {
   const readerOf = pointReaders(limits, cache);
+  const examples = pointExamples(clock());
 
   /** Reads and writes points, unless one is outside the stream that the key is bound to. Resolves with their number. */
   async function writeAll(
@@ -106,14 +107,10 @@ export function pointRoutes({
       },
       query: { mode },
       stream: {
-        "application/json": { schema: pointsBody(limits.batch_points), examples: pointExamples },
+        "application/json": { schema: pointsBody(limits.batch_points), examples },
         "application/x-ndjson": {
           schema: Type.String({ description: "One JSON point per line." }),
-          examples: (hour) => ({
-            lines: pointExamples(hour)
-              .points.map((point) => JSON.stringify(point))
-              .join("\n"),
-          }),
+          examples: { lines: examples.points.map((point) => JSON.stringify(point)).join("\n") },
         },
       },
       responses: { 200: success("PointsAnswer", PointTally) },
@@ -210,13 +207,13 @@ const influxCodes: Partial<Record<ErrorKind, string>> = {
 
 const { audience, goal } = exampleNames;
 
-/** Points of the current hour, because stores may refuse old ones. */
-function pointExamples(hour: number) {
-  const series = { dimension: "segment", dimension_id: audience, dimension_type: "size" };
+/** Points at `ts`, Unix ms: stores may refuse old ones. */
+function pointExamples(ts: number) {
+  const series = { dimension: "segment", dimension_id: audience, dimension_type: "size", ts };
   return {
     points: [
-      { ...series, value: 42, ts: hour },
-      { ...series, dimension_id: goal, value: 7, ts: hour },
+      { ...series, value: 42 },
+      { ...series, dimension_id: goal, value: 7 },
     ],
   };
 }
@@ -225,6 +222,6 @@ const lineText = (options = {}) =>
   Type.String({ minLength: 1, description: "One point in line protocol per line.", ...options });
 
 /** Line protocol without a timestamp, which means now. */
-const lineExamples = () => ({
+const lineExamples = {
   lines: `segment,dimension_id=${audience} value=42\nsegment,dimension_id=${goal} value=7`,
-});
+};

@@ -99,7 +99,7 @@ const examples: Record<CallType, object> = {
 };
 
 function bodyOf(name: RouteName): Body {
-  if (name !== "batch") return { schema: Call, examples: () => ({ call: examples[name] }) };
+  if (name !== "batch") return { schema: Call, examples: { call: examples[name] } };
   const batch = Object.entries(examples).map(([type, call]) => ({ type, ...call }));
-  return { schema: Batch, examples: () => ({ batch: { batch } }) };
+  return { schema: Batch, examples: { batch: { batch } } };
 }
