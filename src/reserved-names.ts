@@ -16,6 +16,22 @@ export const streamNamePattern = `^(?!(?:${COLLECTIVE_IDS.join("|")})$)[A-Za-z0-
 /** The pattern as text. */
 export const streamNameRule = `A stream name must be 1 to ${STREAM_NAME_LENGTH} letters, digits, _ . or -, and not ${COLLECTIVE_IDS.join(" or ")}`;
 
+/**
+ * Pattern of ids of series, segments, experiences and marks. Stores do not preserve control characters and unpaired
+ * surrogates.
+ */
+export const idPattern = "^[^\\p{Cc}\\p{Cs}]{0,255}[^\\p{Cc}\\p{Cs}\\\\]$";
+
+const ID = new RegExp(idPattern, "u");
+
+/** Returns whether a text matches the pattern. */
+export function isDimensionId(id: string): boolean {
+  return ID.test(id);
+}
+
+/** The pattern as text. */
+export const dimensionIdRule = "1 to 256 characters, without control characters, not ending in a backslash";
+
 /** Ids that segments cannot have: they have another meaning in the path of a segment, or where a segment is named. */
 export const RESERVED_SEGMENT_IDS: readonly string[] = ["sizes", "preview", ...COLLECTIVE_IDS];
 

@@ -113,16 +113,3 @@ function hashOf(text: string): number {
 export function slotStart(dimension: Dimension, ms: number): number {
   return Math.floor(ms / dimension.slotMs) * dimension.slotMs;
 }
-
-/** Stores do not preserve control characters and unpaired surrogates. */
-const ID = /^[^\p{Cc}\p{Cs}]{0,255}[^\p{Cc}\p{Cs}\\]$/u;
-
-/**
- * Returns whether a series may have this id: 1 to 256 characters, none of them a control character, not ending in `\`.
- */
-export function isDimensionId(id: string): boolean {
-  return ID.test(id);
-}
-
-/** The rule as text. */
-export const dimensionIdRule = "1 to 256 characters, without control characters, not ending in a backslash";

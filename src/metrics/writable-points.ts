@@ -1,6 +1,7 @@
+import { dimensionIdRule, isDimensionId } from "../reserved-names.js";
 import { ADDED_UNTIL_MS } from "./added-points.js";
 import { type Dimension, dimensionNamed, dimensionNames } from "./dimensions.js";
-import { dimensionIdRule, isDimensionId, KnownSeries, type Series } from "./series.js";
+import { KnownSeries, type Series } from "./series.js";
 
 /** Reason why points of a series cannot be written; `field` is the invalid field. */
 export interface SeriesIssue {

@@ -30,7 +30,6 @@ export function messageRules(table: Table = userTable): MessageRules {
     timestampField: "at",
     onlyField: undefined,
     nesting: 16,
-    segmentId: { allows: (id) => id !== "" && id !== "sizes", inWords: "a good one" },
   };
 }
 

@@ -1,5 +1,6 @@
 import { invalid, type ValidationIssue } from "../../errors.js";
 import { instantForms, parseInstant } from "../../formats/instant.js";
+import { dimensionIdRule, isDimensionId, RESERVED_SEGMENT_IDS, reservedSegmentIds } from "../../reserved-names.js";
 import { hasAtMost } from "../../text.js";
 import type { Json } from "../profile/entity-document.js";
 import { type IdentityField, type Table, tooManyValues } from "../profile/entity-tables.js";
@@ -15,7 +16,6 @@ export interface MessageRules {
   readonly timestampField: string | undefined;
   /** Maximum levels of nesting, including the message itself. */
   readonly nesting: number;
-  readonly segmentId: SegmentIdRule;
 }
 
 export interface ParsedMessage extends Message {
@@ -60,7 +60,7 @@ export function parseMessage(json: unknown, rules: MessageRules): ParsedMessage 
   return {
     identities: parseIdentities(json, rules),
     attributes,
-    segments: parseSegments(ownValue(json, "segments"), rules.segmentId),
+    segments: parseSegments(ownValue(json, "segments")),
     time: eventTimeOf(json, rules),
     body: json as { readonly [name: string]: Json },
   };
@@ -130,34 +130,29 @@ function ownValue(json: object, name: string): Json | undefined {
   return Object.hasOwn(json, name) ? (json as Record<string, Json>)[name] : undefined;
 }
 
-/** Rule for segment ids. */
-export interface SegmentIdRule {
-  allows(id: string): boolean;
-  readonly inWords: string;
-}
-
 /** Maximum segments per message. */
 export const MAX_SEGMENTS = 1_000;
 
 /** Parses the `segments` of a message. A list is the full list; absent or null means no update. */
-export function parseSegments(json: Json | undefined, rule: SegmentIdRule): SegmentUpdates | undefined {
+function parseSegments(json: Json | undefined): SegmentUpdates | undefined {
   if (json === undefined || json === null) return undefined;
-  if (Array.isArray(json)) return { add: idsOf(json, rule), remove: [], full: true };
+  if (Array.isArray(json)) return { add: idsOf(json), remove: [], full: true };
   if (typeof json !== "object" || Object.keys(json).some((name) => name !== "add" && name !== "remove")) {
     throw refuse('segments must be a list of ids, or { "add": [], "remove": [] }');
   }
   const { add, remove } = json as { add?: Json; remove?: Json };
-  const update = { add: idsOf(add ?? [], rule), remove: idsOf(remove ?? [], rule), full: false };
+  const update = { add: idsOf(add ?? []), remove: idsOf(remove ?? []), full: false };
   const removed = new Set(update.remove);
   if (update.add.some((id) => removed.has(id))) throw refuse("A segment is both added and removed");
   return update;
 }
 
-function idsOf(json: Json, rule: SegmentIdRule): readonly string[] {
+function idsOf(json: Json): readonly string[] {
   if (!Array.isArray(json)) throw refuse("The segments must be a list of ids");
   if (json.length > MAX_SEGMENTS) throw refuse(`A message names at most ${MAX_SEGMENTS} segments`);
   for (const id of json as readonly Json[]) {
-    if (typeof id !== "string" || !rule.allows(id)) throw refuse(`The id of a segment must be: ${rule.inWords}`);
+    if (typeof id !== "string" || !isDimensionId(id) || RESERVED_SEGMENT_IDS.includes(id))
+      throw refuse(`The id of a segment must be: ${dimensionIdRule}, not ${reservedSegmentIds}`);
   }
   return [...new Set(json as readonly string[])];
 }

@@ -4,7 +4,7 @@ import type { Clock } from "../../clock.js";
 import { conflict, found, invalid, notFound } from "../../errors.js";
 import { instantForms, instantRule, parseInstant } from "../../formats/instant.js";
 import { dimensionNamed, dimensionNames } from "../../metrics/dimensions.js";
-import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
+import { dimensionIdRule, isDimensionId } from "../../reserved-names.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, fetchPage, listQuery, oneOf, PageMeta, success } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";

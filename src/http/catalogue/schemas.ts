@@ -1,31 +1,31 @@
 import { Type } from "@sinclair/typebox";
+import { dimensionIdRule, idPattern } from "../../reserved-names.js";
 import { orNull, Time } from "../core/responses.js";
 import { rowSince, rowValue } from "../lists/trend-page.js";
 
 const nameRule = "1 to 256 characters, without control characters";
-const idRule = `${nameRule}, not ending in a backslash`;
-const idShape = { minLength: 1, maxLength: 256, pattern: "^[^\\p{Cc}\\p{Cs}]*[^\\p{Cc}\\p{Cs}\\\\]$" };
+const idShape = { minLength: 1, maxLength: 256, pattern: idPattern };
 
 /** Id in the catalogue. */
-export const Id = Type.String({ ...idShape, description: idRule });
+export const Id = Type.String({ ...idShape, description: dimensionIdRule });
 
 /** Id in a path, for documentation only: an invalid id is not found. */
-export const idIn = (example: string) => Type.String({ ...idShape, description: idRule, examples: [example] });
+export const idIn = (example: string) => Type.String({ ...idShape, description: dimensionIdRule, examples: [example] });
 
 /** Id in the path of a PUT. */
 export const newIdIn = (example: string) =>
   Type.String({
     ...idShape,
-    description: idRule,
+    description: dimensionIdRule,
     examples: [example],
-    issue: { code: "invalid_id", message: `The id must be ${idRule}` },
+    issue: { code: "invalid_id", message: `The id must be ${dimensionIdRule}` },
   });
 
 const idOf = (field: string, what: string) =>
   Type.String({
     ...idShape,
-    description: `${what}: ${idRule}`,
-    issue: { code: "invalid_value", message: `${field} must be an id: ${idRule}` },
+    description: `${what}: ${dimensionIdRule}`,
+    issue: { code: "invalid_value", message: `${field} must be an id: ${dimensionIdRule}` },
   });
 
 const Name = Type.String({

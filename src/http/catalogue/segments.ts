@@ -15,17 +15,16 @@ import { conflict, found, invalid } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
 import { segment as segmentDimension } from "../../metrics/dimensions.js";
 import type { NewestValues } from "../../metrics/query/newest-values.js";
-import { RESERVED_SEGMENT_IDS, reservedSegmentIds } from "../../reserved-names.js";
+import { dimensionIdRule, isDimensionId, RESERVED_SEGMENT_IDS, reservedSegmentIds } from "../../reserved-names.js";
 import { changeRule } from "../../segments/change-rule.js";
 import { parseRule } from "../../segments/parse-rule.js";
 import { compareBytes } from "../../text.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, fetchPage, PageMeta, pageQuery, success } from "../core/responses.js";
 import { type ApiContext, type Route, route } from "../core/route.js";
-import { compile } from "../core/validation.js";
 import { idPage, ListMeta, searchQuery } from "../lists/list-page.js";
 import { trendPage, trendSorts, trendSortsText, windowQuery } from "../lists/trend-page.js";
-import { Id, idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
+import { idIn, ListedSegment, newIdIn, Removed, Segment, SegmentInput, SegmentSize } from "./schemas.js";
 
 export interface SegmentRouteDependencies {
   readonly catalogue: CatalogueStore;
@@ -207,11 +206,9 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
   ];
 }
 
-const isId = compile(Id);
-
 /** Parses the ids of a query parameter, separated by commas. */
 function readIds(text: string): readonly string[] {
   const ids = text.split(",");
-  if (!ids.every((id) => isId(id))) throw invalid("invalid_id", "ids", `Each id is ${Id.description}`);
+  if (!ids.every(isDimensionId)) throw invalid("invalid_id", "ids", `Each id is ${dimensionIdRule}`);
   return ids;
 }

@@ -11,8 +11,7 @@ import {
 import { type Tables, tableNamed } from "../../entities/profile/entity-tables.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { instantForms } from "../../formats/instant.js";
-import { dimensionIdRule, isDimensionId } from "../../metrics/series.js";
-import { RESERVED_SEGMENT_IDS, reservedSegmentIds, streamNamePattern, streamNameRule } from "../../reserved-names.js";
+import { dimensionIdRule, streamNamePattern, streamNameRule } from "../../reserved-names.js";
 import { MAX_NESTING } from "../core/json-body.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, success, ValidationIssue } from "../core/responses.js";
@@ -163,23 +162,18 @@ export function collectRoutes(dependencies: CollectRouteDependencies): readonly 
   ];
 }
 
-function itemRules(rules: Omit<MessageRules, "nesting" | "segmentId">, most: number): ItemRules<ParsedMessage> {
+function itemRules(rules: Omit<MessageRules, "nesting">, most: number): ItemRules<ParsedMessage> {
   if (rules.timestampField === "" || rules.timestampField === "segments") {
     throw invalid("invalid_timestamp_field", "timestamp_field", "Must be the name of an attribute");
   }
   return {
-    parse: (json) => parseMessage(json, { ...rules, nesting: MAX_NESTING, segmentId }),
+    parse: (json) => parseMessage(json, { ...rules, nesting: MAX_NESTING }),
     wirePath: (path) => (path === "timestampField" ? "timestamp_field" : path),
     most,
     itemBytes: MESSAGE_MEMORY_BYTES,
     tooLarge: { code: "entity_too_large", message: "The message has too many values" },
   };
 }
-
-const segmentId = {
-  allows: (id: string) => isDimensionId(id) && !RESERVED_SEGMENT_IDS.includes(id),
-  inWords: `${dimensionIdRule}, not ${reservedSegmentIds}`,
-};
 
 const { field, value, defaultValue, audience, goal, spare } = exampleNames;
 

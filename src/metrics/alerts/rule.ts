@@ -1,10 +1,11 @@
 import { StartError } from "../../errors.js";
 import { type Duration, durationRule, formatDuration, parseDuration } from "../../formats/duration.js";
+import { dimensionIdRule, isDimensionId } from "../../reserved-names.js";
 import { type Dimension, dimensionNamed, dimensionNames } from "../dimensions.js";
 import { aggregate, ratioOf } from "../query/aggregate.js";
 import { storedSeries } from "../query/plan.js";
 import { defaultAggregation, typesOf } from "../query/request.js";
-import { dimensionIdRule, finite, isDimensionId, isSum } from "../series.js";
+import { finite, isSum } from "../series.js";
 
 export const conditions = ["below", "above", "falls_by", "silent_for"] as const;
 

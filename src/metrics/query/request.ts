@@ -2,6 +2,7 @@ import { invalid } from "../../errors.js";
 import { type BucketGrid, bucketGrid } from "../../formats/buckets.js";
 import { intervalRule, parseInterval } from "../../formats/duration.js";
 import { type TimeZone, timeZone, utc } from "../../formats/time-zone.js";
+import { dimensionIdRule, isDimensionId } from "../../reserved-names.js";
 import { hasAtMost } from "../../text.js";
 import {
   type Aggregation,
@@ -11,7 +12,6 @@ import {
   dimensionNames,
   isCounted,
 } from "../dimensions.js";
-import { dimensionIdRule, isDimensionId } from "../series.js";
 import { type RequestedWindow, type TimeWindow, timeWindow } from "./time-window.js";
 
 /** A requested series: unchecked texts and flags. */

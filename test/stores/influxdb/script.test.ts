@@ -3,7 +3,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { dimensions, HOUR } from "../../../src/metrics/dimensions.js";
 import type { SeriesWindow } from "../../../src/metrics/ports.js";
-import { isDimensionId } from "../../../src/metrics/series.js";
+import { isDimensionId } from "../../../src/reserved-names.js";
 import { fluxScript, slotQueries } from "../../../src/stores/influxdb/queries.js";
 import { hostileIds } from "../hostile-ids.js";
 
