@@ -27,7 +27,7 @@ const BYTE_ORDER_MARK = "\ufeff";
 
 /** Yields the lines that end in each chunk of a text, and the line after the last line end: see `LineSplitter`. */
 export async function* splitLines(
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   lineBytes: number,
   options?: LineOptions,
 ): AsyncGenerator<Line[]> {

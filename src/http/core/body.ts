@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { yieldToStarted } from "../../async/yielding.js";
 import { invalid, ServiceError } from "../../errors.js";
-import { type Line, LineSplitter } from "../../formats/line-splitter.js";
+import { type Line, splitLines } from "../../formats/line-splitter.js";
 import { UNCOUNTED_BYTES } from "../../memory-budget.js";
 import { DISCONNECT_CODES } from "../edge/connections.js";
 import type { ApiContext } from "./route.js";
@@ -113,15 +113,14 @@ export function utf8Of(bytes: Buffer): Buffer {
  * Batches are parsed one per round of the event loop. A line that is too long or not UTF-8 has an `issue`.
  * Throws `too-large` when the body inflates too much.
  */
-export async function* readLines(ctx: ApiContext): AsyncGenerator<Line[]> {
-  const splitter = new LineSplitter(MAX_LINE_BYTES);
-  for await (const chunk of bodyChunks(ctx)) {
-    await yieldToStarted();
-    const lines = splitter.push(chunk);
-    if (lines.length > 0) yield lines;
+export function readLines(ctx: ApiContext): AsyncGenerator<Line[]> {
+  async function* startedChunks(): AsyncGenerator<Buffer> {
+    for await (const chunk of bodyChunks(ctx)) {
+      await yieldToStarted();
+      yield chunk;
+    }
   }
-  const rest = splitter.end();
-  if (rest.length > 0) yield rest;
+  return splitLines(startedChunks(), MAX_LINE_BYTES);
 }
 
 /** Returns the error for a body that exceeds `limit` bytes. */

@@ -3,7 +3,7 @@ import { type CacheMemory, SharedCache } from "../../cache-memory.js";
 import type { Limits } from "../../config/settings.js";
 import { invalid, ServiceError } from "../../errors.js";
 import { type JsonArray, startOf } from "../../formats/json-array.js";
-import { type Line, LineSplitter, lineIssues } from "../../formats/line-splitter.js";
+import { lineIssues, splitLines } from "../../formats/line-splitter.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { Series } from "../../metrics/series.js";
 import { instantIssue, isInWindow, type NamedSeries, type WriteWindow } from "../../metrics/writable-points.js";
@@ -148,7 +148,7 @@ export async function readEachLine(
   const { issues } = reader;
   const { memory } = ctx.state;
   const bytes = await readBytes(ctx, limits.write_body_bytes);
-  for (const lines of splitLines(bytes)) {
+  for await (const lines of splitLines(runsOf(bytes), MAX_LINE_BYTES)) {
     const before = reader.counted;
     for (const { number, text, issue } of lines) {
       if (issues.full) return;
@@ -160,10 +160,8 @@ export async function readEachLine(
   }
 }
 
-function* splitLines(bytes: Buffer): Generator<readonly Line[]> {
-  const splitter = new LineSplitter(MAX_LINE_BYTES);
-  for (let at = 0; at < bytes.length; at += RUN_BYTES) yield splitter.push(bytes.subarray(at, at + RUN_BYTES));
-  yield splitter.end();
+function* runsOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += RUN_BYTES) yield bytes.subarray(at, at + RUN_BYTES);
 }
 
 /** Maximum characters of the source of an added point. */
