@@ -52,27 +52,21 @@ export class MemoryBudget {
 /** The memory that one request has reserved, until its response is sent or its caller has disconnected. */
 export class Reservation {
   readonly #budget: MemoryBudget;
-  readonly #whenOver: (then: () => void) => void;
   readonly #restart: () => boolean;
   #own = 0;
-  // Undefined until something is reserved: most responses come from the cache and reserve nothing.
-  #isOver: boolean | undefined;
+  #isOver = false;
 
   constructor(budget: MemoryBudget, whenOver: (then: () => void) => void, restart: () => boolean) {
     this.#budget = budget;
-    this.#whenOver = whenOver;
     this.#restart = restart;
+    whenOver(() => {
+      this.#isOver = true;
+      this.#add(-this.#own);
+    });
   }
 
   /** Reserves bytes. Throws when the budget has too few left, or the caller has disconnected. */
   reserve(bytes: number): void {
-    if (this.#isOver === undefined) {
-      this.#isOver = false;
-      this.#whenOver(() => {
-        this.#isOver = true;
-        this.#add(-this.#own);
-      });
-    }
     this.refuseIfOver();
     this.#add(bytes);
   }

@@ -49,8 +49,7 @@ export function authenticator({
       (keyInBody && (await requestLimits.readKey(callerAddress(ctx), () => keyInBody(ctx))));
     if (key === undefined) throw unauthenticated(HOW_TO_SEND);
     // Verified before it is counted: a valid key works from an address with too many wrong keys.
-    const found = verify(key);
-    const caller = found instanceof Promise ? await found : found;
+    const caller = await verify(key);
     if (caller === undefined) {
       await countWrongKey(callerAddress(ctx));
       throw unauthenticated(NOT_VALID);
@@ -58,8 +57,7 @@ export function authenticator({
     const { expiresAt } = caller.bounds;
     if (expiresAt !== undefined && clock() >= expiresAt) throw unauthenticated(EXPIRED);
     requireOrigin(ctx, caller.bounds);
-    const counted = countRate(caller, route);
-    if (counted !== undefined) await counted;
+    await countRate(caller, route);
     if (!scopes.some((scope) => caller.scopes.has(scope))) throw lacksScope(scopes);
     if (alsoScope !== undefined && !caller.scopes.has(alsoScope)) throw lacksScope([alsoScope]);
     ctx.state.keyId = caller.keyId;
