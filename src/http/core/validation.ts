@@ -51,7 +51,9 @@ function bodyError(error: ErrorObject | undefined, fields: Fields, what: string)
   }
   const [field = "", ...inner] = error?.instancePath.slice(1).split("/") ?? [];
   const subject = field === "" ? what : inner.length === 0 ? field : `A value in ${field}`;
-  if (error?.keyword === "type") return invalid("invalid_type", field, `${subject} ${error.message}`);
+  if (error?.keyword === "type") {
+    return invalid("invalid_type", field, `${subject} must be ${[error.params.type].flat().join(" or ")}`);
+  }
   const issue: SchemaIssue | undefined = fields[field]?.issue;
   return invalid(issue?.code ?? "invalid_value", field, issue?.message ?? `${subject} ${error?.message}`);
 }
