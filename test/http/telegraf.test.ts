@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { dataFolder } from "../support/data-folder.js";
 import { pageText } from "../support/readme.js";
 import { valuesOf } from "../support/requests.js";
 import { startService, type TestService } from "../support/service.js";
@@ -63,14 +63,13 @@ describe("the recipe for counts with Telegraf in docs/line-protocol.md", () => {
         expect(again.log()).to.not.match(/ E! |will be dropped/);
       } finally {
         for (const telegraf of running) await telegraf.stop();
-        for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
       }
     });
 });
 
 /** A folder with the recipe, with another address and key, a host and an input. */
 function configured(service: TestService, host: string): string {
-  const dir = mkdtempSync(join(tmpdir(), "telegraf-"));
+  const dir = dataFolder();
   const output = recipe
     .replace('"http://127.0.0.1:8080"', JSON.stringify(service.url))
     .replace(/"\$\{KEY\}"/, JSON.stringify(service.key));

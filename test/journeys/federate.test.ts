@@ -193,34 +193,26 @@ describe("GET /federate", () => {
       const values = ids.map((_, i) => [i < 10_000 ? i : null, i]);
       const count = async (selector: string) =>
         (await (await ask([selector], large.key, large)).text()).match(/^entity_metrics_segment_size/gm)?.length;
-      try {
-        await writePoints(large, { ...block, ts: [START - 2 * HOUR, START], values });
-        expect(await count('{segment!="s-77",segment!=""}')).to.equal(10_000);
-        const response = await ask(["entity_metrics_segment_size"], large.key, large);
-        expect(response.status).to.equal(422);
-        const { errors } = (await response.json()) as { errors: { code: string; path: string }[] };
-        expect(errors.map(({ code, path }) => [code, path])).to.deep.equal([["too_many_series", "match[]"]]);
-        now = START - HOUR;
-        expect(await count("entity_metrics_segment_size")).to.equal(10_000);
-      } finally {
-        await large.stop();
-      }
+      await writePoints(large, { ...block, ts: [START - 2 * HOUR, START], values });
+      expect(await count('{segment!="s-77",segment!=""}')).to.equal(10_000);
+      const response = await ask(["entity_metrics_segment_size"], large.key, large);
+      expect(response.status).to.equal(422);
+      const { errors } = (await response.json()) as { errors: { code: string; path: string }[] };
+      expect(errors.map(({ code, path }) => [code, path])).to.deep.equal([["too_many_series", "match[]"]]);
+      now = START - HOUR;
+      expect(await count("entity_metrics_segment_size")).to.equal(10_000);
     }).timeout(60_000);
 
     it("returns no value of a slot that is older than the retention of points", async () => {
       const short = await own({ metrics: { retention: "1h" } });
-      try {
-        await writePoints(short, [pointOf("segment", "beta", 7, START)]);
-        for (const [ms, shown] of [
-          [START + HOUR, true],
-          [START + HOUR + 1, false],
-        ] as const) {
-          now = ms;
-          const text = await (await ask(["entity_metrics_segment_size"], short.key, short)).text();
-          expect(text.includes('{segment="beta"')).to.equal(shown);
-        }
-      } finally {
-        await short.stop();
+      await writePoints(short, [pointOf("segment", "beta", 7, START)]);
+      for (const [ms, shown] of [
+        [START + HOUR, true],
+        [START + HOUR + 1, false],
+      ] as const) {
+        now = ms;
+        const text = await (await ask(["entity_metrics_segment_size"], short.key, short)).text();
+        expect(text.includes('{segment="beta"')).to.equal(shown);
       }
     });
   });

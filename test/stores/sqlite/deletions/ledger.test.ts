@@ -40,7 +40,7 @@ entityKeysContract("sqlite", async () => {
 
 describe("the keys of identity lists in ledger.db", () => {
   it("take as many rows as requests were open at once, and are overwritten for the next ones (P30)", async () => {
-    const { stores, dir, close } = await openTemporaryStores();
+    const { stores, dir } = await openTemporaryStores();
     const { ledger } = stores;
     const keyOf = (name: string) => new Uint8Array(32).fill(name.charCodeAt(0));
     const accept = (name: string) => {
@@ -51,31 +51,27 @@ describe("the keys of identity lists in ledger.db", () => {
     const complete = (name: string) => ledger.complete(`${name}-1700000000`, 2000, {});
     const held = async (name: string) =>
       (await ledger.find(`${name}-1700000000`))?.encryptedIdentities?.key.toString() === keyOf(name).toString();
-    try {
-      for (const name of ["a", "b"]) await accept(name);
-      await destroy("a");
-      // Its row is free only when it is completed: until then its key may be destroyed again.
-      await accept("c");
-      await destroy("a");
-      await complete("a");
-      await accept("d");
-      await destroy("a");
-      expect([await held("a"), await held("b"), await held("c"), await held("d")]).to.deep.equal([
-        false,
-        true,
-        true,
-        true,
-      ]);
-      for (const name of ["b", "c", "d"]) await destroy(name);
-      for (const name of ["b", "c", "d"]) await complete(name);
-      for (const name of ["e", "f", "g"]) await accept(name);
-      const db = new DatabaseSync(join(dir, "ledger.db"));
-      expect(db.prepare("SELECT count(*) AS count FROM deletion_key").get()).to.deep.include({ count: 3 });
-      db.close();
-      expect(findBytes(dir, ["a", "b", "c", "d"].map(keyOf))).to.deep.equal([]);
-    } finally {
-      await close();
-    }
+    for (const name of ["a", "b"]) await accept(name);
+    await destroy("a");
+    // Its row is free only when it is completed: until then its key may be destroyed again.
+    await accept("c");
+    await destroy("a");
+    await complete("a");
+    await accept("d");
+    await destroy("a");
+    expect([await held("a"), await held("b"), await held("c"), await held("d")]).to.deep.equal([
+      false,
+      true,
+      true,
+      true,
+    ]);
+    for (const name of ["b", "c", "d"]) await destroy(name);
+    for (const name of ["b", "c", "d"]) await complete(name);
+    for (const name of ["e", "f", "g"]) await accept(name);
+    const db = new DatabaseSync(join(dir, "ledger.db"));
+    expect(db.prepare("SELECT count(*) AS count FROM deletion_key").get()).to.deep.include({ count: 3 });
+    db.close();
+    expect(findBytes(dir, ["a", "b", "c", "d"].map(keyOf))).to.deep.equal([]);
   });
 });
 

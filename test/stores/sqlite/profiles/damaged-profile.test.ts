@@ -30,16 +30,12 @@ describe("a damaged page of entities.db", () => {
     const whole = await keep(first.stores.entities, freshEntity([newHash()], { sealed: document("b") }));
     await first.close();
     damage("a");
-    const { stores, close } = await storesOf(dir, undefined, false);
-    try {
-      const { profiles, left } = await stores.entities.load([whole.id, hidden.id]);
-      expect(left).to.deep.equal([]);
-      expect(profiles.get(hidden.id)).to.deep.equal({ ...hidden, sealed: new Uint8Array() });
-      expect(Buffer.from(profiles.get(whole.id)?.sealed ?? []).equals(whole.sealed)).to.equal(true);
-      expect((await stores.entities.find([hash])).profiles.get(hidden.id)?.sealed).to.have.length(0);
-    } finally {
-      await close();
-    }
+    const { stores } = await storesOf(dir, undefined, false);
+    const { profiles, left } = await stores.entities.load([whole.id, hidden.id]);
+    expect(left).to.deep.equal([]);
+    expect(profiles.get(hidden.id)).to.deep.equal({ ...hidden, sealed: new Uint8Array() });
+    expect(Buffer.from(profiles.get(whole.id)?.sealed ?? []).equals(whole.sealed)).to.equal(true);
+    expect((await stores.entities.find([hash])).profiles.get(hidden.id)?.sealed).to.have.length(0);
   });
 
   it("is reported as damage of the history by the messages of its profile alone", async () => {
@@ -49,13 +45,9 @@ describe("a damaged page of entities.db", () => {
     await keep(first.stores.entities, whole, { messages: [messageFor(whole.id)] });
     await first.close();
     damage("a");
-    const { stores, close } = await storesOf(dir, undefined, false);
-    try {
-      const failure = await stores.history.page([hurt.id], undefined, 10).catch((error: unknown) => error);
-      expect(failure).to.be.instanceOf(DamagedHistory);
-      expect(await stores.history.page([whole.id], undefined, 10)).to.have.length(1);
-    } finally {
-      await close();
-    }
+    const { stores } = await storesOf(dir, undefined, false);
+    const failure = await stores.history.page([hurt.id], undefined, 10).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(DamagedHistory);
+    expect(await stores.history.page([whole.id], undefined, 10)).to.have.length(1);
   });
 });
