@@ -146,6 +146,21 @@ describe("the sender of a hook", function () {
     expect(sent.sort()).to.deep.equal(["u0", "u1", "u2"]);
   });
 
+  it("sends changes also if each write of the store takes a second", async () => {
+    await collect(joining(0, 3));
+    const { outbox } = service.service.stores;
+    const claim = async (ids: readonly string[]) => {
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      return outbox.claim(ids);
+    };
+    const receiver = await hookReceiver();
+    const send = hookCalls({ ...hook, url: receiver.url }, { clock: systemClock, sign: async () => "" });
+    start(async () => {}, { outbox: { ...outbox, claim }, calls: new Map([["crm", send]]) });
+    await isTold();
+    await receiver.close();
+    expect(emailsOf(receiver.events()).sort()).to.deep.equal(["u0", "u1", "u2"]);
+  });
+
   it("begins no request with a person after the DELETE is answered, however late its signature is", async () => {
     await collect(joining(0, 1));
     const receiver = await hookReceiver();
@@ -156,7 +171,7 @@ describe("the sender of a hook", function () {
         clock: systemClock,
         async sign() {
           isSigning = true;
-          await new Promise((resolve) => setTimeout(resolve, 900));
+          await new Promise((resolve) => setTimeout(resolve, 2_500));
           return "";
         },
       },
@@ -165,7 +180,7 @@ describe("the sender of a hook", function () {
     await until("the request is signed", () => isSigning);
     await service.fetch("/api/entity/user/user_id/u0", { method: "DELETE" });
     const answered = performance.now();
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
     await receiver.close();
     expect(receiver.requests.filter(({ began }) => began > answered)).to.deep.equal([]);
   });
@@ -185,7 +200,7 @@ describe("the sender of a hook", function () {
     // Longer than an acceptance waits for a request that begins.
     const slow = createServer((socket) => {
       isConnected = true;
-      setTimeout(() => socket.pipe(connect(port, "127.0.0.1")).pipe(socket), 1_500);
+      setTimeout(() => socket.pipe(connect(port, "127.0.0.1")).pipe(socket), 3_000);
     });
     const url = `https://127.0.0.1:${await listening(slow)}`;
     start(async () => {}, {

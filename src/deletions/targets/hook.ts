@@ -27,8 +27,11 @@ export interface HookEvent {
 /** Pause between two looks at requests in flight, ms. */
 export const LOOK_MS = 50;
 
-/** Events are sent within this time of the call of the function that returns them, or not at all, ms. */
-export const CALL_BEGINS_MS = 500;
+/**
+ * Events are sent within this time of the call of the function that returns them, or not at all, ms. Longer than the
+ * writes of a slow store.
+ */
+export const CALL_BEGINS_MS = 2_000;
 
 /** Concurrent requests to a hook, with changes or the `left` of deletions. */
 export const AT_ONCE = 4;
