@@ -75,6 +75,13 @@ const tooSmall = `[...document.querySelectorAll("a:not(.skip), button, select, s
   .filter(([, { width, height }]) => width < 44 || height < 44)
   .map(([text, { width, height }]) => text + " " + width + " x " + height)`;
 
+/** Sums how far the parts of a page move without an input. */
+const sumShifts = `
+  globalThis.shifted = 0;
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) globalThis.shifted += value;
+  }).observe({ type: "layout-shift", buffered: true });`;
+
 /** Names each visible control and returns the names. From then on the page records the focus and its outline. */
 const numberControls = `
   globalThis.reached = [];
@@ -103,10 +110,11 @@ describe("in the dashboard,", function () {
   });
 
   for (const [view, rest, title, requests] of views) {
-    it(`${view} requests only its data, with scripts of at most 160 kB, 60 kB compressed; Tab reaches every control; it fits into any width, and axe has no serious finding`, async () => {
+    it(`${view} requests only its data, with scripts of at most 160 kB, 60 kB compressed; nothing moves while it loads; Tab reaches every control; it fits into any width, and axe has no serious finding`, async () => {
       let scripts: ReturnType<typeof scriptsOf> | undefined;
-      const prepare = async (page: Page) => {
-        scripts = scriptsOf(page);
+      const prepare = async (tab: Page) => {
+        scripts = scriptsOf(tab);
+        await tab.addInitScript(sumShifts);
       };
       const { page, requests: made, errors } = await on.ready(`?view=${view}${rest}`, { prepare });
       const [first, ...others] = made;
@@ -115,6 +123,7 @@ describe("in the dashboard,", function () {
       const { bytes, compressed } = (await scripts?.()) ?? {};
       expect(bytes).to.be.within(1, 160_000);
       expect(compressed).to.be.within(1, 60_000);
+      expect(await page.evaluate("shifted")).to.equal(0);
 
       expect(await page.title()).to.equal(`${title} · entity-metrics`);
       expect(await page.getAttribute("main", "data-view")).to.equal(view);

@@ -1,5 +1,5 @@
-import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
+import type { ComponentType, VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { clockTime } from "../format.js";
 import type { Page } from "../view.js";
 import { zoneName } from "../zone.js";
@@ -12,6 +12,7 @@ import { useShortcuts } from "./shortcuts.js";
 export function App({ state, controller }: AppProps): VNode {
   const { address, view, isLoading } = state;
   const shortcuts = useShortcuts(controller);
+  const NoView = useNoView(state);
   useEffect(() => {
     document.title = `${state.shown?.title ?? address.id ?? view.label} · entity-metrics`;
   }, [address.id, view, state.shown?.title]);
@@ -25,11 +26,11 @@ export function App({ state, controller }: AppProps): VNode {
         id="main"
         tabIndex={-1}
         data-view={view.name}
-        data-state={stateOf(state)}
+        data-state={isWithoutView(state) && NoView === undefined ? "loading" : stateOf(state)}
         aria-busy={isLoading || undefined}
       >
         <Notices state={state} />
-        <Content state={state} controller={controller} />
+        {isWithoutView(state) ? NoView && <NoView state={state} controller={controller} /> : <Content state={state} />}
       </main>
       <footer>
         <a href="docs">API</a>
@@ -84,13 +85,21 @@ function Notices({ state }: { readonly state: State }): VNode {
   );
 }
 
-const keyCard = async () => (await import("./key-card.js")).KeyCard;
-const forbidden = async () => (await import("./forbidden.js")).Forbidden;
+/** Whether the key, or the lack of one, does not allow a view. */
+const isWithoutView = ({ phase }: State) => phase === "no-key" || phase === "wrong-key" || phase === "forbidden";
 
-function Content({ state, controller }: AppProps): VNode {
+/** Returns the component that replaces a view, once its script is loaded. */
+function useNoView(state: State): ComponentType<AppProps> | undefined {
+  const [NoView, setNoView] = useState<ComponentType<AppProps>>();
+  const isWanted = isWithoutView(state);
+  useEffect(() => {
+    if (isWanted) void import("./no-view.js").then((script) => setNoView(() => script.NoView));
+  }, [isWanted]);
+  return NoView;
+}
+
+function Content({ state }: Pick<AppProps, "state">): VNode {
   const { phase, shown, view, reason } = state;
-  if (phase === "no-key" || phase === "wrong-key") return <Later script={keyCard} props={{ reason, controller }} />;
-  if (phase === "forbidden") return <Later script={forbidden} props={{ view, reason }} />;
   if (shown !== undefined) {
     const { Show } = shown.script;
     return <Show data={shown.data} page={shown.page} />;

@@ -42,10 +42,10 @@ export function Header({ state, controller, onSearch }: HeaderProps): VNode {
               <button type="button" title="⌘ K or Ctrl K" onClick={onSearch}>
                 Search <kbd>⌘K</kbd>
               </button>
-              {shown?.view.hasRange && (
-                <p class="note updated">
+              {view.hasRange && (
+                <p class={shown === undefined ? "note updated unknown" : "note updated"}>
                   <span>Updated </span>
-                  {clockTime(shown.page.now, zone)}
+                  {clockTime(shown?.page.now ?? Date.now(), zone)}
                 </p>
               )}
               <Dates state={state} controller={controller} />

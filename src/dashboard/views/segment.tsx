@@ -5,15 +5,12 @@ import { findEntry } from "../list/entries.js";
 import { Time } from "../list/time.js";
 import { valueIn } from "../list/value.js";
 import { seriesOf, sizeOf } from "../list/wanted.js";
-import { Later } from "../page/later.js";
 import { ExperienceLinks } from "./experience-links.js";
 import { findExperiences } from "./find-experiences.js";
 import { findMoves, JoinedAndLeft, movesOf } from "./joined-and-left.js";
 import { Members } from "./members.js";
 import { seriesView } from "./series-view.js";
 import { UnitChart } from "./unit-chart.js";
-
-const segmentRule = async () => (await import("../rules/segment-rule.js")).SegmentRule;
 
 /** One segment: its size, its trend, who joined and left, the experiences that use it, its members. */
 export const { load, Show } = seriesView({
@@ -25,11 +22,13 @@ export const { load, Show } = seriesView({
   wanted: (id, row) => [sizeOf(row ?? { id, name: id }), ...movesOf(id)],
   async more(page, id, row) {
     if (row === undefined) return { users: [], moves: undefined };
-    const [users, moves] = await Promise.all([
+    const [users, moves, rule] = await Promise.all([
       findExperiences(page, ({ audience, goal }) => audience === id || goal === id),
       findMoves(row, page),
+      // Loaded before the page is drawn: a card that comes later would move the others.
+      row.by_rule ? import("../rules/segment-rule.js") : undefined,
     ]);
-    return { users, moves };
+    return { users, moves, Rule: rule?.SegmentRule };
   },
   about: ({ id, row }) => (
     <p class="note">
@@ -54,11 +53,11 @@ export const { load, Show } = seriesView({
         ]),
     ...(row === undefined ? [] : [["Used by", `${users.length} experience${users.length === 1 ? "" : "s"}`] as const]),
   ],
-  cards: ({ id, row, more: { users }, fetched, page }) => (
+  cards: ({ id, row, more: { users, Rule }, fetched, page }) => (
     <>
       <UnitChart unit="members" fetched={fetched} page={page} />
       <JoinedAndLeft fetched={fetched} page={page} />
-      {row?.by_rule && <Later key={id} script={segmentRule} props={{ segment: row, page }} />}
+      {row !== undefined && Rule !== undefined && <Rule key={id} segment={row} page={page} />}
       {users.length > 0 && (
         <ExperienceLinks
           title="Experiences that use it"
