@@ -152,7 +152,9 @@ describe("GET /api/alert, and the notifications of alerts", function () {
       expect((await at.fetch("/api/metric/points", { method: "POST", json: points })).status).to.equal(200);
       now = slot + HOUR + 61_000;
       const total = slot === firstSlot ? 2 : 5;
-      await passing(`${total} alerts fire`, async () => (await listed(at)).data.length === total);
+      const isPaged = ({ dimension_id }: Fired) => dimension_id.startsWith("paged-");
+      const firing = async () => ((await listed(at)).data as Fired[]).filter(isPaged);
+      await passing(`${total} alerts fire`, async () => (await firing()).length === total);
     }
     const pages: Fired[][] = [];
     for (let after: string | null = ""; after !== null && pages.length < 9; ) {
