@@ -100,9 +100,8 @@ export function outboxEntities(hooks: readonly Hook[], { profiles }: Pick<Commit
 /**
  * Returns the rows that a commit removes and adds; `rows` belong to `outboxEntities`. A change and its opposite cancel
  * each other if both wait, unless a change of the whole segment is stored: the hook may read the members in between, or
- * the segment was deleted in between. After a
- * merge the hook may know each of the profiles: it receives the final state of the surviving one for each segment that
- * another one was in, or has rows for.
+ * the segment was deleted in between. After a merge the hook may know each of the profiles: it receives the final state
+ * of the surviving one for each segment that another one was in, or has rows for.
  */
 export function outboxChange(
   hooks: readonly Hook[],
