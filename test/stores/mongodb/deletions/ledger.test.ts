@@ -117,7 +117,7 @@ onServers(["mongodb"], "the ledger on MongoDB", () => {
     ].map((deletion, index) => ({ id: deletion.requestId, sequence: index + 1, deletion }));
     const { deletions } = ledgerParts(engine.client.db(`${engine.name}_ledger`), Buffer.alloc(32));
     await deletions.add(copied);
-    for await (const records of deletions.all()) expect(records).to.have.deep.members(copied);
+    expect(await one.since(0, 9)).to.deep.equal(copied.map(({ id: _, ...numbered }) => numbered));
     await one.accept(someDeletion("d", { hashes: ["1"] }), noScope);
     expect(await one.due(0, undefined, 9)).to.deep.equal(["b", "c", "d"].map((name) => `${name}-1700000000`));
     expect(await one.firstOpen(["1"])).to.equal("b-1700000000");
