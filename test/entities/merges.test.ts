@@ -191,7 +191,7 @@ describe("messages about entities", () => {
   });
 
   it("are refused if the ids of the segments of an entity would exceed their limit in bytes", async () => {
-    const segments = (part: number) => Array.from({ length: 1_000 }, (_, at) => `${part} ${at} `.padEnd(1_000, "x"));
+    const segments = (part: number) => Array.from({ length: 1_000 }, (_, at) => `${part} ${at} ${"𝓍".repeat(248)}`);
     const add = (part: number) => ({ ...name("a"), at: LONG_AGO, segments: { add: segments(part) } });
     for (let part = 0; part < 6; part += 1) expect(await stage.collect([add(part)])).to.deep.equal([]);
     expect(await stage.collect([add(6)])).to.deep.equal(["segments_too_large"]);
