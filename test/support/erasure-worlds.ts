@@ -99,6 +99,7 @@ export function explained(
     inside: {
       ...world,
       entities: world.entities.filter(isInside),
+      cutOffs: new Map([...world.cutOffs].filter(([who]) => people.has(who))),
       happened: new Set([...world.happened].filter((id) => own.has(id))),
       counts: new Map(),
     },
@@ -111,7 +112,7 @@ export function explained(
     parts.flatMap(({ inside, outside }) =>
       (found.get(keyOf(inside)) ?? []).map((one) => ({
         entities: [...outside.entities.filter((entity) => !isInside(entity)), ...one.entities],
-        cutOffs: new Map([...outside.cutOffs, ...[...one.cutOffs].filter(([who]) => people.has(who))]),
+        cutOffs: new Map([...outside.cutOffs, ...one.cutOffs]),
         happened: new Set([...outside.happened, ...one.happened]),
         counts: united(outside.counts, one.counts, NONE, (a, b) => ({
           least: a.least + b.least,
@@ -140,19 +141,22 @@ function search(world: World, operations: readonly Operation[]): World[] {
     if (tried > MAX_TRIED) {
       throw new Error(`The orders of ${operations.length} operations are too many to try`);
     }
-    const next: Node[] = [];
-    for (const node of layer) {
+    layer = mergedNodes(nextLayer(layer)).filter((node) => mayBeShown(node, reads, writes));
+  }
+  return merged(found);
+
+  /** Yields one node at a time: most are merged at once, and together they would not fit into memory. */
+  function* nextLayer(nodes: readonly Node[]): Iterable<Node> {
+    for (const node of nodes) {
       const { world } = node;
       const done = withReads(node, reads);
       if ((done & needed) === needed) found.push(world);
       for (const { operation, bit, after } of writes) {
         if ((done & bit) !== 0n || (after & ~done) !== 0n || world.happened.has(operation.id)) continue;
-        for (const changed of outcomes(world, operation)) next.push({ done: done | bit, world: changed });
+        for (const changed of outcomes(world, operation)) yield { done: done | bit, world: changed };
       }
     }
-    layer = mergedNodes(next).filter((node) => mayBeShown(node, reads, writes));
   }
-  return merged(found);
 }
 
 /** Far above the need of one turn; up to this size the search takes at most about a minute. */
@@ -266,7 +270,7 @@ export function merged(worlds: readonly World[]): World[] {
   return mergedNodes(worlds.map((world) => ({ done: 0n, world }))).map(({ world }) => world);
 }
 
-function mergedNodes(nodes: readonly Node[]): Node[] {
+function mergedNodes(nodes: Iterable<Node>): Node[] {
   const known = new Map<string, Node>();
   for (const node of nodes) {
     const key = `${node.done} ${keyOf(node.world)}`;
