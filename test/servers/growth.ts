@@ -71,6 +71,8 @@ const keptOnServers: Promised = {
 const AT_ONCE = 50;
 const HOUR = 3_600_000;
 const SETTLED_WITHIN_MS = 60_000;
+/** BullMQ gives a job of a killed process to another one after its second look, 30 s after the first. */
+const JOBS_SETTLED_WITHIN_MS = 120_000;
 const MAX_TRIES = 20;
 
 /**
@@ -114,7 +116,7 @@ async function grownOver(
         grown = differences(before, await service.sizes(), promised, requests - sentBefore);
         return grown.length === 0;
       };
-      await until("nothing has grown", look, SETTLED_WITHIN_MS).catch(() => {});
+      await until("nothing has grown", look, JOBS_SETTLED_WITHIN_MS).catch(() => {});
       await running.stop();
     });
     return hourNow() === hour ? grown : undefined;

@@ -6,10 +6,10 @@ import { type Column, Table } from "../list/table.js";
 import { Card } from "../page/card.js";
 import { Facts, type NamedValue } from "../page/facts.js";
 import { Head } from "../page/head.js";
-import { Later } from "../page/later.js";
 import { Link } from "../page/link.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
+import { HookList } from "./hook-list.js";
 
 interface Data {
   readonly ready: Readiness;
@@ -18,8 +18,6 @@ interface Data {
   readonly alerts: number;
   readonly hooks: readonly HookStatus[];
 }
-
-const hookList = async () => (await import("./hook-list.js")).HookList;
 
 const REFRESH_MS = 15_000;
 /** Maximum lag of a recorder that is on time: it checks for work every few seconds. */
@@ -60,7 +58,7 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
           <Facts facts={loadOf(ready, metrics)} />
         </Card>
       </div>
-      {hooks.length > 0 && <Later script={hookList} props={{ hooks, page }} />}
+      {hooks.length > 0 && <HookList hooks={hooks} page={page} />}
     </>
   );
 }
