@@ -69,7 +69,7 @@ describe("a write of many added points to the embedded engine", () => {
   };
 
   it("lets other writes be stored before it is and while its points are, and no read contains a part of it", async () => {
-    const many = Array.from({ length: 30 }, (_, ms) => points(1).map((one) => ({ ...one, ms: one.ms + ms }))).flat();
+    const many = Array.from({ length: 300 }, (_, ms) => points(1).map((one) => ({ ...one, ms: one.ms + ms }))).flat();
     let hasEnded = false;
     const ended = store.add([{ series: series("old"), points: many }]).finally(() => {
       hasEnded = true;
