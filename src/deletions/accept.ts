@@ -82,7 +82,8 @@ export function storeDeletion(
         acceptedAt,
         entities: [...new Set(profiles.flatMap(idsOf))],
         hashes,
-        encryptedIdentities: targets.some(({ remote }) => remote) ? encrypt() : undefined,
+        // With hooks, the acceptance encrypts them with the segments to report as left.
+        encryptedIdentities: hooks.length === 0 && targets.some(({ remote }) => remote) ? encrypt() : undefined,
         targets: targets.map(({ name }) => name),
         done: [],
         times: {},
