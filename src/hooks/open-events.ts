@@ -26,9 +26,9 @@ export interface OpenedEvent {
 }
 
 /**
- * Returns the events of changes, as many as one load of profiles permits. Omits people with one of the `busy`
- * ids, which are in a request. Removes changes whose profile was merged or erased, or is damaged: the commit of the
- * merge, or the deletion, has replaced them.
+ * Returns the events of changes, as many as one load of profiles permits. Omits people with one of the `busy` ids: they
+ * are in a request. Removes changes whose profile was merged or erased, or is damaged: the commit of the merge, or the
+ * deletion, has replaced them.
  */
 export async function openEvents(
   dependencies: OpenEventDependencies,

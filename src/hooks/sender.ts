@@ -63,6 +63,8 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
   const background: Background[] = [];
   const stopping = new AbortController();
 
+  const requestsEnded = () => Promise.all(lines.flatMap(({ requests }) => [...requests].map(({ ended }) => ended)));
+
   /** Until this time of `performance.now` a call may begin. */
   const mayCall = () => performance.now() < leads;
 
@@ -75,7 +77,7 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     if (result === "taken") isReleased = false;
     if (!isReleased) {
       // Calls of the sender before have ended with its lease.
-      await Promise.all(lines.flatMap(({ requests }) => [...requests].map(({ ended }) => ended)));
+      await requestsEnded();
       await outbox.release();
       isReleased = true;
     }
@@ -227,7 +229,7 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     async stop() {
       stopping.abort();
       await Promise.all(background.map((task) => task.stop()));
-      await Promise.all(lines.flatMap(({ requests }) => [...requests].map(({ ended }) => ended)));
+      await requestsEnded();
     },
   };
 }

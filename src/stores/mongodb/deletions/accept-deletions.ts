@@ -73,10 +73,10 @@ async function acceptAll(
   await countLeavers(dependencies, accepted, session);
   const named = accepted.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
   const notified = accepted.flatMap(({ deletion, scope }) => (scope.encrypt ? deletion.entities : []));
-  const changes = await changesOf(data, notified, session);
+  const changes = await changesOf(data, notified, { session });
   if (named.length > 0) {
     await entities.updateMany(byIds(named), { $set: markedErased, $inc: { revision: 1 } }, { session });
-    await eraseUnsent(data, named, session);
+    await eraseUnsent(data, named, { session });
   }
   const ownerWrites = accepted.flatMap(({ deletion, scope }) =>
     [...scope.owners.keys()].map((_id) => ({

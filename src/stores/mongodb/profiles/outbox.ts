@@ -13,7 +13,7 @@ import {
 import type { Commit } from "../../../entities/ports.js";
 import type { EntityId } from "../../../entities/profile/entity.js";
 import { randomId } from "../../../ids.js";
-import { byIds, type CollectionPlan } from "../collection.js";
+import { byIds, type CollectionPlan, type InSession } from "../collection.js";
 import type { StoreDependencies } from "../connection.js";
 import { isDuplicate } from "../errors.js";
 import { newestGeneration } from "./deleted-segments.js";
@@ -59,7 +59,7 @@ export async function writeOutbox(
 ): Promise<void> {
   const entities = outboxEntities(hooks, commit);
   if (entities.length === 0) return;
-  const { removed, added } = outboxChange(hooks, commit, await changesOf(data, entities, session));
+  const { removed, added } = outboxChange(hooks, commit, await changesOf(data, entities, { session }));
   if (removed.length > 0) await outboxOf(data).deleteMany(byIds(removed.map(({ id }) => id)), { session });
   await addRows(data, added, session);
 }
@@ -82,24 +82,16 @@ async function addRows(data: Db, rows: readonly NewOutboxRow[], session?: Client
   await outboxOf(data).insertMany(documents, session === undefined ? { ordered: false } : { session });
 }
 
-/** Removes the changes about profiles that are not in a request, in the transaction of their acceptance. */
-export async function eraseUnsent(data: Db, entities: readonly EntityId[], session: ClientSession): Promise<void> {
-  await outboxOf(data).deleteMany({ entity: { $in: [...entities] }, ...unsent }, { session });
+/** Removes the changes about profiles that are not in a request, as the acceptance of their deletion does. */
+export async function eraseUnsent(data: Db, entities: readonly EntityId[], inside: InSession = {}): Promise<void> {
+  await outboxOf(data).deleteMany({ entity: { $in: [...entities] }, ...unsent }, inside);
 }
 
 /** Returns the changes of these people. */
-export async function changesOf(
-  data: Db,
-  entities: readonly EntityId[],
-  session?: ClientSession,
-): Promise<OutboxRow[]> {
+export async function changesOf(data: Db, entities: readonly EntityId[], inside: InSession = {}): Promise<OutboxRow[]> {
   if (entities.length === 0) return [];
-  const options = session === undefined ? {} : { session };
-  return (
-    await outboxOf(data)
-      .find({ entity: { $in: [...entities] } }, options)
-      .toArray()
-  ).map(rowOf);
+  const ofEntities = { entity: { $in: [...entities] } };
+  return (await outboxOf(data).find(ofEntities, inside).toArray()).map(rowOf);
 }
 
 /**
@@ -182,9 +174,7 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
     },
 
     ...groupedErasure({
-      async erase(entities) {
-        await rows.deleteMany({ entity: { $in: [...entities] }, ...unsent });
-      },
+      erase: (entities) => eraseUnsent(data, entities),
       held: (entities) => rows.distinct("entity", { entity: { $in: [...entities] }, ...unsent }),
     }),
   };

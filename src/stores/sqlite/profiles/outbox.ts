@@ -27,7 +27,8 @@ const AMONG = "IN (SELECT value FROM json_each(?))";
 
 /** Returns the query of rows as one JSON text: the driver needs longer for a row than SQLite and the parser. */
 const rowsOf = (where: string) => `SELECT json_group_array(json_object('id', CAST(id AS TEXT), 'hook', hook,
-    'segment', segment, 'entity', entity, 'change', change, 'at', ${exactJson("at")}, 'generation', generation, 'state', state, 'cancels', json(iif(cancels, 'true', 'false')))) AS rows
+    'segment', segment, 'entity', entity, 'change', change, 'at', ${exactJson("at")}, 'generation', generation,
+    'state', state, 'cancels', json(iif(cancels, 'true', 'false')))) AS rows
   FROM (SELECT * FROM hook_event WHERE ${where})`;
 
 const rowsIn = (row: unknown) => JSON.parse((row as { rows: string }).rows) as OutboxRow[];
