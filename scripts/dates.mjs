@@ -22,7 +22,8 @@ export function dateOfCommit() {
 
 /**
  * Returns the environment of processes whose clock is at this date now, or undefined where faketime is missing. It
- * names no servers, which have the machine's clock, and no browser, which is slow to start with another clock.
+ * names no servers, which have the machine's clock, and no browser, which is slow to start with another clock. Times of
+ * files stay the machine's: to change them, faketime takes a lock that processes share, and a killed one never returns.
  */
 export function environmentOn([start, zone]) {
   const seconds = Math.round((Date.parse(start) - Date.now()) / 1000);
@@ -38,6 +39,7 @@ export function environmentOn([start, zone]) {
   return {
     ...Object.fromEntries(servers.map((name) => [name, undefined])),
     ...Object.fromEntries(shifted.map((line) => line.split(/=(.*)/s))),
+    NO_FAKE_STAT: "1",
     TEST_CHROMIUM: "",
     TZ: zone,
   };

@@ -3,14 +3,16 @@ import { spawn } from "node:child_process";
 
 /**
  * Resolves with the exit code of `node ...args`. `onMessage` receives the child's messages. `onOutput` receives its
- * output, which is otherwise this process's. SIGINT and SIGTERM are passed on. When this process is killed, the child
- * notices the end of its IPC channel.
+ * output, which is otherwise this process's. SIGINT and SIGTERM are passed on, and after `timeout` milliseconds the child
+ * is killed. When this process is killed, the child notices the end of its IPC channel.
  */
-export function runChild(args, { env = {}, onMessage = () => {}, onOutput } = {}) {
+export function runChild(args, { env = {}, onMessage = () => {}, onOutput, timeout } = {}) {
   const output = onOutput === undefined ? "inherit" : "pipe";
   const child = spawn(process.execPath, args, {
     stdio: ["inherit", output, output, "ipc"],
     env: { ...process.env, ...env },
+    timeout,
+    killSignal: "SIGKILL",
   });
   child.on("message", onMessage);
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", onOutput);

@@ -49,6 +49,8 @@ const WITHOUT_DATES = [
 
 /** Free bytes of memory from which on tests store their data in memory. */
 const ROOM_BYTES = 4e9;
+/** Mocha ends a test that waits for too long, but not one that blocks its process. */
+const MAX_RUN_MS = 10 * 60_000;
 /** Files per process for all others: the start of a process takes as long as some files. */
 const TOGETHER = 20;
 
@@ -201,7 +203,7 @@ async function run({ files, onServers = false, isQuick = false, isCovered = fals
         ...(onServers ? { TEST_STORES: "servers" } : {}),
         ...(args.includes("--coverage") && isCovered ? { NODE_V8_COVERAGE: join(coverage, "tmp") } : {}),
       },
-      ...(isLive ? {} : { onOutput: (chunk) => output.push(chunk) }),
+      ...(isLive ? {} : { onOutput: (chunk) => output.push(chunk), timeout: MAX_RUN_MS }),
     },
   );
   const where = onServers ? " on servers" : "";
