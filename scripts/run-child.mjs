@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 
 /**
  * Resolves with the exit code of `node ...args`. `onMessage` receives the child's messages. `onOutput` receives its
- * output, which is otherwise this process's. SIGINT and SIGTERM are passed on, and after `timeout` milliseconds the child
- * is killed. When this process is killed, the child notices the end of its IPC channel.
+ * output, which is otherwise this process's. SIGINT and SIGTERM are passed on, and the child is killed after `timeout`
+ * milliseconds. When this process is killed, the child notices the end of its IPC channel.
  */
 export function runChild(args, { env = {}, onMessage = () => {}, onOutput, timeout } = {}) {
   const output = onOutput === undefined ? "inherit" : "pipe";
