@@ -1,10 +1,19 @@
 import { type Aggregation, ApiError, type Client, type SeriesAnswer, type SeriesRequest } from "../client/client.js";
-import { firstCompared } from "../formats/compared-windows.js";
+import { SHOWS_BEGIN_MS, sinceBegun } from "../formats/compared-windows.js";
 import { type Address, nameOf, type SeriesName, seriesNamed } from "./address.js";
 import { slotOf } from "./dimensions.js";
 import { DAY } from "./duration.js";
-import { isCounted, type Unit, unitOf } from "./format.js";
-import { datesOf, endOf, newestWindow, type TimeWindow, type Viewed, windowBefore, windowOf } from "./time-window.js";
+import { isCounted, type Unit, unitOf, type Zone } from "./format.js";
+import {
+  datesOf,
+  endOf,
+  gridOf,
+  newestWindow,
+  type TimeWindow,
+  type Viewed,
+  windowBefore,
+  windowOf,
+} from "./time-window.js";
 
 /** One value for each bucket of a window; null where nothing was saved. */
 export type Values = readonly (number | null)[];
@@ -19,6 +28,8 @@ export interface Series {
   readonly values: Values;
   /** The same buckets of the window before, when it was requested. */
   readonly before: Values | undefined;
+  /** First bucket of counts that is compared with the window before: see `sinceBegun`; undefined if there is none. */
+  readonly comparedFrom?: number | undefined;
   /** Buckets that end by then cannot change any more through a scheduled save. */
   readonly completeUntil: number;
   readonly nextSaveAt: number;
@@ -77,25 +88,33 @@ interface Part {
   readonly request: SeriesRequest;
 }
 
+/** A part, the window before it, and of counts the time that shows whether they began before both. */
+interface ComparedPart extends Part {
+  readonly before?: Part | undefined;
+  readonly begin?: Part | undefined;
+}
+
 /**
  * Fetches all series of a view, and on request the window before, with one request per hundred series. A series that
  * the service rejects does not affect the others. Rejects with the first error that concerns the whole request.
  */
 export async function fetchSeries(wanted: readonly WantedSeries[], options: FetchOptions): Promise<Fetched> {
-  const { address } = options;
-  const parts = wanted.map((one): Part => {
-    const window = one.window ?? windowOf(options, one.dimension);
-    return { wanted: one, window, request: requestOf(one, window, address) };
-  });
-  const compared = parts.filter((part) => part.wanted.compare ?? address.compare);
-  const now = parts.map(({ request }) => request);
-  const earlier = compared.map((part) => requestOf(part.wanted, windowBefore(part.window, options), address));
+  const parts = wanted.map((one) => comparedPart(one, options));
+  const earlier = parts.flatMap(({ before, begin }) => [before, begin].filter((part) => part !== undefined));
   const isLong = parts.some(({ window }) => window.to - window.from > LONG);
-  const answers = isLong
-    ? (await Promise.all([now, earlier].map((one) => requestAll(one, options)))).flat()
-    : await requestAll([...now, ...earlier], options);
-  const before = new Map(compared.map((part, index) => [part, answers[parts.length + index]]));
-  return joined(parts, answers, before, options);
+  const requests = isLong ? [parts, earlier] : [[...parts, ...earlier]];
+  const answers = (await Promise.all(requests.map((one) => requestAll(one, options)))).flat();
+  return joined(parts, new Map([...parts, ...earlier].map((part, index) => [part, answers[index]])), options);
+}
+
+function comparedPart(wanted: WantedSeries, options: FetchOptions): ComparedPart {
+  const part = (window: TimeWindow): Part => ({ wanted, window, request: requestOf(wanted, window, options.address) });
+  const window = wanted.window ?? windowOf(options, wanted.dimension);
+  if (!(wanted.compare ?? options.address.compare)) return part(window);
+  const before = windowBefore(window, options);
+  const begin = { from: before.from - SHOWS_BEGIN_MS, to: before.from, interval: "4w", buckets: [] };
+  const isCount = isCounted(unitOf(wanted.dimension, wanted.dimension_type));
+  return { ...part(window), before: part(before), begin: isCount ? part(begin) : undefined };
 }
 
 /**
@@ -105,7 +124,8 @@ export async function fetchSeries(wanted: readonly WantedSeries[], options: Fetc
 const LONG = 26 * 7 * DAY;
 
 /** Requests series, up to a hundred at a time. */
-async function requestAll(requests: readonly SeriesRequest[], options: FetchOptions): Promise<SeriesAnswer[]> {
+async function requestAll(parts: readonly Part[], options: FetchOptions): Promise<SeriesAnswer[]> {
+  const requests = parts.map(({ request }) => request);
   const answers: SeriesAnswer[] = [];
   for (let first = 0; first < requests.length; first += SERIES_PER_REQUEST)
     answers.push(...(await requestBatch(requests.slice(first, first + SERIES_PER_REQUEST), options)));
@@ -154,24 +174,26 @@ async function requestBatch(
 }
 
 function joined(
-  parts: readonly Part[],
-  answers: readonly SeriesAnswer[],
-  before: ReadonlyMap<Part, SeriesAnswer | undefined>,
-  viewed: Viewed,
+  parts: readonly ComparedPart[],
+  answers: ReadonlyMap<Part, SeriesAnswer | undefined>,
+  { zone }: Viewed,
 ): Fetched {
   const series: Series[] = [];
   const refused: Refused[] = [];
-  parts.forEach((part, index) => {
-    const { wanted, window } = part;
-    const answer = answers[index] as SeriesAnswer;
+  for (const part of parts) {
+    const { wanted, window, before, begin } = part;
+    const answer = answers.get(part) as SeriesAnswer;
     const name = nameOf(wanted);
     const label = wanted.label ?? name;
     const unit = unitOf(wanted.dimension, wanted.dimension_type);
     if (!isSeries(answer)) {
       refused.push({ name, label, unit, why: answer.errors?.[0]?.message ?? "The service refused this series" });
-      return;
+      continue;
     }
-    const earlier = before.get(part);
+    const earlier = before && inBuckets(answers.get(before), before.window);
+    const first = earlier?.findIndex((value) => value !== null) ?? -1;
+    const hasBegun = begin !== undefined && (answers.get(begin)?.values ?? []).length > 0;
+    const begun = hasBegun ? Number.NEGATIVE_INFINITY : before?.window.buckets[first];
     series.push({
       name,
       label,
@@ -179,11 +201,12 @@ function joined(
       window,
       aggregation: answer.aggregation,
       values: inBuckets(answer, window),
-      before: earlier && inBuckets(earlier, windowBefore(window, viewed)),
+      before: earlier,
+      comparedFrom: before && begun !== undefined ? firstCompared(part, before.window, begun, zone) : undefined,
       completeUntil: Number(answer.complete_until),
       nextSaveAt: Number(answer.next_save_at),
     });
-  });
+  }
   return { series, refused };
 }
 
@@ -192,9 +215,16 @@ type Answered = Exclude<SeriesAnswer, { errors: unknown }>;
 /** Whether the answer has values; a refused one has `errors`. */
 const isSeries = (answer: SeriesAnswer): answer is Answered => !("errors" in answer);
 
-function inBuckets(answer: SeriesAnswer, { buckets }: TimeWindow): Values {
-  const values = new Map((answer.values ?? []).map(({ ts, value }) => [Number(ts), value]));
+function inBuckets(answer: SeriesAnswer | undefined, { buckets }: TimeWindow): Values {
+  const values = new Map((answer?.values ?? []).map(({ ts, value }) => [Number(ts), value]));
   return buckets.map((ts) => values.get(ts) ?? null);
+}
+
+/** Returns the first bucket of counts that is compared with the same one of the window before. */
+function firstCompared({ wanted, window }: Part, before: TimeWindow, begun: number, zone: Zone): number | undefined {
+  const windows = { before: before.from, start: window.from, end: window.to };
+  const compared = sinceBegun(gridOf(window.interval, zone), windows, begun, slotOf(wanted.dimension));
+  return compared && window.buckets.indexOf(compared.start);
 }
 
 /** Whether a bucket of the series can still change through a scheduled save. */
@@ -224,19 +254,15 @@ export function newestSlot(series: Series | undefined): { readonly at: number; r
 export const sumOf = (values: Values): number => values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 
 /**
- * Compares the series with the window before, in complete buckets: counts by their sums, from the first bucket of both
- * windows on in which the earlier one has a value, without a bucket in which its data begin; others by the newest value
- * and the value of the same bucket before. `at` is the first compared bucket. Undefined unless both have values.
+ * Compares the series with the window before, in complete buckets: counts by their sums, from `comparedFrom` on; others
+ * by the newest value and the value of the same bucket before. `at` is the first compared bucket. Undefined unless both
+ * have values.
  */
 export function comparisonOf(series: Series): { now: number; before: number; at: number } | undefined {
-  const { values, before = [] } = series;
+  const { values, before = [], comparedFrom: first } = series;
   const complete = values.filter((_, at) => !isUnfinished(series, at)).length;
   if (isCounted(series.unit) && series.aggregation === "sum") {
-    const begun = firstCompared(before, 0, complete);
-    if (begun === undefined) return undefined;
-    const isPart = begun > 0 && endOf(series.window, begun) - (series.window.buckets[begun] as number) > slot(series);
-    const first = isPart ? begun + 1 : begun;
-    if (first >= complete) return undefined;
+    if (first === undefined || first >= complete) return undefined;
     return { now: sumOf(values.slice(first, complete)), before: sumOf(before.slice(first, complete)), at: first };
   }
   const pairs = values.slice(0, complete).flatMap((now, at) => {

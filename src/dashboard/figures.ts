@@ -1,4 +1,3 @@
-import { firstCompared } from "../formats/compared-windows.js";
 import { age, HOUR } from "./duration.js";
 import { sumOf, type Values } from "./fetch-series.js";
 import { change, dayOf, type Unit, type Zone } from "./format.js";
@@ -9,7 +8,7 @@ import { datesOf, type Viewed, windowOf } from "./time-window.js";
 // - Messages of a window: the sum of the saved series of a stream over the whole hours of the window, and the messages
 //   of the open hour if the window contains it. The change compares the complete buckets of the window with as many
 //   before it (`comparedWindows`); if the data begin within these, only the hours from then on with the same ones of
-//   the window, and the first of these is named: "since 3 Nov" (`firstCompared`).
+//   the window, and the first of these is named: "since 3 Nov" (`sinceBegun`).
 // - Value of a window: the newest saved value of a sampled series (members, reach, conversion) before its end.
 // - Change of a window: that value less the one at the start of the window, or less the first one after it, which is
 //   then named: "since 12 Oct".
@@ -88,8 +87,9 @@ export function hasMoved(row: Moved): boolean {
  */
 export function dayAndWeekBefore(hours: Values): { readonly now: number; readonly before: number } | undefined {
   const end = hours.length - WEEK_HOURS;
-  const first = firstCompared(hours, end - DAY_HOURS, end);
-  if (first === undefined) return undefined;
+  const begun = hours.findIndex((value) => value !== null);
+  if (begun === -1 || begun >= end) return undefined;
+  const first = Math.max(begun, end - DAY_HOURS);
   return { now: sumOf(hours.slice(first + WEEK_HOURS)), before: sumOf(hours.slice(first, end)) };
 }
 

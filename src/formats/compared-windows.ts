@@ -17,16 +17,26 @@ export function comparedWindows(grid: BucketGrid, start: number, to: number): Co
   return { before, start, end };
 }
 
+/** Time before the windows in which a value shows that a series has begun, ms. */
+export const SHOWS_BEGIN_MS = 28 * 86_400_000;
+
 /**
- * Returns the first slot of the window before that a change of counts compares with the window: the one at `start`, or
- * the first one with a value if the series begins later. Slots before `start` only show that the series has begun: from
- * then on a slot without a value has no messages. Undefined if there is no value before `end`, the end of the window
- * before.
+ * Returns the parts of both windows that a change of counts compares, if the first value of the series is in the slot
+ * or interval that starts at `begun`. From then on a slot without a value has no messages. An interval that is longer
+ * than a slot can lack the slots before the first value, so it is not compared. Undefined if nothing is left.
  */
-export function firstCompared(values: ArrayLike<number | null>, start: number, end: number): number | undefined {
-  for (let at = 0; at < Math.min(end, values.length); at += 1) {
-    const value = values[at];
-    if (value != null && !Number.isNaN(value)) return Math.max(at, start);
+export function sinceBegun(
+  grid: BucketGrid,
+  { before, start, end }: ComparedWindows,
+  begun: number,
+  slotMs: number,
+): ComparedWindows | undefined {
+  let [earlier, since] = [before, start];
+  if (grid.longest <= slotMs) {
+    const late = Math.max(0, begun - before);
+    [earlier, since] = [before + late, start + late];
+  } else {
+    while (earlier <= begun) [earlier, since] = [grid.endOf(earlier), grid.endOf(since)];
   }
-  return undefined;
+  return since < end ? { before: earlier, start: since, end } : undefined;
 }

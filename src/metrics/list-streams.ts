@@ -1,6 +1,6 @@
 import { eachPage, everyItem } from "../async/pages.js";
 import { type BucketGrid, evenGrid } from "../formats/buckets.js";
-import { type ComparedWindows, comparedWindows, firstCompared } from "../formats/compared-windows.js";
+import { type ComparedWindows, comparedWindows, SHOWS_BEGIN_MS, sinceBegun } from "../formats/compared-windows.js";
 import { compareBytes } from "../text.js";
 import { stream as dimension } from "./dimensions.js";
 import type { SeriesStore, SlotCounts } from "./ports.js";
@@ -20,7 +20,7 @@ export interface ListedStream extends ArrivedStream {
 
 /** Values of a stream's series. */
 export interface StreamActivity {
-  /** The open slot (Unix ms): the messages counted in it so far, or else its saved value. */
+  /** The open slot (Unix ms): its saved value, or else the messages counted in it so far. */
   readonly slot: { readonly ts: number; readonly count: number };
   /** Sum of the last 24 slots that have ended. */
   readonly day: number;
@@ -35,9 +35,6 @@ export interface StreamListDependencies {
 }
 
 const DAY_SLOTS = 24;
-
-/** Time before the window before in which a value shows that a series has begun, ms. */
-const BEGUN_MS = 28 * 86_400_000;
 
 /** The series of every stream: its messages. */
 const messages = { dimension, type: "size" } as const;
@@ -87,11 +84,11 @@ export function streamList({ series, counts, eachColumn, retention }: StreamList
       const ts = slotStart(dimension, now);
       const [counted, saved, sumsOfDay] = await Promise.all([
         counts.counted(ids, ts),
-        sumsOf(ids, ts, ts + slotMs),
+        eachColumn({ ...messages, ids }, ts, ts + slotMs, savedSlot),
         days(ids, now),
       ]);
       return ids.map((id, i) => {
-        const count = counted.get(id) ?? (saved[i] as number);
+        const count = saved[i] ?? counted.get(id) ?? 0;
         return { slot: { ts, count }, day: sumsOfDay[i] as number };
       });
     },
@@ -112,12 +109,17 @@ export function streamList({ series, counts, eachColumn, retention }: StreamList
       const grid = buckets?.grid ?? evenGrid(dimension.slotMs);
       const compared = comparedSlots(from ?? to, to, grid);
       const end = Math.min(to, writableTo);
-      const read = Math.max(firstKept, compared.before - BEGUN_MS);
+      const read = Math.max(firstKept, compared.before - SHOWS_BEGIN_MS);
       return eachColumn({ ...messages, ids }, read, end, (slots) =>
         countedTrend(slots, { ...compared, to: end, grid }),
       );
     },
   };
+}
+
+/** Returns the value of a column of one slot; undefined if nothing is saved. */
+function savedSlot({ values: [value = Number.NaN] }: SavedSlots): number | undefined {
+  return Number.isNaN(value) ? undefined : value;
 }
 
 /** A window, and the intervals that are compared. */
@@ -141,24 +143,20 @@ interface CountedWindow extends ComparedWindows {
   readonly grid: BucketGrid;
 }
 
-/** Returns the messages of both windows, and the messages that are compared: see `firstCompared`. */
-function countedTrend(slots: SavedSlots, { before, start, end, to, grid }: CountedWindow): Trend {
+/** Returns the messages of both windows, and the messages that are compared: see `sinceBegun`. */
+function countedTrend(slots: SavedSlots, { to, grid, ...windows }: CountedWindow): Trend {
   const { slotMs } = dimension;
   const sum = (from: number, until: number) => sumIn(slots, slotMs, from, Math.min(until, to));
-  const slotAt = (ms: number) => Math.max(0, (ms - slots.from) / slotMs);
-  const first = firstCompared(slots.values, slotAt(before), slotAt(start));
+  const { before, start, end } = windows;
   const now = sum(start, to);
-  if (first === undefined) return { now, before: 0, compared: null };
+  const first = slots.values.findIndex((value) => !Number.isNaN(value));
   const begun = slots.from + first * slotMs;
-  if (begun <= before) return { now, before: sum(before, start), compared: sum(start, end) };
-  let [earlier, since] = [begun, start + begun - before];
-  if (grid.endOf(begun) - grid.startOf(begun) > slotMs) {
-    // The interval in which the series begins is incomplete.
-    [earlier, since] = [before, start];
-    while (earlier <= begun) [earlier, since] = [grid.endOf(earlier), grid.endOf(since)];
-  }
-  if (since >= end) return { now, before: sum(before, start), compared: null };
-  return { now, before: sum(nextSlot(earlier), start), compared: sum(nextSlot(since), end), since: nextSlot(since) };
+  if (first === -1 || begun >= start) return { now, before: 0, compared: null };
+  const both = sinceBegun(grid, windows, begun, slotMs);
+  if (both === undefined) return { now, before: sum(before, start), compared: null };
+  const since = nextSlot(both.start);
+  const compared = { now, before: sum(nextSlot(both.before), start), compared: sum(since, end) };
+  return since === start ? compared : { ...compared, since };
 }
 
 export type StreamList = ReturnType<typeof streamList>;

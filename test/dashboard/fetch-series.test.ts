@@ -39,7 +39,7 @@ describe("the series of a view", () => {
 
   it("are requested in halves if they are too large for one response", async () => {
     const { requests, series, refused } = await fetched("?view=overview&range=7d&compare=true");
-    expect([requests[0], requests.length > 1, refused]).to.deep.equal([4, true, []]);
+    expect([requests[0], requests.length > 1, refused]).to.deep.equal([6, true, []]);
     for (const { values, before } of series)
       expect([values, before].map((own) => own?.filter((value) => value !== null))).to.deep.equal([[3], [3]]);
     expect(series.map(({ label }) => label)).to.deep.equal(STREAMS);
@@ -47,7 +47,7 @@ describe("the series of a view", () => {
 
   it("of a long window are requested apart from the window before, so that none is refused first", async () => {
     const { requests, series } = await fetched("?view=overview&range=52w&compare=true");
-    expect(requests).to.deep.equal([2, 2]);
+    expect(requests).to.deep.equal([2, 4]);
     for (const { values, before } of series)
       expect([values, before].map((own) => own?.filter((value) => value !== null))).to.deep.equal([[3, 3], [3]]);
     expect((await fetched("?view=overview&range=52w")).requests).to.deep.equal([2]);

@@ -12,7 +12,7 @@ import {
 import { comparedIn } from "../../src/dashboard/figures.js";
 import { entryPage, findEntry } from "../../src/dashboard/list/entries.js";
 import { messageSeries, rateOf, sizeOf } from "../../src/dashboard/list/wanted.js";
-import { hourlyWindow, windowOf } from "../../src/dashboard/time-window.js";
+import { hourlyWindow, windowBefore, windowOf } from "../../src/dashboard/time-window.js";
 import { writePoints } from "../support/requests.js";
 import { adminKey, serviceOfSuite } from "../support/service.js";
 import { serveDimensions } from "./served-dimensions.js";
@@ -52,6 +52,17 @@ describe("one change of the dashboard", function () {
     const series = [{ dimension: "stream", dimension_id: "begun", dimension_type: "size" }];
     const since = hours.slice(-37 * 24 - 5);
     await writePoints(service, { series, ts: since, values: [since.map((_, at) => 10 + (at % 7))] });
+    for (const [index, search] of searches.entries()) {
+      const { from } = windowBefore(windowOf(viewed(search), "stream"), viewed(search));
+      const begin = (dimension_id: string, isWritten: (ts: number) => boolean) => {
+        const ts = hours.filter(isWritten);
+        const series = [{ dimension: "stream", dimension_id, dimension_type: "size" }];
+        return writePoints(service, { series, ts, values: [ts.map((_, at) => 10 + (at % 7))] });
+      };
+      await begin(`in-first-${index}`, (ts) => ts >= from + 2 * HOUR);
+      await begin(`quiet-at-first-${index}`, (ts) => ts === from - 20 * 24 * HOUR || ts >= from + 5 * HOUR);
+      await begin(`silent-before-${index}`, (ts) => ts === from - 20 * 24 * HOUR || ts >= OPEN - 12 * HOUR);
+    }
     await write(
       "segment",
       "size",
@@ -75,7 +86,8 @@ describe("one change of the dashboard", function () {
     for (const zone of ["UTC", "local"] as const)
       it(`is the same in the head, the list and the chart of a stream with ${search} in the zone ${zone}`, async () => {
         const options = viewed(search, zone);
-        for (const id of ["b", "begun"]) {
+        const index = searches.indexOf(search);
+        for (const id of ["b", "begun", `in-first-${index}`, `quiet-at-first-${index}`, `silent-before-${index}`]) {
           const { now, before } = comparedIn((await findEntry("stream", id, options)) ?? {});
           const compared = comparisonOf(await chart(messageSeries(id), options));
           expect([compared?.now ?? null, compared?.before ?? before], id).to.deep.equal([now, before]);

@@ -81,22 +81,13 @@ describe("the chart of messages by stream", () => {
 });
 
 describe("the comparison of a series with the window before", () => {
-  for (const [title, values, before, sums] of [
-    ["complete buckets", [1, 2, 3, 900], [10, 20, 30, 40], { now: 6, before: 60, at: 0 }],
-    ["the buckets since the earlier data begin", [1, 2, 3, 900], [null, null, 30, 40], { now: 3, before: 30, at: 2 }],
-    ["buckets without messages as 0", [1, 2, null, 900], [10, null, 30, 40], { now: 3, before: 40, at: 0 }],
-  ] as [string, Values, Values, object][]) {
-    it(`sums messages over ${title}`, () => {
-      expect(comparisonOf(hourly("web", values, before))).to.deep.equal(sums);
-    });
-  }
-
-  it("sums messages without the day in which the earlier data begin", () => {
-    const buckets = [0, 1, 2, 3].map((day) => OPEN - (3 - day) * 24 * HOUR);
-    const window = { from: OPEN - 72 * HOUR, to: OPEN + 24 * HOUR, interval: "1d", buckets };
-    const daily = (before: Values) => comparisonOf({ ...hourly("web", [1, 2, 3, 900], before), window });
-    expect(daily([null, 5, 30, 40])).to.deep.equal({ now: 3, before: 30, at: 2 });
-    expect(daily([null, null, 30, 40])).to.equal(undefined);
+  it("sums messages of complete buckets since the first that is compared", () => {
+    const compared = (comparedFrom: number, values: Values = [1, 2, 3, 900]) =>
+      comparisonOf({ ...hourly("web", values, [10, null, 30, 40]), comparedFrom });
+    expect(compared(0)).to.deep.equal({ now: 6, before: 40, at: 0 });
+    expect(compared(0, [1, 2, null, 900])).to.deep.equal({ now: 3, before: 40, at: 0 });
+    expect(compared(2)).to.deep.equal({ now: 3, before: 30, at: 2 });
+    expect(compared(3)).to.equal(undefined);
   });
 
   it("has other values of the newest complete bucket and of the same bucket before", () => {

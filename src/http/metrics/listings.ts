@@ -31,7 +31,8 @@ export const Stream = Type.Object(
       {
         ts: Type.String({ description: "Start of the current slot, Unix ms." }),
         count: Type.Number({
-          description: "The messages counted in this slot so far; without any, the value that a client wrote for it.",
+          description:
+            "The value that a client wrote for this slot, as `/api/metric` returns it; without one, the messages counted in it so far.",
         }),
       },
       { title: "OpenSlot", additionalProperties: false },
