@@ -51,14 +51,30 @@ export class ServiceError extends Error {
   }
 }
 
+/** A part of a store is damaged on the disk: the same call would fail again. */
+export class DamagedData extends ServiceError {
+  constructor(cause: unknown) {
+    super("unavailable", "The stored data is damaged", { cause });
+  }
+}
+
 /**
  * Converts an error of a store for a caller; undefined for an error that is not the store's own, or a defect of this
  * service. A method of a port over a store rejects with such a `ServiceError`, or with an error that this converts to
- * one: `unavailable` while the store is unreachable, or exceeds its deadline; `out-of-space` if a write finds the
- * disk full. A write that rejects may nevertheless be stored. Other rejections are documented at the method; any
- * further one is a defect.
+ * one: `unavailable` while the store is unreachable, or exceeds its deadline; `DamagedData`; `out-of-space` if a write
+ * finds the disk full. A write that rejects may nevertheless be stored. Other rejections are documented at the method;
+ * any further one is a defect.
  */
 export type ToServiceError = (error: unknown) => ServiceError | undefined;
+
+/**
+ * Returns whether the data that a call is about may have caused its error: it is damaged, or is not as the service
+ * writes it. Otherwise the store, or its load, has caused it.
+ */
+export function isOfData(error: unknown, toServiceError: ToServiceError): boolean {
+  const known = error instanceof ServiceError ? error : toServiceError(error);
+  return known === undefined || known instanceof DamagedData;
+}
 
 /** Returns an error for invalid input with one issue. */
 export function invalid(code: string, path: string, message: string): ServiceError {

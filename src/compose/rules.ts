@@ -21,9 +21,9 @@ export function composeRules(
     clock,
     memory,
     lease: workerLease({ clock, lease, owner: randomUUID() }, "rules"),
-    damaged(entity) {
+    damaged(entity, err) {
       countDamaged();
-      log.error({ entity }, "a profile is damaged; rules decide nothing about it");
+      log.error({ entity, err }, "a profile is damaged; rules decide nothing about it");
     },
   });
   const { catalogue, facts, entities } = stores;

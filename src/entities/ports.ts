@@ -1,4 +1,3 @@
-import { ServiceError } from "../errors.js";
 import type { EntityId, SegmentDeletions, StoredEntity, Turn } from "./profile/entity.js";
 import type { IdentityHash } from "./profile/identity.js";
 
@@ -186,13 +185,6 @@ export interface HistoryMessage {
 /** Place of a message in the order of arrival. Two processes may give two messages the same place. */
 export type Place = Pick<HistoryMessage, "arrival" | "position">;
 
-/** Rejection of a read of messages that are damaged on the disk: it would fail again. */
-export class DamagedHistory extends ServiceError {
-  constructor(cause: unknown) {
-    super("unavailable", "The stored messages of the profile are damaged", { cause });
-  }
-}
-
 /**
  * PORT. The archive of messages. `EntityStore.commit` adds to it. Counts of a stream never decrease. Rejects as every
  * store does: see `ToServiceError`.
@@ -206,10 +198,7 @@ export interface History {
   holds(entities: readonly EntityId[]): Promise<boolean>;
   /** Counts the stored messages of these entities by stream; streams without messages are absent. */
   countByStream(entities: readonly EntityId[]): Promise<Map<string, number>>;
-  /**
-   * Returns at most `limit` messages of these entities after `after`, in order of arrival, position and id. Rejects
-   * with `DamagedHistory` if one of them is damaged.
-   */
+  /** Returns at most `limit` messages of these entities after `after`, in order of arrival, position and id. */
   page(
     entities: readonly EntityId[],
     after: (Place & Pick<HistoryMessage, "id">) | undefined,

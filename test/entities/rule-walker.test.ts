@@ -2,7 +2,6 @@ import { expect } from "chai";
 import type { SegmentRule } from "../../src/catalogue/ports.js";
 import { decideProfiles } from "../../src/entities/decide/decide-profiles.js";
 import { ruleWalker } from "../../src/entities/decide/rule-walker.js";
-import { DamagedHistory } from "../../src/entities/ports.js";
 import { segmentsIn } from "../../src/entities/profile/memberships.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { currentRules } from "../../src/segments/current-rules.js";
@@ -220,20 +219,6 @@ describe("the walk that decides rules about stored profiles", () => {
     expect(reported).to.deep.equal([id]);
   });
 
-  it("skips a profile whose history is damaged, which does not hold up the others", async () => {
-    await stage.collect([{ _uid: "a" }, { _uid: "b" }], { stream: "shop" });
-    await stage.collect([{ _uid: "a" }, { _uid: "b" }], { stream: "shop" });
-    const { id } = await stage.stored("a");
-    const { history } = stage.stores;
-    const page: typeof history.page = async (entities, ...args) => {
-      if (entities.includes(id)) throw new DamagedHistory(undefined);
-      return history.page(entities, ...args);
-    };
-    await put("twice", { stream: "shop", count: { at_least: 2, within: "1d" } });
-    await finish(walkerOf({ history: { ...history, page } }));
-    expect([await membersOf("twice"), await computing("twice"), reported]).to.deep.equal([1, undefined, [id]]);
-  });
-
   it("changes few updates of segments in one commit, which is one step of the embedded engine", async () => {
     await stage.collect(Array.from({ length: 100 }, (_, n) => ({ _uid: `u${n}` })));
     for (let n = 0; n < 20; n += 1) await put(`all${n}`, { attribute: "_uid" });
@@ -271,7 +256,7 @@ describe("the walk that decides rules about stored profiles", () => {
       return loaded;
     };
     const ids = await entities.idsAfter(undefined, 100);
-    await decideProfiles({ ...dependencies(), skipped() {}, entities: { ...entities, load } }, ids, "walk");
+    await decideProfiles({ ...dependencies(), entities: { ...entities, load } }, ids, "walk");
     expect([changed, await membersOf("pro")]).to.deep.equal([3, 47]);
   });
 });

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
+import { DamagedData } from "../../src/errors.js";
 import { type EntityStage, entityStage } from "../support/entity-stage.js";
 
 describe("messages of concurrent requests", () => {
@@ -60,26 +61,33 @@ describe("messages of concurrent requests", () => {
     expect(await stage.counted()).to.equal(12);
   });
 
-  it("are stored also if one of them fails, as its profile is damaged", async () => {
-    stage = await entityStage(({ entities }) => ({
-      entities: {
-        ...entities,
-        async find(hashes, maxBytes) {
-          const found = await entities.find(hashes, maxBytes);
-          const ann = found.owners.get(stage.hashIdentity("user", { field: "_uid", value: "ann" }));
-          if (ann !== undefined) found.profiles.get(ann)?.sealed.fill(0, 20);
-          return found;
+  const damages = {
+    "its profile is altered": (sealed: Uint8Array | undefined) => sealed?.fill(0, 20),
+    "a page of its profile is damaged": () => {
+      throw new DamagedData(undefined);
+    },
+  };
+  for (const [reason, damage] of Object.entries(damages))
+    it(`are stored also if one of them fails, as ${reason}`, async () => {
+      stage = await entityStage(({ entities }) => ({
+        entities: {
+          ...entities,
+          async find(hashes, maxBytes) {
+            const found = await entities.find(hashes, maxBytes);
+            const ann = found.owners.get(stage.hashIdentity("user", { field: "_uid", value: "ann" }));
+            if (ann !== undefined) damage(found.profiles.get(ann)?.sealed);
+            return found;
+          },
         },
-      },
-    }));
-    await stage.collect([{ _uid: "ann" }]);
-    // The first four commits hold back the rest, which become one group.
-    const others = Array.from({ length: 4 }, (_, n) => stage.collect([{ _uid: `other ${n}` }]));
-    const failed = stage.collect([{ _uid: "ann" }]).catch((error: unknown) => error);
-    await Promise.all([...others, stage.collect([{ _uid: "ben" }])]);
-    expect(await failed).to.be.instanceOf(Error);
-    expect(await stage.counted()).to.equal(6);
-  });
+      }));
+      await stage.collect([{ _uid: "ann" }]);
+      // The first four commits hold back the rest, which become one group.
+      const others = Array.from({ length: 4 }, (_, n) => stage.collect([{ _uid: `other ${n}` }]));
+      const failed = stage.collect([{ _uid: "ann" }]).catch((error: unknown) => error);
+      await Promise.all([...others, stage.collect([{ _uid: "ben" }])]);
+      expect(await failed).to.be.instanceOf(Error);
+      expect(await stage.counted()).to.equal(6);
+    });
 
   it("are never stored if their request ends before their commit begins", async () => {
     await open();

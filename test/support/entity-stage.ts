@@ -73,8 +73,9 @@ export const PROFILE_PORTS = ["entities", "memberships", "history", "entityKeys"
 /** Collecting and reading over the embedded engine. `wrap` puts something between collecting and a port. */
 export async function entityStage(
   wrap: (stores: Stores) => Partial<Stores & CollectDependencies> = () => ({}),
+  opened?: Stores,
 ): Promise<EntityStage> {
-  const stores = await temporaryStores();
+  const stores = opened ?? (await temporaryStores());
   const common = {
     ...opening(),
     segments: stores.catalogue,

@@ -1,6 +1,6 @@
 import { groupedCalls } from "../../async/grouped-calls.js";
 import { KeyedMutex } from "../../async/keyed-mutex.js";
-import { ServiceError, type ToServiceError } from "../../errors.js";
+import { isOfData, type ToServiceError } from "../../errors.js";
 import type { BatchMessage, Message } from "../profile/message.js";
 import { applyBatch, type BatchDependencies, MAX_UPDATES } from "./apply-batch.js";
 import type { Outcomes } from "./plan-batch.js";
@@ -54,8 +54,8 @@ export function collectMessages(dependencies: CollectDependencies): CollectMessa
     most: MAX_BATCH_WEIGHT,
     weightOf: ({ weight }) => weight,
     atOnce: CONCURRENT_COMMITS,
-    // An altered profile fails only the requests about it.
-    isOfOneCall: (error) => !(error instanceof ServiceError) && dependencies.toServiceError(error) === undefined,
+    // A damaged profile fails only the requests about it.
+    isOfOneCall: (error) => isOfData(error, dependencies.toServiceError),
   });
   return async (batch) => {
     if (batch.length === 0) return new Map();

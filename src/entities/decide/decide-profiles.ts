@@ -1,14 +1,15 @@
 import { yieldWhenDue } from "../../async/yielding.js";
 import type { Clock } from "../../clock.js";
+import { isOfData, type ToServiceError } from "../../errors.js";
 import type { MemoryBudget } from "../../memory-budget.js";
 import type { CurrentRules } from "../../segments/current-rules.js";
 import type { CountDecisions } from "../collect/apply-batch.js";
-import { DamagedHistory, type EntityKeys, type EntityStore, type ProfileChange } from "../ports.js";
+import type { EntityKeys, EntityStore, ProfileChange } from "../ports.js";
 import { type FactDependencies, withFacts } from "../profile/complete-facts.js";
 import { seal, unseal } from "../profile/encryption.js";
-import { type EntityId, type StoredEntity, storedBytes } from "../profile/entity.js";
+import { type EntityId, storedBytes } from "../profile/entity.js";
 import { DECODED_BYTES, encodeDocument } from "../profile/entity-document.js";
-import { type DecodedProfile, decodeProfile, ProfileDraft } from "../profile/profile-draft.js";
+import { decodeProfile, ProfileDraft } from "../profile/profile-draft.js";
 import { retryOnConflict } from "../requests/retry-on-conflict.js";
 
 export interface DecideDependencies extends FactDependencies {
@@ -18,8 +19,9 @@ export interface DecideDependencies extends FactDependencies {
   readonly clock: Clock;
   readonly memory: MemoryBudget;
   readonly countDecisions: CountDecisions;
-  /** Called for each profile that is skipped because it is erased, or it or its history is damaged. */
-  skipped(id: EntityId, isErased: boolean): void;
+  readonly toServiceError: ToServiceError;
+  /** Called for each profile that is skipped because a part of it is damaged. */
+  damaged(id: EntityId, error: unknown): void;
 }
 
 /**
@@ -31,29 +33,33 @@ export async function decideProfiles(
   ids: readonly EntityId[],
   cause: "time" | "walk",
 ): Promise<void> {
-  if (ids.length === 0) return;
-  let left: readonly EntityId[] = [];
+  const [first, second] = ids;
+  if (first === undefined) return;
   const attempt = () => decidePage(dependencies, ids, cause);
-  if (ids.length === 1) left = await retryOnConflict(attempt);
-  else {
-    const rest = await attempt();
-    if (rest === undefined) {
-      // A conflict of one profile repeats the others, so each half is decided alone.
-      const half = Math.ceil(ids.length / 2);
-      await decideProfiles(dependencies, ids.slice(0, half), cause);
-      left = ids.slice(half);
-    } else left = rest;
+  let left: readonly EntityId[] | undefined;
+  try {
+    left = second === undefined ? await retryOnConflict(attempt) : await attempt();
+  } catch (error) {
+    if (!isOfData(error, dependencies.toServiceError)) throw error;
+    if (second === undefined) return dependencies.damaged(first, error);
   }
-  await decideProfiles(dependencies, left, cause);
+  if (left !== undefined) return decideProfiles(dependencies, left, cause);
+  // A conflict or damage of one profile repeats the others, so each half is decided alone.
+  const half = Math.ceil(ids.length / 2);
+  await decideProfiles(dependencies, ids.slice(0, half), cause);
+  await decideProfiles(dependencies, ids.slice(half), cause);
 }
 
 /** Bytes of the profiles that are read in one step, and updates of segments that a commit changes in one step. */
 const STEP_BYTES = 262_144;
 const STEP_UPDATES = 1_000;
 
-/** Decides the first profiles, as many as one step may, and returns the ids of the others; undefined: a conflict. */
+/**
+ * Decides the first profiles, as many as one step may, and returns the ids of the others; undefined: a conflict.
+ * Rejects if one is damaged.
+ */
 async function decidePage(
-  { entities, entityKeys, history, rules: rulesOf, clock, memory, countDecisions, skipped }: DecideDependencies,
+  { entities, entityKeys, history, rules: rulesOf, clock, memory, countDecisions }: DecideDependencies,
   ids: readonly EntityId[],
   cause: "time" | "walk",
 ): Promise<readonly EntityId[] | undefined> {
@@ -71,13 +77,13 @@ async function decidePage(
     let last = "";
     for (const entity of profiles.values()) {
       await yieldWhenDue();
-      const profile = decodeUnlessDamaged(entity, keys);
-      const complete =
-        profile && (await withFacts({ history, entityKeys }, profile, rules).catch(unlessHistoryDamaged));
-      if (complete === undefined) {
-        skipped(entity.id, (await entityKeys.destroyed([entity.id])).has(entity.id));
-        continue;
+      const plain = unseal(keys, { entity: entity.id, sealed: entity.sealed });
+      if (plain === undefined) {
+        if ((await entityKeys.destroyed([entity.id])).has(entity.id)) continue;
+        throw new Error("The profile has no key");
       }
+      const profile = decodeProfile(entity, plain);
+      const complete = await withFacts({ history, entityKeys }, profile, rules);
       const draft = ProfileDraft.stored(complete, rules);
       const changed = draft.decide(now);
       if (changed === 0 && complete === profile && draft.due === entity.due) continue;
@@ -92,22 +98,6 @@ async function decidePage(
     countDecisions(decisions, cause);
     return decisions >= STEP_UPDATES ? ids.filter((id) => id > last) : left;
   });
-}
-
-function decodeUnlessDamaged(
-  entity: StoredEntity,
-  keys: ReadonlyMap<EntityId, Uint8Array>,
-): DecodedProfile | undefined {
-  try {
-    const plain = unseal(keys, { entity: entity.id, sealed: entity.sealed });
-    return plain && decodeProfile(entity, plain);
-  } catch {
-    return undefined;
-  }
-}
-
-function unlessHistoryDamaged(error: unknown): undefined {
-  if (!(error instanceof DamagedHistory)) throw error;
 }
 
 function sealed({ id, attributes }: ProfileDraft, keys: ReadonlyMap<EntityId, Uint8Array>): Uint8Array {

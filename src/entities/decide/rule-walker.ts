@@ -6,9 +6,8 @@ import type { DueProfile, EntityStore } from "../ports.js";
 import type { EntityId } from "../profile/entity.js";
 import { type DecideDependencies, decideProfiles } from "./decide-profiles.js";
 
-export interface WalkerDependencies extends Omit<DecideDependencies, "skipped"> {
-  /** Called for each profile that is damaged; once. */
-  damaged(id: EntityId): void;
+/** `damaged` is called once for each profile. */
+export interface WalkerDependencies extends DecideDependencies {
   readonly entities: EntityStore;
   readonly catalogue: Pick<CatalogueStore, "rules" | "setComputing">;
   readonly facts: Pick<Facts, "text" | "replaceText">;
@@ -44,12 +43,12 @@ export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
   let dueSince: number | undefined;
   /** When this walker first saw each change whose circle has not begun: clocks of other processes may differ. */
   let seen: ReadonlyMap<number, number> = new Map();
-  const skipped = new Set<EntityId>();
+  const damaged = new Set<EntityId>();
   const deciding: DecideDependencies = {
     ...dependencies,
-    skipped(id, isErased) {
-      if (!isErased && !skipped.has(id)) dependencies.damaged(id);
-      skipped.add(id);
+    damaged(id, error) {
+      if (!damaged.has(id)) dependencies.damaged(id, error);
+      damaged.add(id);
     },
   };
 
@@ -111,10 +110,10 @@ export function ruleWalker(dependencies: WalkerDependencies): RuleWalker {
     return { from, to };
   }
 
-  /** Decides a page of the profiles that are due at `now`; returns whether more may be. Skipped ones stay due. */
+  /** Decides a page of the profiles that are due at `now`; returns whether more may be. Damaged ones stay due. */
   async function decideDue(now: number): Promise<boolean> {
     const page = await entities.dueAfter(now, lastDue, PAGE);
-    dueSince = page.find(({ id }) => !skipped.has(id))?.due;
+    dueSince = page.find(({ id }) => !damaged.has(id))?.due;
     await decideProfiles(
       deciding,
       page.map(({ id }) => id),

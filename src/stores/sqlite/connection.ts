@@ -1,5 +1,5 @@
 import { groupedCalls } from "../../async/grouped-calls.js";
-import { ServiceError, StartError } from "../../errors.js";
+import { DamagedData, ServiceError, StartError } from "../../errors.js";
 
 type Driver = Pick<typeof import("@photostructure/sqlite"), "DatabaseSync" | "backup">;
 
@@ -217,7 +217,7 @@ function failureOf(error: unknown) {
 export function sqliteServiceError(error: unknown): ServiceError | undefined {
   const failure = failureOf(error);
   if (failure?.code === FULL) return new ServiceError("out-of-space", "The store has no space left", { cause: error });
-  return failure && unavailable(error);
+  return failure?.reason === DAMAGED ? new DamagedData(error) : failure && unavailable(error);
 }
 
 /** Returns the error for a request that a store cannot serve. */

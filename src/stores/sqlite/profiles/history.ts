@@ -1,7 +1,7 @@
 import { yieldWhenDue } from "../../../async/yielding.js";
-import { DamagedHistory, type History, type HistoryMessage } from "../../../entities/ports.js";
+import type { History, HistoryMessage } from "../../../entities/ports.js";
 import type { EntityId } from "../../../entities/profile/entity.js";
-import { type Database, isDamage, sharingCommits } from "../connection.js";
+import { type Database, sharingCommits } from "../connection.js";
 
 /** `lasting_message_id`: ids of messages that are never stored again. Neither `erase` nor `expire` removes them. */
 export const historySchema = `
@@ -53,11 +53,7 @@ export function sqliteHistory(db: Database): History {
 
     async page(entities, after, limit) {
       const { arrival = -1, position = -1, id = "" } = after ?? {};
-      try {
-        return page.all(JSON.stringify(entities), arrival, position, id, limit) as unknown as HistoryMessage[];
-      } catch (error) {
-        throw isDamage(error) ? new DamagedHistory(error) : error;
-      }
+      return page.all(JSON.stringify(entities), arrival, position, id, limit) as unknown as HistoryMessage[];
     },
 
     async at(entities, places) {

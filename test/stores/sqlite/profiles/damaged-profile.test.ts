@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { DamagedHistory } from "../../../../src/entities/ports.js";
-import { freshEntity, keep, messageFor, newHash } from "../../../support/commits.js";
+import { freshEntity, keep, newHash } from "../../../support/commits.js";
 import { dataFolder } from "../../../support/data-folder.js";
 import { storesOf } from "../../../support/stores.js";
 
@@ -36,18 +35,5 @@ describe("a damaged page of entities.db", () => {
     expect(profiles.get(hidden.id)).to.deep.equal({ ...hidden, sealed: new Uint8Array() });
     expect(Buffer.from(profiles.get(whole.id)?.sealed ?? []).equals(whole.sealed)).to.equal(true);
     expect((await stores.entities.find([hash])).profiles.get(hidden.id)?.sealed).to.have.length(0);
-  });
-
-  it("is reported as damage of the history by the messages of its profile alone", async () => {
-    const first = await storesOf(dir, undefined, false);
-    const [hurt, whole] = [freshEntity([newHash()]), freshEntity([newHash()])];
-    await keep(first.stores.entities, hurt, { messages: [messageFor(hurt.id, { sealed: document("a") })] });
-    await keep(first.stores.entities, whole, { messages: [messageFor(whole.id)] });
-    await first.close();
-    damage("a");
-    const { stores } = await storesOf(dir, undefined, false);
-    const failure = await stores.history.page([hurt.id], undefined, 10).catch((error: unknown) => error);
-    expect(failure).to.be.instanceOf(DamagedHistory);
-    expect(await stores.history.page([whole.id], undefined, 10)).to.have.length(1);
   });
 });
