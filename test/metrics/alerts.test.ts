@@ -132,6 +132,34 @@ describe("alerts", function () {
     expect(await firing(), "without rules").to.deep.equal([]);
   });
 
+  it("of a rule that was removed or changed end when a process with the new rules begins, which decide the same slot", async () => {
+    now = start + HOUR + MINUTE;
+    await write("web", start, 3);
+    await write("wap", start, 4);
+    const changed = (rule: Partial<AlertSetting>) => ({ ...below, ...rule });
+    const steps: (readonly [rules: AlertSetting[], firing: unknown[]])[] = [
+      [[below], ["wap few 5 1h", "web few 5 1h"]],
+      [[changed({ pattern: "we*" })], ["web few 5 1h"]],
+      [[changed({ value: 4 })], ["web few 4 1h"]],
+      [[changed({ value: 4, over: "2h" })], ["web few 4 2h"]],
+      [[changed({ name: "other" })], ["wap other 5 1h", "web other 5 1h"]],
+      [[{ name: "other", series: "stream.wap.size", condition: "below", value: 5 }], ["wap other 5 1h"]],
+      [[], []],
+    ];
+    for (const [rules, expected] of steps) {
+      await evaluate(alertProcess(opened.stores, { clock, owner: "a", rules }));
+      const shown = (await stored()).filter(isFiring);
+      expect(
+        shown.map(({ dimensionId, name, value, over }) => `${dimensionId} ${name} ${value} ${over}`).sort(),
+      ).to.deep.equal(expected);
+    }
+    const ended = await stored();
+    expect([ended.length, new Set(ended.map(({ resolvedAt }) => resolvedAt))]).to.deep.equal([
+      6,
+      new Set([start + HOUR]),
+    ]);
+  });
+
   it("that have ended are stored for 30 days, at most the newest 2,000 of them, also when all rules are gone", async () => {
     const ids = Array.from({ length: 2_001 }, (_, index) => `w${String(index).padStart(4, "0")}`);
     const work = alertProcess(opened.stores, { clock, owner: "a", rules: [below] });

@@ -55,9 +55,11 @@ export function newAlert(
   { id: dimensionId, since, measured }: { id: string; since: number; measured: number | null },
   pending: readonly AlertEvent[],
 ): Alert {
-  const digest = createHash("sha256").update([name, dimension.name, dimensionId, type, since].join("\0")).digest("hex");
   const series = { dimension: dimension.name, dimensionId, type };
   const rule = { name, condition, value, over: over.text };
+  const digest = createHash("sha256")
+    .update(JSON.stringify([rule, series, since]))
+    .digest("hex");
   const id = `${since / 1000}-${digest.slice(0, 20)}`;
   return { id, ...rule, ...series, since, measured, pending, attempts: 0, notBefore: 0 };
 }

@@ -11,7 +11,7 @@ import { storedSlots } from "../query/search-slots.js";
 import type { Recorder } from "../recorder/recorder.js";
 import { slotStart } from "../series.js";
 import { type Alert, ENDED_FOR_MS, isFiring, newAlert, type StoredAlerts, storedAlerts } from "./alert.js";
-import { type AlertRule, decide, windowSlots, windowValues } from "./rule.js";
+import { type AlertRule, decide, matches, windowSlots, windowValues } from "./rule.js";
 import { selectedSeries } from "./select.js";
 
 export interface EvaluationDependencies {
@@ -59,6 +59,7 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
   /** State of the last read; another process may have evaluated later slots. */
   let evaluated: StoredAlerts["evaluated"] = {};
   let askedAt = Number.NEGATIVE_INFINITY;
+  const rulesByName = new Map(rules.map((rule) => [rule.name, rule]));
 
   return {
     async tick() {
@@ -83,14 +84,27 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
     },
   };
 
-  /** Evaluates the next slot of each dimension that has one. */
+  /**
+   * Evaluates the next slot of each dimension that has one, or the last one again if an alert is firing whose rule was
+   * removed or changed since.
+   */
   async function evaluateDue({ evaluated, alerts }: StoredAlerts, now: number): Promise<EvaluatedSlot[]> {
     const slots: EvaluatedSlot[] = [];
     for (const dimension of dimensions) {
-      const end = dueSlotEnd(dimension, evaluated, now);
+      const isOutdated = (alert: Alert) => alert.dimension === dimension.name && isFiring(alert) && !isOfRule(alert);
+      const end =
+        dueSlotEnd(dimension, evaluated, now) ?? (alerts.some(isOutdated) ? evaluated[dimension.name] : undefined);
       if (end !== undefined) slots.push(await evaluateSlot(alerts, dimension, end));
     }
     return slots;
+  }
+
+  /** Returns whether the rule of an alert is unchanged. */
+  function isOfRule({ name, dimension, dimensionId, type, condition, value, over }: Alert): boolean {
+    const rule = rulesByName.get(name);
+    if (rule === undefined || rule.dimension.name !== dimension || rule.type !== type) return false;
+    if (rule.condition !== condition || rule.value !== value || rule.over.text !== over) return false;
+    return rule.id === undefined ? matches(rule.pattern, dimensionId) : rule.id === dimensionId;
   }
 
   /** Returns the state after these slots; undefined if another process has evaluated slots since `before` was read. */
@@ -109,7 +123,7 @@ export function evaluatingRecorder(recorder: Recorder, dependencies: EvaluationD
   }
 
   async function evaluateSlot(alerts: readonly Alert[], dimension: Dimension, end: number): Promise<EvaluatedSlot> {
-    const firing = new Set(alerts.filter((alert) => isFiring(alert) && alert.dimension === dimension.name).map(keyOf));
+    const firing = new Set(alerts.filter((alert) => isFiring(alert) && isOfRule(alert)).map(keyOf));
     const stillFiring = new Set<string>();
     const fired: Alert[] = [];
     let left = 0;
