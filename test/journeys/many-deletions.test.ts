@@ -3,8 +3,12 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { collectThrough } from "../support/requests.js";
+import { amount } from "../support/servers.js";
 import { newKey, serviceOfSuite } from "../support/service.js";
 import { until } from "../support/until.js";
+
+/** Items of a request in several batches. */
+const MANY = amount(450, 210);
 
 const LINES = { "content-type": "application/x-ndjson" };
 
@@ -168,10 +172,10 @@ describe("POST /api/deletion", () => {
 
     it("returns the same request ids in a repeat, each with its current state", async () => {
       await collect("p0", "p1");
-      const items = [...people(450), { field: "email" }];
+      const items = [...people(MANY), { field: "email" }];
       const first = await postLines(linesOf(items), key());
       const found = ids(first.lines.slice(0, -2));
-      expect(new Set(found).size).to.equal(450);
+      expect(new Set(found).size).to.equal(MANY);
       await completed(first.lines.slice(0, -2));
       const before = await accepted();
       const again = await postLines(linesOf(items), key());
@@ -196,28 +200,28 @@ describe("POST /api/deletion", () => {
     });
 
     it("refuses another body under the same key with 422, and accepts none of its items", async () => {
-      await postLines(linesOf(people(450)), key());
+      await postLines(linesOf(people(MANY)), key());
       const before = await accepted();
-      expect((await postLines(linesOf(people(450, 1)), key())).status).to.equal(422);
+      expect((await postLines(linesOf(people(MANY, 1)), key())).status).to.equal(422);
       expect((await postLines("{}\n", key())).lines.at(-1)).to.deep.include({ type: "error", status: 422 });
       // These begin as the first body does, so that the response has begun.
-      for (const items of [people(449), people(451), [...people(449), person("another")]]) {
+      for (const items of [people(MANY - 1), people(MANY + 1), [...people(MANY - 1), person("another")]]) {
         const { lines } = await postLines(linesOf(items), key());
         const { errors, ...last } = lines.at(-1) as { errors: { code: string }[] };
         expect(last).to.deep.include({ type: "error", status: 422, data: null });
         expect(errors[0]?.code).to.equal("unprocessable");
       }
-      expect((await post(people(450), key())).status).to.equal(422);
+      expect((await post(people(MANY), key())).status).to.equal(422);
       expect(await accepted()).to.equal(before);
     });
 
     it("accepts each item once when equal requests arrive at the same time", async () => {
       await collect("p0", "p1", "p2");
       const before = await accepted();
-      const body = linesOf(people(300));
+      const body = linesOf(people(MANY));
       const all = await Promise.all(Array.from({ length: 4 }, () => postLines(body, key())));
       for (const { lines } of all) expect(ids(lines)).to.deep.equal(ids(all[0]?.lines ?? []));
-      expect(await accepted()).to.equal(before + 300);
+      expect(await accepted()).to.equal(before + MANY);
       await completed(all[0]?.lines.slice(0, -1) ?? []);
     });
 
