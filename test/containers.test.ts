@@ -44,16 +44,13 @@ describe("the files for containers", () => {
     expect([...stdout.matchAll(/ROLES: (\w+)/g)].map(([, role]) => role)).to.have.members(["api", "api", "worker"]);
   });
 
-  for (const missing of secrets) {
-    it(`report that ${missing} is not set`, () => {
-      const { status, stderr } = read(
-        "docker-compose.yml",
-        secrets.filter((name) => name !== missing),
-      );
-      expect(status).to.not.equal(0);
-      expect(stderr).to.contain(`set ${missing}`);
-    });
-  }
+  it("report each secret that is not set", () => {
+    const { status, stderr } = read("docker-compose.yml", secrets.slice(1));
+    expect(status).to.not.equal(0);
+    expect(stderr).to.contain(`set ${secrets[0]}`);
+    const text = readFileSync(join(dir, "docker-compose.yml"), "utf8");
+    for (const name of secrets) expect(text).to.contain(`\${${name}:?set ${name},`);
+  });
 
   it("describe one container with everything embedded, which needs no setting", () => {
     const { status, stdout, stderr } = read("docker-compose.embedded.yml", []);
