@@ -7,7 +7,7 @@ import { transactions } from "../../../src/stores/mongodb/transaction.js";
 import { type FaultProxy, openFaultProxy } from "../../support/fault-proxy.js";
 import { mongodbUrl, onServers, ownName } from "../../support/servers.js";
 
-const DEADLINE_MS = 2_000;
+const DEADLINE_MS = 1_000;
 
 onServers(["mongodb"], "a transaction on mongodb", function () {
   // The driver alone would retry for two minutes.
