@@ -1,8 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import fc from "fast-check";
-import { type SettingSchema, settingList } from "../src/config/schema.js";
+import { type SettingSchema, settingList, settingsSchema } from "../src/config/schema.js";
 import { readSettings, similarNames } from "../src/config/settings.js";
 import { StartError } from "../src/errors.js";
 import { retentionMs } from "../src/formats/duration.js";
@@ -21,6 +22,10 @@ describe("settings", () => {
     writeFileSync(path, typeof settings === "string" ? settings : JSON.stringify(settings));
     return path;
   };
+
+  it("have a valid schema", () => {
+    expect(new Ajv2020({ strict: false }).validateSchema(settingsSchema)).to.equal(true);
+  });
 
   it("have the values of the shipped file by default", () => {
     const settings = readSettings({});

@@ -4,11 +4,13 @@ import { invalid, ServiceError, type ValidationIssue } from "../../errors.js";
 import { knownNames } from "../../text.js";
 import type { SchemaIssue } from "./route.js";
 
-const ajv = new Ajv2020({ allowUnionTypes: true }).addVocabulary(["issue"]);
+// The schemas are valid, as the tests of the OpenAPI document show.
+const ajv = new Ajv2020({ validateSchema: false, allowUnionTypes: true }).addVocabulary(["issue"]);
 
-/** Compiles a schema to a validator. */
-export function compile<S extends TSchema>(schema: S): ValidateFunction<Static<S>> {
-  return ajv.compile<Static<S>>(schema);
+/** Returns the source of a validator, which compiles the schema when it is first needed, so that a start is faster. */
+function validatorOf<S extends TSchema>(schema: S): () => ValidateFunction<Static<S>> {
+  let compiled: ValidateFunction<Static<S>> | undefined;
+  return () => (compiled ??= ajv.compile<Static<S>>(schema));
 }
 
 /**
@@ -18,9 +20,9 @@ export function compile<S extends TSchema>(schema: S): ValidateFunction<Static<S
 export function parameterCheck(name: string, schema: TSchema): ((value: unknown) => void) | undefined {
   const issue: SchemaIssue | undefined = schema.issue;
   if (issue === undefined) return undefined;
-  const isValid = compile(schema);
+  const validator = validatorOf(schema);
   return (value) => {
-    if (!isValid(value)) throw invalid(issue.code, name, issue.message);
+    if (!validator()(value)) throw invalid(issue.code, name, issue.message);
   };
 }
 
@@ -28,7 +30,7 @@ type Fields = Readonly<Record<string, TSchema>>;
 
 /** Creates the check of a JSON object, such as a body. It throws, or returns the fields that are not null. */
 export function bodyCheck<S extends TSchema>(schema: S, what = "The body"): (json: unknown) => Static<S> {
-  const isValid = compile(schema);
+  const validator = validatorOf(schema);
   const fields: Fields = schema.properties;
   return (json) => {
     if (typeof json !== "object" || json === null || Array.isArray(json)) {
@@ -38,6 +40,7 @@ export function bodyCheck<S extends TSchema>(schema: S, what = "The body"): (jso
     unknownFields(json, Object.keys(fields), "", issues);
     issues.throwIfAny(`${what} has unknown fields`);
     const given: object = Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
+    const isValid = validator();
     if (!isValid(given)) throw bodyError(isValid.errors?.[0], fields, what);
     return given as Static<S>;
   };
