@@ -1,4 +1,4 @@
-import { concerns, type Hook, type OutboxRow } from "../entities/outbox.js";
+import { concerns, type Hook, type OutboxRow, SEGMENT } from "../entities/outbox.js";
 import { idsOf } from "../entities/profile/entity.js";
 import { segmentsIn } from "../entities/profile/memberships.js";
 import type { DeletionSubject } from "./ports.js";
@@ -6,8 +6,9 @@ import type { DeletionScope } from "./scope.js";
 
 /**
  * Returns the segments, by hook, that the deletion of these profiles must report as left: every segment that the person
- * is in, or that the hook may still have the person in. Omits a segment whose only change is a `joined` that waits: the
- * hook does not know the person there. `rows` are the changes about the profiles.
+ * is in, or that the hook may still have the person in. Omits a segment whose only change is a `joined` that waits,
+ * unless a reset is stored: the hook does not know the person there. `rows` are the changes about the profiles and
+ * about whole segments.
  */
 export function leftSegments(
   hooks: readonly Hook[],
@@ -15,13 +16,17 @@ export function leftSegments(
   rows: readonly OutboxRow[],
 ): DeletionSubject["left"] {
   const left = hooks.map((hook) => {
+    const ofHook = rows.filter((row) => row.hook === hook.name);
+    const isRead = (segment: string) =>
+      ofHook.some((row) => row.entity === SEGMENT && row.segment === segment && row.change === "reset");
     const segments = profiles.flatMap((profile) => {
       const ids = new Set(idsOf(profile));
-      const own = rows.filter((row) => row.hook === hook.name && ids.has(row.entity));
+      const own = ofHook.filter(({ entity }) => ids.has(entity));
       const concerned = segmentsIn(profile.memberships).filter((segment) => concerns(hook, segment));
       const isUnknown = (segment: string) => {
         const [row, another] = own.filter((row) => row.segment === segment);
-        return row?.change === "joined" && row.state === "waiting" && row.cancels && another === undefined;
+        const isOnly = row?.state === "waiting" && row.cancels && another === undefined;
+        return isOnly && row.change === "joined" && !isRead(segment);
       };
       return [...concerned, ...own.map(({ segment }) => segment)].filter((segment) => !isUnknown(segment));
     });

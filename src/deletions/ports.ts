@@ -17,8 +17,8 @@ export interface ScopeSnapshot {
   /** Identities of the request without a live profile, with the entity id that owned each, or undefined. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
   /**
-   * Returns the encrypted identities of the request for the stored changes for hooks about its entities; absent: the
-   * request has them. May be called again.
+   * Returns the encrypted identities of the request for the stored changes for hooks about its entities and about whole
+   * segments; absent: the request has them. May be called again.
    */
   readonly encrypt?: ((changes: readonly OutboxRow[]) => EncryptedIdentities) | undefined;
 }

@@ -34,7 +34,7 @@ export interface OutboxRow {
   readonly change: "joined" | "left" | "deleted" | "reset";
   /** Unix ms. */
   readonly at: number;
-  /** See `SegmentDeletions`: `deleted` begins one, and changes of a later one are later. */
+  /** See `SegmentDeletions`: `deleted` and `reset` begin one, and changes of a later one are later. */
   readonly generation: number;
   readonly state: "waiting" | "sending" | "failed";
   /** Whether the opposite change cancels this one while it waits: the hook knows the opposite. */
@@ -72,10 +72,10 @@ export interface Outbox {
     members: readonly EntityId[],
   ): Promise<void>;
   /**
-   * Adds a `reset` of the segment at `at` and removes its changes that are not in a request, at most a thousand per
-   * call; resolves with whether more may be left. Safe to repeat.
+   * Adds a `reset` of each of these segments at `at`, which begin a generation. Resolves with it: the changes of a
+   * commit that does not see them are earlier.
    */
-  reset(hook: string, segment: string, at: number): Promise<boolean>;
+  reset(hook: string, segments: readonly string[], at: number): Promise<number>;
   /** Returns the number of changes for the hook, and the time of the oldest, Unix ms; undefined without one. */
   count(hook: string): Promise<{ readonly waiting: number; readonly oldest: number | undefined }>;
   /** Removes the changes that concern none of these hooks. Safe to repeat. */
@@ -99,9 +99,9 @@ export function outboxEntities(hooks: readonly Hook[], { profiles }: Pick<Commit
 
 /**
  * Returns the rows that a commit removes and adds; `rows` belong to `outboxEntities`. A change and its opposite cancel
- * each other if both wait, unless a change of the whole segment is stored: the hook may read the members in between, or
- * the segment was deleted in between. After a merge the hook may know each of the profiles: it receives the final state
- * of the surviving one for each segment that another one was in, or has rows for.
+ * each other if both wait, unless a reset is stored: the hook may read the members in between. After a merge the hook
+ * may know each of the profiles: it receives the final state of the surviving one for each segment that another one was
+ * in, or has rows for.
  */
 export function outboxChange(
   hooks: readonly Hook[],
@@ -127,7 +127,8 @@ export function outboxChange(
         if (waiting !== undefined) removed.push(waiting);
         const ofSegment = ofKey.get(`${SEGMENT} ${hook} ${segment}`) ?? [];
         const isKnown = isCertain && !ofSegment.some(({ change }) => change === "reset");
-        const isCurrent = ofSegment.every((row) => row.generation <= (waiting?.generation ?? 0));
+        // The segment may have been deleted since a person left.
+        const isCurrent = change === "left" || waiting?.generation === generation;
         if (isKnown && isCurrent && waiting?.cancels && waiting.change !== change) continue;
         added.push({
           ...{ hook, segment, entity: entity.id, change, generation, state: "waiting" },

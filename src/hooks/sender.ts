@@ -1,15 +1,14 @@
-import { eachPage } from "../async/pages.js";
 import { type Background, inBackground, retry } from "../async/retry.js";
-import { yieldWhenDue } from "../async/yielding.js";
 import { retryDelay } from "../deletions/deletion.js";
 import { TargetError } from "../deletions/ports.js";
-import { AT_ONCE, MAX_EVENTS, type SendEvents } from "../deletions/targets/hook.js";
+import { AT_ONCE, type SendEvents } from "../deletions/targets/hook.js";
 import { CALL_MS } from "../deletions/targets/remote-call.js";
 import { type Hook, type Outbox, type OutboxRow, SEGMENT } from "../entities/outbox.js";
 import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import { changeStates, hookStates } from "./hook-states.js";
 import { type OpenEventDependencies, type OpenedEvent, openEvents } from "./open-events.js";
+import { resetSegments, unsentPages } from "./reset-segments.js";
 import { type TellMembersDependencies, tellMembers } from "./tell-members.js";
 
 export interface SenderDependencies extends TellMembersDependencies, OpenEventDependencies {
@@ -45,6 +44,8 @@ interface Line {
   readonly requests: Set<{ readonly rows: readonly OutboxRow[]; readonly ended: Promise<void> }>;
   /** Whether the outbox has every member of `from: "members"`. */
   isReady: boolean;
+  /** Whether it has the most changes of an outbox with too many. */
+  isFull: boolean;
   failures: number;
   notBefore: number;
   answer: { readonly at: number; readonly problem: string | undefined } | undefined;
@@ -55,7 +56,7 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
   const { hooks, outbox, facts, calls, lease, clock, log, failpoint } = dependencies;
   const { maxRows = MAX_ROWS } = dependencies;
   const lines = hooks.map((hook): Line => {
-    return { hook, requests: new Set(), isReady: false, failures: 0, notBefore: 0, answer: undefined };
+    return { hook, requests: new Set(), isReady: false, isFull: false, failures: 0, notBefore: 0, answer: undefined };
   });
   let leads = Number.NEGATIVE_INFINITY;
   let isKnown = false;
@@ -93,33 +94,35 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     );
   }
 
-  /** Replaces the oldest rows of the hook with the most rows by resets of their segments. */
+  /** Finds the hook with the most rows if the outbox has too many. */
   async function bound(): Promise<number> {
-    while (mayCall()) {
-      const counts = await Promise.all(hooks.map(({ name }) => outbox.count(name)));
-      if (counts.reduce((sum, { waiting }) => sum + waiting, 0) <= maxRows) break;
-      const most = counts.reduce((first, { waiting }, at) => (waiting > (counts[first]?.waiting ?? 0) ? at : first), 0);
-      const { hook, requests } = lines[most] as Line;
-      const { name } = hook;
-      let segments = new Set<string>();
-      for await (const page of pagesOf(name)) {
-        segments = new Set(page.flatMap(({ entity, segment }) => (entity === SEGMENT ? [] : segment)));
-        if (segments.size > 0) break;
-      }
-      if (segments.size === 0) break;
-      // Clocks of processes differ: a change in a request that fails is sent before the reset.
-      const at = Math.max(clock(), ...inFlight(requests).map((row) => row.at + 1));
-      for (const segment of segments) {
-        while (await outbox.reset(name, segment, at)) await yieldWhenDue();
-        log.warn({ hook: name, segment }, "a hook is away for long: it is told to read the members of a segment again");
-      }
-    }
+    const counts = await Promise.all(hooks.map(({ name }) => outbox.count(name)));
+    const most = Math.max(...counts.map(({ waiting }) => waiting));
+    const isOver = counts.reduce((sum, { waiting }) => sum + waiting, 0) > maxRows;
+    for (const [at, line] of lines.entries()) line.isFull = isOver && counts[at]?.waiting === most;
     return CHECK_EVERY_MS;
+  }
+
+  /** Replaces the changes of the segments that the oldest ones are about by resets. */
+  async function shorten(line: Line): Promise<void> {
+    const { name } = line.hook;
+    line.isFull = false;
+    for await (const page of unsentPages(outbox, name)) {
+      const segments = new Set(page.flatMap(({ entity, segment }) => (entity === SEGMENT ? [] : segment)));
+      if (segments.size === 0) continue;
+      await resetSegments(outbox, name, segments, clock());
+      log.warn(
+        { hook: name, segments: segments.size },
+        "a hook is away for long: it is told to read the members of segments again",
+      );
+      return;
+    }
   }
 
   /** Begins a request if one is due. Resolves with the ms until the next call. */
   async function next(line: Line): Promise<number> {
     const { hook, requests } = line;
+    if (mayCall() && line.isFull) await shorten(line);
     if (!mayCall() || performance.now() < line.notBefore) return POLL_MS;
     if (requests.size >= AT_ONCE) await Promise.race([...requests].map(({ ended }) => ended));
     line.isReady ||= await tellMembers(dependencies, hook, (await hookStates(facts))[hook.name]);
@@ -152,7 +155,7 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
       keys.add(key);
       return !waits;
     };
-    for await (const page of pagesOf(hook.name)) {
+    for await (const page of unsentPages(outbox, hook.name)) {
       const events = await openEvents(dependencies, hook, page.filter(isFree), busy);
       if (events.length > 0) return events;
     }
@@ -179,8 +182,8 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
       log.warn({ hook: name, problem }, "a hook did not take its events; retrying later");
     }
     // A claim that failed may be stored.
-    const claimed = await claim.catch(() => ids);
-    await ended(() => (problem === undefined ? outbox.remove([...claimed]) : outbox.release([...claimed])));
+    const claimed = await claim.catch(() => new Set(ids));
+    await ended(() => (problem === undefined ? taken(opened, claimed) : outbox.release([...claimed])));
     const now = performance.now();
     // Requests that failed together count once.
     if (problem === undefined) line.failures = 0;
@@ -193,8 +196,26 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
     );
   }
 
-  /** Returns the changes for the hook that are not in a request, the oldest first. */
-  const pagesOf = (name: string) => eachPage<OutboxRow>((last, limit) => outbox.page(name, last, limit), MAX_EVENTS);
+  /**
+   * Removes changes that the hook has taken. One of a whole segment is repeated if an earlier change of the segment was
+   * stored since: its commit did not see that one, and the hook may have read its result.
+   */
+  async function taken(opened: readonly OpenedEvent[], claimed: ReadonlySet<string>): Promise<void> {
+    const repeated: string[] = [];
+    for (const { row } of opened)
+      if (row.entity === SEGMENT && claimed.has(row.id) && (await isPreceded(row))) repeated.push(row.id);
+    await outbox.remove([...claimed].filter((id) => !repeated.includes(id)));
+    if (repeated.length > 0) await outbox.release(repeated);
+  }
+
+  async function isPreceded({ hook, segment, generation }: OutboxRow): Promise<boolean> {
+    for await (const page of unsentPages(outbox, hook)) {
+      const earlier = page.filter((row) => row.generation < generation);
+      if (earlier.some((row) => row.segment === segment)) return true;
+      if (earlier.length < page.length) break;
+    }
+    return false;
+  }
 
   /** Returns the changes in these requests. */
   const inFlight = (requests: Line["requests"]) => [...requests].flatMap(({ rows }) => rows);

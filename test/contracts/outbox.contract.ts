@@ -36,6 +36,9 @@ export function outboxContract(name: string, open: () => Promise<{ stores: Outbo
     const commit = async (...profiles: ProfileChange[]) => {
       expect(await stores.entities.commit(commitOf(profiles, { generation, at: 1_000 }))).to.equal(true);
     };
+    const reset = async (segment: string, at: number) => {
+      generation = await stores.outbox.reset("crm", [segment], at);
+    };
     const current = async ({ id }: StoredEntity) => (await stores.entities.load([id])).profiles.get(id) as StoredEntity;
     let time = 0;
     const said = (add: readonly string[], remove: readonly string[] = []) => {
@@ -92,7 +95,7 @@ export function outboxContract(name: string, open: () => Promise<{ stores: Outbo
     it("pages a reset after the changes of a request that failed", async () => {
       await say(fresh(), ["other"]);
       const ids = await claimAll();
-      await stores.outbox.reset("crm", "other", 2_000);
+      await reset("other", 2_000);
       await stores.outbox.release(ids);
       expect(shown(await page())).to.deep.equal(["crm joined other failed", "crm reset other waiting"]);
       expect((await page()).at(-1)?.change).to.equal("reset");
@@ -100,13 +103,13 @@ export function outboxContract(name: string, open: () => Promise<{ stores: Outbo
 
     it("cancels no change from before the deletion of its segment", async () => {
       await stores.catalogue.putSegment({ id: "back", name: "back", table: "user" });
-      const ann = await say(fresh(), ["back", "other"]);
+      const ann = await say(fresh(), ["back"]);
       await stores.outbox.remove(await claimAll());
-      const out = await say(ann, [], ["back", "other"]);
+      const out = await say(ann, [], ["back"]);
       await stores.catalogue.deleteSegment("back", 1_000);
       const { deletions } = await stores.entities.find([], 0, ["back"]);
       generation = deletions.newest;
-      await commit(changeOf(await current(out), said(["back", "other"]), [], deletions));
+      await commit(changeOf(await current(out), said(["back"]), [], deletions));
       expect(await of(out)).to.deep.equal(["crm joined back waiting"]);
       expect((await page()).map(({ change }) => change)).to.deep.equal(["deleted", "joined"]);
     });
@@ -192,16 +195,14 @@ export function outboxContract(name: string, open: () => Promise<{ stores: Outbo
       expect(await of(cid)).to.deep.equal(["crm joined other sending", "crm joined other waiting"]);
     });
 
-    it("replaces the changes of a segment by one reset, except those in a request", async () => {
-      const [ann, ben] = [await say(fresh(), ["a", "b"]), await say(fresh(), ["a"])];
-      const first = (await page()).find(({ segment }) => segment === "a");
-      await stores.outbox.claim([first?.id as string]);
-      while (await stores.outbox.reset("crm", "a", 4_000));
-      expect(await stores.outbox.reset("crm", "a", 5_000)).to.equal(false);
-      expect(shown(await stores.outbox.of([SEGMENT]))).to.deep.equal(["crm reset a waiting"]);
-      const left = [...(await of(ann)), ...(await of(ben))];
-      expect(left).to.have.length(2);
-      expect(left).to.include("crm joined b waiting");
+    it("has one reset of a segment after the changes before it, in a generation of its own", async () => {
+      await say(fresh(), ["a"]);
+      await reset("a", 500);
+      const rows = await page();
+      expect(shown(rows)).to.deep.equal(["crm joined a waiting", "crm reset a waiting"]);
+      expect(rows.at(-1)).to.deep.include({ at: 500, entity: SEGMENT, generation });
+      await say(fresh(), ["a"]);
+      expect((await page()).map(({ change }) => change)).to.deep.equal(["joined", "reset", "joined"]);
     });
 
     it("keeps only the changes that concern these hooks", async () => {

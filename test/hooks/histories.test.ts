@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { resetSegments } from "../../src/hooks/reset-segments.js";
 import {
   type HookReceiver,
   type HookTrouble,
@@ -166,7 +167,8 @@ class Life {
     if (step.kind === "rule") await this.#put("paid", { attribute: "plan", is: step.plan });
     if (step.kind === "hours") this.#now += step.hours * HOUR;
     if (step.kind === "trouble") Object.assign(this.#receiver, { trouble: step.trouble, delayMs: step.delayMs });
-    if (step.kind === "reset") await this.#service.service.stores.outbox.reset("crm", step.segment, this.#clock());
+    if (step.kind === "reset")
+      await resetSegments(this.#service.service.stores.outbox, "crm", new Set([step.segment]), this.#clock());
     if (step.kind === "restart") {
       await this.#service.stop({ keep: true });
       this.#service = await this.#start(this.#service.dir);

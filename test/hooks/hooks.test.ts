@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect } from "chai";
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from "jose";
+import { resetSegments } from "../../src/hooks/reset-segments.js";
 import { type HookReceiver, type HookRequest, hookReceiver, type Values } from "../support/hook-receiver.js";
 import { startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
@@ -43,6 +44,7 @@ describe("a hook", function () {
   let isRead = false;
   /** Time between the read of members and the answer to a reset, ms. */
   let readsMs = 0;
+  const reset = () => resetSegments(service.service.stores.outbox, "crm", new Set(["vip"]), Date.now());
   const remove = async (email: string) => {
     const response = await service.fetch(`/api/entity/user/email/${email}`, { method: "DELETE" });
     return ((await response.json()) as { data: { request_id: string } }).data.request_id;
@@ -191,7 +193,7 @@ describe("a hook", function () {
     const answered = await remove("ann@example.org");
     await until("the left arrives", () => receiver.changesOf("ann@example.org").includes("left vip"));
     await say("ann@example.org", { add: ["vip"], remove: [] });
-    await service.service.stores.outbox.reset("crm", "vip", Date.now());
+    await reset();
     receiver.trouble = undefined;
     await isCompleted(answered);
     await isTold();
@@ -215,7 +217,7 @@ describe("a hook", function () {
     await isTold();
     receiver.trouble = "refuses";
     await say("ann@example.org", { add: [], remove: ["vip"] });
-    await service.service.stores.outbox.reset("crm", "vip", Date.now());
+    await reset();
     const answered = await remove("ann@example.org");
     receiver.trouble = undefined;
     await isCompleted(answered);
@@ -229,7 +231,7 @@ describe("a hook", function () {
     receiver.delayMs = 500;
     readsMs = 1_000;
     isRead = false;
-    await service.service.stores.outbox.reset("crm", "vip", Date.now());
+    await reset();
     await until("the reset is in flight", () => receiver.events().some(({ change }) => change === "reset"));
     await say(email, { add: ["vip"], remove: [] });
     await until("the hook has read", () => isRead);

@@ -237,7 +237,7 @@ describe("the sender of a hook", function () {
     await collect([...joining(0, 3), ...joining(3, 5, "other")]);
     const { outbox } = service.service.stores;
     await outbox.keepOnly([]);
-    await outbox.reset("crm", "vip", 1);
+    await outbox.reset("crm", ["vip"], 1);
     const events: HookEvent[] = [];
     start(async (some) => void events.push(...some), { hooks: [{ ...hook, from: "members" }] });
     await until("the hook is told", () => events.length > 0);

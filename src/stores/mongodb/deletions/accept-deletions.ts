@@ -2,6 +2,7 @@ import type { ClientSession } from "mongodb";
 import { groupedCalls } from "../../../async/grouped-calls.js";
 import type { Deletion } from "../../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../../deletions/ports.js";
+import { SEGMENT } from "../../../entities/outbox.js";
 import { validMemberships } from "../../../entities/profile/entity.js";
 import { moveCounts } from "../../../metrics/added-counts.js";
 import { byIds } from "../collection.js";
@@ -73,7 +74,7 @@ async function acceptAll(
   await countLeavers(dependencies, accepted, session);
   const named = accepted.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
   const notified = accepted.flatMap(({ deletion, scope }) => (scope.encrypt ? deletion.entities : []));
-  const changes = await changesOf(data, notified, { session });
+  const changes = notified.length === 0 ? [] : await changesOf(data, [SEGMENT, ...notified], { session });
   if (named.length > 0) {
     await entities.updateMany(byIds(named), { $set: markedErased, $inc: { revision: 1 } }, { session });
     await eraseUnsent(data, named, { session });
@@ -89,7 +90,7 @@ async function acceptAll(
   );
   if (ownerWrites.length > 0) await identities.bulkWrite(ownerWrites, { session });
   const deletions = accepted.map(({ deletion, scope }) => {
-    const own = changes.filter(({ entity }) => deletion.entities.includes(entity));
+    const own = changes.filter(({ entity }) => entity === SEGMENT || deletion.entities.includes(entity));
     return { ...deletion, encryptedIdentities: scope.encrypt?.(own) ?? deletion.encryptedIdentities };
   });
   await addErasedIdentities(ledger, deletions, session);

@@ -16,7 +16,7 @@ import { randomId } from "../../../ids.js";
 import { byIds, type CollectionPlan, type InSession } from "../collection.js";
 import type { StoreDependencies } from "../connection.js";
 import { isDuplicate } from "../errors.js";
-import { newestGeneration } from "./deleted-segments.js";
+import { beginGeneration, newestGeneration } from "./deleted-segments.js";
 
 const OLDEST_FIRST = { hook: 1, generation: 1, at: 1, _id: 1 } as const;
 
@@ -46,9 +46,6 @@ export function outboxOf(db: Db): Collection<OutboxDocument> {
 
 /** Filter for changes that are not in a request. */
 const unsent = { state: { $in: ["waiting", "failed"] as OutboxRow["state"][] } };
-
-/** Rows removed by one call of `reset`. */
-const ROWS_PER_STEP = 1_000;
 
 /** Stores the changes of a commit in its transaction. */
 export async function writeOutbox(
@@ -149,17 +146,17 @@ export function mongoOutbox({ data, transact }: Pick<StoreDependencies, "data" |
       });
     },
 
-    reset(hook, segment, at) {
-      return transact(async (session) => {
-        const generation = await newestGeneration(data, { session });
-        const old: Filter<OutboxDocument> = { hook, segment, change: { $ne: "deleted" }, ...unsent };
-        const some = await rows.find(old, { session, projection: { _id: 1 }, limit: ROWS_PER_STEP }).toArray();
-        await rows.deleteMany(byIds(some.map(({ _id }) => _id)), { session });
-        const about = { hook, segment, entity: SEGMENT, at, generation };
-        await addRows(data, [{ ...about, change: "reset", state: "waiting", cancels: false }], session);
-        return some.length === ROWS_PER_STEP;
-      });
-    },
+    reset: (hook, segments, at) =>
+      transact(async (session) => {
+        const generation = await beginGeneration(data, session);
+        const about = { hook, entity: SEGMENT, at, generation, change: "reset", state: "waiting" } as const;
+        await addRows(
+          data,
+          segments.map((segment) => ({ ...about, segment, cancels: false })),
+          session,
+        );
+        return generation;
+      }),
 
     async count(hook) {
       const [oldest] = await found({ hook }, 1);

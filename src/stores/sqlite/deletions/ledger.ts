@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { type Deletion, MAX_WAIT_MS } from "../../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../../deletions/ports.js";
+import { SEGMENT } from "../../../entities/outbox.js";
 import { ACCEPTED, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "../connection.js";
 import { factsOf, raiseTo } from "../database-facts.js";
@@ -73,7 +74,7 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
     if (!isAsFound(profiles, owners) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
       return undefined;
     const { acceptedAt } = deletion;
-    const encryptedIdentities = encrypt?.(outbox.of(deletion.entities)) ?? deletion.encryptedIdentities;
+    const encryptedIdentities = encrypt?.(outbox.of([SEGMENT, ...deletion.entities])) ?? deletion.encryptedIdentities;
     const { lastInsertRowid } = sql.insert.run({
       requestId: deletion.requestId,
       document: JSON.stringify({ ...deletion, encryptedIdentities: undefined }),

@@ -84,8 +84,6 @@ export function sqliteOutbox(db: Database): Outbox {
   const waits = db.prepare(
     "SELECT 1 FROM hook_event WHERE entity = ? AND hook = ? AND segment = ? AND state = 'waiting'",
   );
-  const removeSome = db.prepare(`DELETE FROM hook_event WHERE id IN (SELECT id FROM hook_event
-    WHERE hook = ? AND segment = ? AND change <> 'deleted' AND ${UNSENT} ORDER BY id LIMIT ${ROWS_PER_STEP})`);
   const count = db.prepare(`SELECT count(*) AS waiting,
     (SELECT at FROM hook_event WHERE hook = ?1 ORDER BY id LIMIT 1) AS oldest FROM hook_event WHERE hook = ?1`);
   const removeOthers = db.prepare(`DELETE FROM hook_event WHERE id IN (SELECT id FROM hook_event
@@ -93,7 +91,7 @@ export function sqliteOutbox(db: Database): Outbox {
   const removeOtherSegments = db.prepare(`DELETE FROM hook_event WHERE id IN (SELECT id FROM hook_event
     WHERE hook = ? AND segment NOT ${AMONG} LIMIT ${ROWS_PER_STEP})`);
   const held = db.prepare(`SELECT 1 FROM hook_event WHERE entity ${AMONG} AND ${UNSENT} LIMIT 1`);
-  const { newest } = segmentDeletions(db);
+  const { newest, begin } = segmentDeletions(db);
   failAll.run();
 
   return {
@@ -112,12 +110,12 @@ export function sqliteOutbox(db: Database): Outbox {
       inTransaction(db, () => add(missing.map((entity) => ({ ...row, entity }))));
     },
 
-    async reset(hook, segment, at) {
+    async reset(hook, segments, at) {
       return inTransaction(db, () => {
-        const { changes } = removeSome.run(hook, segment);
-        const row = { hook, segment, entity: SEGMENT, at, generation: newest() };
-        add([{ ...row, change: "reset", state: "waiting", cancels: false }]);
-        return changes === ROWS_PER_STEP;
+        const generation = begin();
+        const about = { hook, entity: SEGMENT, at, generation, change: "reset", state: "waiting" } as const;
+        add(segments.map((segment) => ({ ...about, segment, cancels: false })));
+        return generation;
       });
     },
 
