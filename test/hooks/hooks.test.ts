@@ -200,6 +200,14 @@ describe("a hook", function () {
     expect(receiver.members("vip")).to.deep.equal([["email:ann@example.org"]]);
   });
 
+  it("that is unreachable delays no deletion of someone without a profile", async () => {
+    await start(hook());
+    receiver.trouble = "refuses";
+    await reset();
+    await isCompleted(await remove("nobody@example.org"));
+    expect((await status())[0]).to.deep.include({ waiting: 1 });
+  });
+
   it("receives at most four requests at once, also while people are erased", async () => {
     await start(hook());
     const emails = Array.from({ length: 8 }, (_, n) => `p${n}@example.org`);

@@ -112,11 +112,13 @@ export function hookTarget(
     isTold: true,
 
     async erase(subject) {
-      const { requestId, table, cutOff, identities, left } = subject;
+      const { requestId, table, cutOff, identities, entities: ids, left } = subject;
+      // Without a profile there is nobody whom the hook may have.
+      if (ids.every((id) => id === requestId)) return;
       const until = performance.now() + CALL_MS;
       const isBefore = ({ hook, entity, state }: OutboxRow) =>
         hook === name && (entity === SEGMENT || state === "sending");
-      while ((await outbox.of([SEGMENT, ...subject.entities])).some(isBefore)) {
+      while ((await outbox.of([SEGMENT, ...ids])).some(isBefore)) {
         if (performance.now() > until) throw new TargetError(name, "has not taken an earlier request");
         await sleep(LOOK_MS);
       }
