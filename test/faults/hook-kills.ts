@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { HOOK_LEASE_MS } from "../../src/hooks/sender.js";
 import { dataFolder } from "../support/data-folder.js";
+import { dropFromServers } from "../support/drop-from-servers.js";
 import { type HookReceiver, hookReceiver } from "../support/hook-receiver.js";
 import { type RealService, startReal } from "../support/real-service.js";
 import { removeThrough, removeUnlessKilled } from "../support/requests.js";
+import { environmentOnServers, nameOf, storesOnServers } from "../support/servers.js";
 import { until } from "../support/until.js";
 
 /** People who join in each life of a process; in the next life most of them leave, and the others are erased. */
@@ -11,6 +14,9 @@ const ERASED = 3;
 
 /** Failpoints of some lives; in the others the process is killed at a random instant. */
 const failpoints = ["hook-claimed", "hook-answered", undefined, undefined];
+
+/** Time until the lease of a killed process ends on servers, ms: only then does the next one send. */
+const LEASED_MS = storesOnServers ? HOOK_LEASE_MS : 0;
 
 /**
  * Lets people join, and leave or be erased in the next life of the process, one of whom comes back, and lets some be
@@ -23,13 +29,14 @@ export async function hookUnderKills(
   const dir = dataFolder();
   const receiver = await hookReceiver();
   const HOOKS = JSON.stringify([{ name: "crm", url: receiver.url, token: "t", segments: ["*"] }]);
+  const environment = { ...(storesOnServers ? environmentOnServers(nameOf(dir)) : {}), HOOKS };
   const violations: string[] = [];
   const erased = new Map<string, number>();
   const returned = new Map<string, number>();
   try {
     for (let life = 0; life <= kills; life += 1) {
       const FAILPOINT = life < kills ? failpoints[life % failpoints.length] : undefined;
-      const service = await startReal(dir, { HOOKS, ...(FAILPOINT === undefined ? {} : { FAILPOINT }) });
+      const service = await startReal(dir, { ...environment, ...(FAILPOINT === undefined ? {} : { FAILPOINT }) });
       const leaving = people(life - 1);
       const members = leaving.splice(0, ERASED);
       const messages = [...joining(people(life)), ...leaving.map((email) => message(email, [], ["vip"]))];
@@ -39,13 +46,13 @@ export async function hookUnderKills(
         if (requestId !== undefined) erased.set(email, performance.now());
       });
       if (life < kills) {
-        if (FAILPOINT === undefined) await sleep(Math.random() * 1_200);
-        else await Promise.race([service.gone, sleep(5_000)]);
+        if (FAILPOINT === undefined) await sleep(LEASED_MS + Math.random() * 1_200);
+        else await Promise.race([service.gone, sleep(LEASED_MS + 5_000)]);
         await service.kill();
       }
       await Promise.all([sent, ...removed]);
       // Changes of one person must not cancel each other, so the next life begins when the outbox is empty.
-      const next = life < kills ? await startReal(dir, { HOOKS }) : service;
+      const next = life < kills ? await startReal(dir, environment) : service;
       if (!(await sent)) await collectOnce(next, messages, `life-${life}`);
       for (const email of [...members, ...people(life - 2).slice(-2)]) {
         if (!erased.has(email)) await removeThrough(next, `email/${email}`);
@@ -62,6 +69,7 @@ export async function hookUnderKills(
     return { changes: receiver.events().length, violations };
   } finally {
     await receiver.close();
+    if (storesOnServers) await dropFromServers(nameOf(dir));
   }
 }
 
