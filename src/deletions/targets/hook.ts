@@ -113,7 +113,7 @@ export function hookTarget(
 
     async erase(subject) {
       const { requestId, table, cutOff, identities, entities: ids, left } = subject;
-      // Without a profile there is nobody whom the hook may have.
+      // Without a profile the hook has no entry of the person.
       if (ids.every((id) => id === requestId)) return;
       const until = performance.now() + CALL_MS;
       const isBefore = ({ hook, entity, state }: OutboxRow) =>
