@@ -18,6 +18,7 @@ const ON_SERVERS = [
     (name) => `test/entities/${name}`,
   ),
   ...["recorder-year", "slot-races"].map((name) => `test/metrics/${name}`),
+  "test/hooks/histories",
   "test/bad-inputs/random-requests",
 ];
 
