@@ -29,15 +29,19 @@ const SLOW = [
   ...["primary-changes", "shared-history", "processes", "passwords", "growth"].map((name) => `test/servers/${name}`),
   "test/bench-script",
   "test/browser/",
-  ...["deadline", "influxdb-answers"].map((name) => `test/faults/${name}`),
+  "test/hooks/histories",
+  ...["deadline", "influxdb-answers", "damaged-series", "hooks-killed"].map((name) => `test/faults/${name}`),
   "test/entities/shared-identities",
-  ...["oracle", "recorder-year"].map((name) => `test/metrics/${name}`),
-  ...["secured", "held", "killed-runs"].map((name) => `test/servers/${name}`),
+  ...["cached-equals-uncached", "oracle", "recorder-year"].map((name) => `test/metrics/${name}`),
+  ...["secured", "held", "killed-runs", "hooks"].map((name) => `test/servers/${name}`),
   ...["start-scripts", "start.", "package"].map((name) => `test/${name}`),
   ...["body-limits", "slow-", "deletion-reads"].map((name) => `test/http/${name}`),
   ...["erase", "migrate."].map((name) => `test/commands/${name}`),
   ...["long-texts", "random-requests"].map((name) => `test/bad-inputs/${name}`),
 ];
+
+/** Prefixes of the paths of the slowest quick tests; each file has its own process, which begins before the others. */
+const SLOW_ON_DATES = ["test/readme.", "test/reference-pages"];
 
 /**
  * Prefixes of the paths of tests that no date changes (of damage and kills, of wrong requests, of the source), or whose
@@ -140,15 +144,18 @@ function plan() {
       return found;
     });
   const slow = beginningWith(SLOW);
+  const slowOnDates = beginningWith(SLOW_ON_DATES);
   const together = (some) => some.flatMap((_, at) => (at % TOGETHER === 0 ? [some.slice(at, at + TOGETHER)] : []));
-  const others = files.filter((file) => !slow.includes(file));
+  const others = files.filter((file) => !slow.includes(file) && !slowOnDates.includes(file));
   const withoutDates = beginningWith(WITHOUT_DATES);
   const needsServers = (file) => readFileSync(join(root, file), "utf8").includes("onServers(");
   const isQuick = (file) => !withoutDates.includes(file) && !needsServers(file);
   const quick = others.filter(isQuick);
-  if (args.includes("--quick")) return together(quick).map((files) => ({ files }));
+  if (args.includes("--quick"))
+    return [...slowOnDates.map((file) => [file]), ...together(quick)].map((files) => ({ files }));
   return [
     ...slow.map((file) => ({ files: [file] })),
+    ...slowOnDates.map((file) => ({ files: [file], isQuick: true })),
     ...together(beginningWith(ON_SERVERS)).map((files) => ({ files, onServers: true })),
     ...together(others.filter((file) => !isQuick(file))).map((files) => ({ files, isCovered: true })),
     ...together(quick).map((files) => ({ files, isQuick: true, isCovered: true })),
