@@ -55,8 +55,10 @@ describe("in the dashboard,", function () {
     await page.goForward();
     await page.waitForURL(/range=7d/);
     await state(page, "ready");
-    await page.getByRole("button", { name: "Share" }).click();
-    await page.getByRole("button", { name: "Copy as link" }).click();
+    await page.keyboard.press("s");
+    await page.getByRole("button", { name: "Copy as link" }).waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
     await page.getByText("Copied.").waitFor();
     const link = await page.evaluate<string>("navigator.clipboard.readText()");
     const other = await on.ready(new URL(link).search);
@@ -274,11 +276,15 @@ describe("in the dashboard,", function () {
   });
 
   it("the live tail counts the open hour as it grows, and stops in a hidden tab", async () => {
-    const { page, requests } = await on.ready("?view=stream&id=web");
+    const message = { email: "live@example.org" };
+    const send = async () => {
+      expect((await on.service.fetch("/collect/json/live", { method: "POST", json: message })).status).to.equal(200);
+    };
+    await send();
+    const { page, requests } = await on.ready("?view=stream&id=live");
     const live = page.locator("section.card", { hasText: "messages in the open hour" }).locator(".value data");
     const before = Number(await live.getAttribute("value"));
-    const message = { email: "live@example.org" };
-    expect((await on.service.fetch("/collect/json/web", { method: "POST", json: message })).status).to.equal(200);
+    await send();
     await page.clock.fastForward(2_500);
     await until("the message is counted", async () => Number(await live.getAttribute("value")) === before + 1);
     requests.length = 0;

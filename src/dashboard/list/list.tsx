@@ -72,7 +72,7 @@ export function List<L extends EntryList>(props: ListProps<L>): VNode {
       <div class="controls">
         <Search page={page} label={caption} />
         {actions}
-        <button type="button" disabled={isRunning} onClick={save}>
+        <button type="button" data-key="s" disabled={isRunning} onClick={save}>
           Download CSV
         </button>
         <Pager list={rows} size={PAGE_SIZE} cursors={cursors} onChange={(next) => page.go({ cursors: next })} />

@@ -5,12 +5,14 @@ interface PopoverProps {
   /** Content of the button. */
   readonly label: ComponentChildren;
   readonly class?: string;
+  /** Key that presses the button. */
+  readonly shortcut?: string;
   /** Draws the panel below the button. */
   readonly children: (close: () => void) => ComponentChildren;
 }
 
 /** A button that opens a panel. Escape closes it and returns the focus; so does a press on another part of the page. */
-export function Popover({ label, class: style, children }: PopoverProps): VNode {
+export function Popover({ label, class: style, shortcut, children }: PopoverProps): VNode {
   const [isOpen, setOpen] = useState(false);
   const place = useRef<HTMLDivElement>(null);
   const close = () => {
@@ -31,7 +33,7 @@ export function Popover({ label, class: style, children }: PopoverProps): VNode 
   }, [isOpen]);
   return (
     <div ref={place} class="popover">
-      <button type="button" class={style} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button type="button" class={style} data-key={shortcut} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {label}
       </button>
       {isOpen && children(close)}

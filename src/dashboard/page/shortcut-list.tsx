@@ -7,6 +7,8 @@ const shortcuts = [
   ["/", "focus the search"],
   ["r", "load again"],
   ["m", "add a mark at the point of a chart; Shift and a click do the same"],
+  ["s", "share a page or chart, or download a list as CSV"],
+  ["p", "show the people in a segment"],
   ["d", "delete a person"],
   ["D", "delete the people of a file"],
   ["c", "chart the ticked rows of a list together"],

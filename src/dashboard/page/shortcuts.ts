@@ -20,14 +20,12 @@ export function useShortcuts({ go, refresh }: Controller) {
       const view = views.filter(({ parent }) => parent === undefined)[Number(event.key) - 1];
       if (event.key === "?") show("keys");
       else if (event.key === "r") refresh();
-      else if (event.key === "m") addMark(event);
-      else if (event.key === "t" || event.key === "c")
-        document.querySelector<HTMLElement>(`main [data-key=${event.key}]`)?.click();
       else if (event.key === "d" || event.key === "D") {
         event.preventDefault();
         openDeletionForm(event.key === "d" ? "one" : "many", { go });
       } else if (event.key === "/") focusSearch(event);
       else if (view !== undefined) go({ view: view.name });
+      else if (/^[a-z]$/.test(event.key)) pressButton(event);
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
@@ -35,12 +33,14 @@ export function useShortcuts({ go, refresh }: Controller) {
   return { dialog, show };
 }
 
-/** Adds a mark to the chart under the pointer or with the focus, else to the first one. */
-function addMark(event: KeyboardEvent): void {
-  const chart = ["figure:hover", "figure:focus-within", "figure"].find((one) => document.querySelector(one) !== null);
-  const button = document.querySelector<HTMLElement>(`${chart} [data-key=m]`);
-  if (button === null) return;
+/** Presses the button of a key: of the chart under the pointer or with the focus, else the first of the view. */
+function pressButton(event: KeyboardEvent): void {
+  const places = ["figure:hover", "figure:focus-within", "main"].map((place) => `${place} [data-key=${event.key}]`);
+  const [button] = places.flatMap((place) => document.querySelector<HTMLElement>(place) ?? []);
+  if (button === undefined) return;
   event.preventDefault();
+  // The point of a chart, at which a mark is added, is kept while the chart has the focus.
+  if (event.key !== "m") button.focus();
   button.click();
 }
 

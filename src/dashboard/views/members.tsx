@@ -33,7 +33,7 @@ export function Members({ segment, page }: { readonly segment: Segment; readonly
     <Card title="Members">
       <p class="controls">
         {count(segment.size)} now
-        <button type="button" onClick={() => setCursors([])}>
+        <button type="button" data-key="p" onClick={() => setCursors([])}>
           Show
         </button>
         <button type="button" onClick={save}>

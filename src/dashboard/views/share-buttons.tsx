@@ -37,14 +37,14 @@ export function ShareButtons({ series, wanted, page, png }: ShareButtonsProps): 
   };
   const actions: readonly (readonly [string, () => unknown])[] = [
     ["Copy as link", () => copy(link())],
-    ["Copy with fixed dates", () => copy(link(fixed))],
-    ["Copy as curl", () => copy(curlOf(wanted, page))],
-    ["Copy as CSV", () => copy(csvOfSeries(series))],
     [
       "Download CSV",
       () => download(`${fileName(series, fixed)}.csv`, new Blob([csvOfSeries(series)], { type: "text/csv" })),
     ],
     ...(png === undefined ? [] : [["Download PNG", savePng] as const]),
+    ["Copy with fixed dates", () => copy(link(fixed))],
+    ["Copy as CSV", () => copy(csvOfSeries(series))],
+    ["Copy as curl", () => copy(curlOf(wanted, page))],
   ];
   return (
     <>

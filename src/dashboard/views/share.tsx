@@ -18,6 +18,7 @@ interface ShareProps {
 export function Share(props: ShareProps): VNode {
   return (
     <Popover
+      shortcut="s"
       label={
         <>
           Share <span aria-hidden="true">▾</span>
