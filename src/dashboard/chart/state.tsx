@@ -28,9 +28,9 @@ function OtherInterval({ series, page }: { readonly series: Series | undefined; 
   const { interval } = page.address;
   if (series === undefined || interval === undefined || interval === series.window.interval) return null;
   return (
-    <>
-      Buckets of {interval} do not fit these series and this range: buckets of {series.window.interval} are shown ·{" "}
-    </>
+    <span>
+      Buckets of {interval} do not fit these series and this range: buckets of {series.window.interval} are shown
+    </span>
   );
 }
 
@@ -46,7 +46,7 @@ function Unfinished({ series, page: { now, zone } }: Pick<StateProps, "series" |
   }. Next save ${fullTime(next, zone)}.`;
   return (
     <span title={whole}>
-      complete until {shortTime(until, now, zone)} · next {shortTime(next, now, zone)} ·{" "}
+      complete until {shortTime(until, now, zone)} · next {shortTime(next, now, zone)}
     </span>
   );
 }

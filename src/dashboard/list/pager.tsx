@@ -11,7 +11,7 @@ interface PagerProps {
   readonly onChange: (cursors: readonly string[]) => void;
 }
 
-/** `1–50 of 5,000`, Previous and Next. */
+/** `1–50 of 5,000`, with Previous and Next if there are several pages. */
 export function Pager({ list: { data, meta }, size, cursors, onChange }: PagerProps): VNode {
   const first = cursors.length * size + 1;
   const rows = data.length === 0 ? "0" : `${count(first)}–${count(first + data.length - 1)}`;
@@ -21,12 +21,16 @@ export function Pager({ list: { data, meta }, size, cursors, onChange }: PagerPr
       <span role="status">
         {rows} of {count(total)}
       </span>
-      <button type="button" disabled={cursors.length === 0} onClick={() => onChange(cursors.slice(0, -1))}>
-        Previous
-      </button>
-      <button type="button" disabled={next === null} onClick={() => next !== null && onChange([...cursors, next])}>
-        Next
-      </button>
+      {(cursors.length > 0 || next !== null) && (
+        <>
+          <button type="button" disabled={cursors.length === 0} onClick={() => onChange(cursors.slice(0, -1))}>
+            Previous
+          </button>
+          <button type="button" disabled={next === null} onClick={() => next !== null && onChange([...cursors, next])}>
+            Next
+          </button>
+        </>
+      )}
     </div>
   );
 }

@@ -23,7 +23,7 @@ export function ExperienceLinks({ title, experiences, role, page }: ExperienceLi
   const isCut = !isWhole && experiences.length > FEW;
   return (
     <Card title={title}>
-      <ul>
+      <ul class="links">
         {(isCut ? experiences.slice(0, FEW) : experiences).map((experience) => (
           <li key={experience.id}>
             <Link to={{ view: "experience", id: experience.id }} page={page}>

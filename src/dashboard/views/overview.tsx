@@ -213,7 +213,7 @@ function Figures({ data, page }: { readonly data: Data; readonly page: Page }): 
   return (
     <div class="figures">
       <Figure name="messages" title="Messages, last 24 h" to={{ view: "streams" }} value={days?.day} page={page}>
-        {byWeek === undefined ? "saved when each hour ends" : `${byWeek} against a week before`}
+        {byWeek === undefined ? "saved when each hour ends" : `${byWeek} in a week`}
       </Figure>
       <Figure
         name="silent"

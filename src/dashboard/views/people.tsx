@@ -71,6 +71,7 @@ export function Show({ data: { tables }, page }: { readonly data: Data; readonly
     <>
       <section class="card">
         <h1>People</h1>
+        <p class="note">What is stored about a person, found by any identity, and why in which segments.</p>
         <IdentityForm tables={tables} identity={identity} onChange={change} onSubmit={lookUp}>
           <button type="submit" class="primary" disabled={isRunning}>
             Look up
