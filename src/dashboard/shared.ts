@@ -16,6 +16,7 @@ import "./page/controller.js";
 import "./page/dialog.js";
 import "./page/download.js";
 import "./page/head.js";
+import "./page/toggle.js";
 import "./range.js";
 import "./tables.js";
 import "./views/share.js";

@@ -6,6 +6,7 @@ import type { Refused, Series } from "../fetch-series.js";
 import { chartTitle, fullTime, type Zone } from "../format.js";
 import { marksOf } from "../marks.js";
 import { Later } from "../page/later.js";
+import { Toggle } from "../page/toggle.js";
 import type { Page } from "../view.js";
 import { zoneName } from "../zone.js";
 import { yAxis } from "./axis.js";
@@ -163,20 +164,6 @@ export function Chart(props: ChartProps): VNode {
         />
       )}
     </figure>
-  );
-}
-
-interface ToggleProps {
-  readonly label: string;
-  readonly isOn: boolean;
-  readonly onChange: (isOn: boolean) => void;
-}
-
-function Toggle({ label, isOn, onChange }: ToggleProps): VNode {
-  return (
-    <label>
-      <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => onChange(currentTarget.checked)} /> {label}
-    </label>
   );
 }
 

@@ -3,9 +3,11 @@ import { useEffect, useRef } from "preact/hooks";
 import { type Address, ranges } from "../address.js";
 import { rangeName, windowName } from "../range.js";
 import { zoneName } from "../zone.js";
+import { Choice } from "./choice.js";
 import type { AppProps } from "./controller.js";
 import { CustomRange } from "./custom-range.js";
 import { movedWindow, presets, presetWindow } from "./presets.js";
+import { Toggle } from "./toggle.js";
 
 /** Range, days, comparison and time zone of the page. All changes until it is closed are one entry of the history. */
 export function DatesPanel({ state, controller }: AppProps): VNode {
@@ -26,37 +28,20 @@ export function DatesPanel({ state, controller }: AppProps): VNode {
         </>
       )}
       {view.canCompare && (
-        <Option label="Compare" isOn={address.compare} onChange={(compare) => go({ compare })}>
-          with the time before
-        </Option>
+        <p>
+          <Toggle label="Compare" isOn={address.compare} onChange={(compare) => go({ compare })} />{" "}
+          <span class="note">with the time before</span>
+        </p>
       )}
-      <Option
-        label="Local time"
-        isOn={zone === "local"}
-        onChange={(isLocal) => controller.setZone(isLocal ? "local" : "UTC")}
-      >
-        {zoneName("local")}
-      </Option>
+      <p>
+        <Toggle
+          label="Local time"
+          isOn={zone === "local"}
+          onChange={(isLocal) => controller.setZone(isLocal ? "local" : "UTC")}
+        />{" "}
+        <span class="note">{zoneName("local")}</span>
+      </p>
     </div>
-  );
-}
-
-interface OptionProps {
-  readonly label: string;
-  readonly isOn: boolean;
-  readonly onChange: (isOn: boolean) => void;
-  readonly children: string;
-}
-
-function Option({ label, isOn, onChange, children }: OptionProps): VNode {
-  return (
-    <p>
-      <label>
-        <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />{" "}
-        {label}
-      </label>{" "}
-      <span class="note">{children}</span>
-    </p>
   );
 }
 
@@ -76,27 +61,23 @@ function RangeControls({ address, zone, go }: RangeProps): VNode {
     if (range !== undefined) go({ range, from: undefined, to: undefined });
     else if (preset !== undefined) go(presetWindow(preset, now, zone));
   };
+  const words = (value: string) => {
+    if (value === "custom") return rangeName({ address, zone });
+    const range = ranges.find((one) => one === value);
+    if (range !== undefined) return rangeName({ address: { ...address, range, from: undefined }, zone });
+    return value === "last month" ? windowName(presetWindow(value, now, zone), zone) : value;
+  };
   const [earlier, later] = ([-1, 1] as const).map((direction) => movedWindow({ address, zone, now }, direction));
-  const lastMonth = presetWindow("last month", now, zone);
   return (
     <div class="controls">
-      <select
-        aria-label="Range"
+      <Choice
+        isBare
+        label="Range"
         value={isCustom ? "custom" : address.range}
-        onChange={({ currentTarget }) => choose(currentTarget.value)}
-      >
-        {ranges.map((range) => (
-          <option key={range} value={range}>
-            {rangeName({ address: { ...address, range, from: undefined }, zone })}
-          </option>
-        ))}
-        {presets.map((preset) => (
-          <option key={preset} value={preset}>
-            {preset === "last month" ? windowName(lastMonth, zone) : preset}
-          </option>
-        ))}
-        {isCustom && <option value="custom">{rangeName({ address, zone })}</option>}
-      </select>
+        options={[...ranges, ...presets, ...(isCustom ? ["custom"] : [])]}
+        words={words}
+        onChoose={choose}
+      />
       <button type="button" class="icon" aria-label="Earlier" onClick={() => earlier && go(earlier)}>
         ‹
       </button>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { openDeletionForm } from "../opened.js";
+import { open } from "../opened.js";
 import { views } from "../views.js";
 import type { Controller } from "./controller.js";
 
@@ -22,7 +22,7 @@ export function useShortcuts({ go, refresh }: Controller) {
       else if (event.key === "r") refresh();
       else if (event.key === "d" || event.key === "D") {
         event.preventDefault();
-        openDeletionForm(event.key === "d" ? "one" : "many", { go });
+        open("deletions", { form: event.key === "d" ? "one" : "many" }, { go });
       } else if (event.key === "/") focusSearch(event);
       else if (view !== undefined) go({ view: view.name });
       else if (/^[a-z]$/.test(event.key)) pressButton(event);

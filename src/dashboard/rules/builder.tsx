@@ -4,12 +4,13 @@ import type { Attribute, Segment } from "../../client/client.js";
 import type { Rule } from "../../segments/rule.js";
 import { optional, unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
+import { Choice } from "../page/choice.js";
 import { readTables } from "../tables.js";
 import type { Page } from "../view.js";
 import { useTask } from "../views/use-task.js";
 import { Asked } from "./asked.js";
 import { groupOf, newCondition, newGroup, parsedJson, ruleOf } from "./draft.js";
-import { Choice, TextField } from "./fields.js";
+import { TextField } from "./fields.js";
 import { GroupRows } from "./group-rows.js";
 import { matchWords, moveWords } from "./preview-words.js";
 import { ruleSentence } from "./rule-words.js";
@@ -75,15 +76,12 @@ export function Builder({ segment, page, close }: BuilderProps): VNode {
           <span class="controls">
             Name <TextField label="Name" value={name} onType={(text) => setEntry({ ...entry, name: text })} />
           </span>
-          <span class="controls">
-            Table
-            <Choice
-              label="Table"
-              value={table}
-              options={tables}
-              onChoose={(chosen) => setEntry({ ...entry, table: chosen })}
-            />
-          </span>
+          <Choice
+            label="Table"
+            value={table}
+            options={tables}
+            onChoose={(chosen) => setEntry({ ...entry, table: chosen })}
+          />
         </div>
       )}
       {json === undefined ? (

@@ -1,8 +1,10 @@
 import type { VNode } from "preact";
+import { Choice } from "../page/choice.js";
+import { useFocus } from "../views/use-focus.js";
 import { type Condition, isInstant, isText, type Kind, kinds, newCondition, testLabel } from "./draft.js";
-import { Choice, Switch, TextField } from "./fields.js";
+import { Switch, TextField } from "./fields.js";
 import { NameField } from "./name-field.js";
-import { type RowContext, useFocus } from "./row-context.js";
+import type { RowContext } from "./row-context.js";
 import { ValuesField } from "./values-field.js";
 
 interface ConditionRowProps {
@@ -19,7 +21,7 @@ const kindNames = Object.keys(kinds) as Kind[];
 /** A condition: not, kind, name, test and value, or its JSON. */
 export function ConditionRow({ condition, path, context, onChange, onRemove }: ConditionRowProps): VNode {
   const { key, isNot, kind, name, test, value, within, ignoresCase } = condition;
-  const focus = useFocus<HTMLSelectElement>(key, context);
+  const focus = useFocus<HTMLSelectElement>(context.added.current === key);
   const change = (changed: Partial<Condition>) => onChange({ ...condition, ...changed });
   const { issue } = context;
   const isWrong = issue !== undefined && `${issue.path}.`.startsWith(`${path}.`);
@@ -29,6 +31,7 @@ export function ConditionRow({ condition, path, context, onChange, onRemove }: C
     <div class="controls" role="group" aria-label="Condition">
       <Switch label="not" isOn={isNot} onSwitch={(isOn) => change({ isNot: isOn })} />
       <Choice
+        isBare
         field={focus}
         label="Kind"
         value={kind}
@@ -37,6 +40,7 @@ export function ConditionRow({ condition, path, context, onChange, onRemove }: C
       />
       {kind === "profile" && (
         <Choice
+          isBare
           label="Name"
           value={name}
           options={["seen_at", "created_at"]}
@@ -49,6 +53,7 @@ export function ConditionRow({ condition, path, context, onChange, onRemove }: C
       )}
       {kinds[kind].length > 1 && (
         <Choice<string>
+          isBare
           label="Test"
           value={test}
           options={kinds[kind]}

@@ -1,4 +1,4 @@
-import { testWords } from "./rule-words.js";
+import { bounds, testWords } from "./rule-words.js";
 
 /** A rule as the builder draws it. Every text is as it was typed, so a draft can be incomplete. */
 export type Draft = Group | Condition;
@@ -25,7 +25,6 @@ export interface Condition extends Part {
   readonly ignoresCase: boolean;
 }
 
-const bounds = ["at_least", "above", "at_most", "below"];
 const instants = ["after", "before"];
 const texts = ["contains", "starts_with", "ends_with"];
 
@@ -145,7 +144,7 @@ export function parsedJson(text: string): unknown {
 
 function operandFrom(test: string, text: string): unknown {
   if (test === "is") return valuesOf(text);
-  if (!bounds.includes(operandOf(test))) return text === "" ? undefined : text;
+  if (!bounds.some((bound) => bound === operandOf(test))) return text === "" ? undefined : text;
   return text.trim() === "" || !Number.isFinite(Number(text)) ? undefined : Number(text);
 }
 

@@ -1,33 +1,4 @@
-import type { RefObject, VNode } from "preact";
-
-interface ChoiceProps<T extends string> {
-  readonly label: string;
-  readonly value: T;
-  readonly options: readonly T[];
-  /** Returns the words of an option; by default the option. */
-  readonly words?: (option: T) => string;
-  readonly onChoose: (option: T) => void;
-  readonly field?: RefObject<HTMLSelectElement | null>;
-}
-
-/** A choice of one option. */
-export function Choice<T extends string>(props: ChoiceProps<T>): VNode {
-  const { label, value, options, words = String, onChoose, field = null } = props;
-  return (
-    <select
-      ref={field}
-      aria-label={label}
-      value={value}
-      onChange={({ currentTarget }) => onChoose(currentTarget.value as T)}
-    >
-      {options.map((option) => (
-        <option key={option} value={option}>
-          {words(option)}
-        </option>
-      ))}
-    </select>
-  );
-}
+import type { VNode } from "preact";
 
 interface TextFieldProps {
   readonly label: string;

@@ -1,9 +1,11 @@
 import type { VNode } from "preact";
 import { useRef } from "preact/hooks";
+import { Choice } from "../page/choice.js";
+import { useFocus } from "../views/use-focus.js";
 import { ConditionRow } from "./condition-row.js";
 import { type Draft, type Group, newCondition, newGroup } from "./draft.js";
-import { Choice, Switch } from "./fields.js";
-import { type RowContext, useFocus } from "./row-context.js";
+import { Switch } from "./fields.js";
+import type { RowContext } from "./row-context.js";
 
 interface GroupRowsProps {
   readonly group: Group;
@@ -19,7 +21,7 @@ interface GroupRowsProps {
 export function GroupRows({ group, path, context, onChange, onRemove }: GroupRowsProps): VNode {
   const { kind, isNot, parts } = group;
   const add = useRef<HTMLButtonElement>(null);
-  const focus = useFocus<HTMLSelectElement>(group.key, context);
+  const focus = useFocus<HTMLSelectElement>(context.added.current === group.key);
   const own = `${path}${isNot ? ".not" : ""}.${kind}`;
   const put = (part: Draft) => {
     context.added.current = part.key;
@@ -36,6 +38,7 @@ export function GroupRows({ group, path, context, onChange, onRemove }: GroupRow
           <Switch label="not" isOn={isNot} onSwitch={(isOn) => onChange({ ...group, isNot: isOn })} />
         )}
         <Choice
+          isBare
           field={focus}
           label="Conditions that hold"
           value={kind}

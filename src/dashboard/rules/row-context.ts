@@ -1,4 +1,3 @@
-import { useEffect, useRef } from "preact/hooks";
 import type { Attribute, Issue } from "../../client/client.js";
 import type { Page } from "../view.js";
 
@@ -12,13 +11,4 @@ export interface RowContext {
   readonly issue: Issue | undefined;
   /** Key of the row that was added last, which takes the focus. */
   readonly added: { current: number | undefined };
-}
-
-/** Returns the reference to the field that takes the focus when its row is added. */
-export function useFocus<E extends HTMLElement>(key: number, { added }: RowContext) {
-  const field = useRef<E>(null);
-  useEffect(() => {
-    if (added.current === key) field.current?.focus();
-  }, []);
-  return field;
 }

@@ -21,7 +21,7 @@ export const testWords = {
   before: "before",
 } as const;
 
-const bounds = ["at_least", "above", "at_most", "below"] as const;
+export const bounds = ["at_least", "above", "at_most", "below"] as const;
 
 /** Returns a rule as one sentence: `plan is pro or team, and seen within 30 days, and not in Staff`. */
 export function ruleSentence(rule: Rule, names: SegmentNames): string {

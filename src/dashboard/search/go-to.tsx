@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { Address } from "../address.js";
-import { openRequest } from "../opened.js";
+import { open } from "../opened.js";
 import { Dialog } from "../page/dialog.js";
 import { type Visited, visited } from "../page/visited.js";
 import type { Page } from "../view.js";
@@ -27,7 +27,7 @@ interface GoToProps {
 export function GoTo({ page, close }: GoToProps): VNode {
   const choose = ({ key, to }: Place) => {
     close();
-    if (to === undefined) openRequest(key, page);
+    if (to === undefined) open("deletions", { request: key }, page);
     else page.go(to);
   };
   return (

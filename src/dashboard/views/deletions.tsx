@@ -5,7 +5,7 @@ import { age } from "../duration.js";
 import { count } from "../format.js";
 import type { Column } from "../list/table.js";
 import { Time } from "../list/time.js";
-import { type DeletionForm, takeOpenedForm, takeOpenedRequest } from "../opened.js";
+import { type DeletionForm, takeOpened } from "../opened.js";
 import { Head } from "../page/head.js";
 import { Later } from "../page/later.js";
 import { readTables, type Tables } from "../tables.js";
@@ -40,8 +40,8 @@ export function Show({ data: { tables, open, completed }, page }: { readonly dat
   const [requestId, setRequestId] = useState<string>();
   const [problem, setProblem] = useState<string>();
   useLayoutEffect(() => {
-    setForm(takeOpenedForm() ?? form);
-    setRequestId(takeOpenedRequest() ?? requestId);
+    setForm(takeOpened("form") ?? form);
+    setRequestId(takeOpened("request") ?? requestId);
   }, [page]);
   const mayDelete = page.scopes.has("entity:delete");
   const onRequest = (id: string) => {

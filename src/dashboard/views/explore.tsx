@@ -6,8 +6,9 @@ import { type Fetched, fetchSeries, newestOf, nextSaveOf, type Series, type Want
 import { count, fullTime, type Unit, unitOf } from "../format.js";
 import { findEntry } from "../list/entries.js";
 import { Card } from "../page/card.js";
+import { Choice } from "../page/choice.js";
+import { Toggle } from "../page/toggle.js";
 import type { Loaded, Page } from "../view.js";
-import { ApiCall } from "./api-call.js";
 import { hasPoints } from "./has-points.js";
 import { labelled } from "./series-labels.js";
 import { SeriesPicker } from "./series-picker.js";
@@ -86,7 +87,6 @@ export function Show({ data: { wanted, fetched }, page }: { readonly data: Data;
           <Controls page={page} />
         </div>
       </Card>
-      {wanted.length > 0 && <ApiCall wanted={wanted} page={page} />}
     </>
   );
 }
@@ -155,46 +155,24 @@ function gapsOf({ values, window }: Series): [number, number][] {
 }
 
 function Controls({ page: { address, go } }: { readonly page: Page }): VNode {
+  const words = (value: string) => value || "automatic";
   return (
     <>
-      <Choice label="Interval" values={intervals} value={address.interval} onChange={(interval) => go({ interval })} />
+      <Choice
+        label="Interval"
+        value={address.interval ?? ""}
+        options={["", ...intervals]}
+        words={words}
+        onChoose={(interval) => go({ interval: interval || undefined })}
+      />
       <Choice
         label="Aggregation"
-        values={aggregations}
-        value={address.aggregation}
-        onChange={(aggregation) => go({ aggregation })}
+        value={address.aggregation ?? ""}
+        options={["", ...aggregations]}
+        words={words}
+        onChoose={(aggregation) => go({ aggregation: aggregation || undefined })}
       />
-      <label>
-        <input
-          type="checkbox"
-          checked={address.smooth}
-          onChange={({ currentTarget }) => go({ smooth: currentTarget.checked })}
-        />{" "}
-        Smooth
-      </label>
+      <Toggle label="Smooth" isOn={address.smooth} onChange={(smooth) => go({ smooth })} />
     </>
-  );
-}
-
-interface ChoiceProps {
-  readonly label: string;
-  readonly values: readonly string[];
-  readonly value: string | undefined;
-  readonly onChange: (value: string | undefined) => void;
-}
-
-function Choice({ label, values, value, onChange }: ChoiceProps): VNode {
-  return (
-    <label>
-      {label}{" "}
-      <select value={value ?? ""} onChange={({ currentTarget }) => onChange(currentTarget.value || undefined)}>
-        <option value="">automatic</option>
-        {values.map((one) => (
-          <option key={one} value={one}>
-            {one}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }

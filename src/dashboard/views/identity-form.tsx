@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
+import { Choice } from "../page/choice.js";
 import type { Tables } from "../tables.js";
 import { fieldOf } from "./field-of.js";
 import { useFocus } from "./use-focus.js";
@@ -79,30 +80,14 @@ export function FieldChoice({ tables, identity, onChange, noField }: FieldChoice
   const chooseTable = (table: string) => onChange({ ...identity, table, field: tables[table]?.[0] ?? "" });
   return (
     <>
-      <label>
-        Table
-        <select value={identity.table} onChange={({ currentTarget }) => chooseTable(currentTarget.value)}>
-          {Object.keys(tables).map((table) => (
-            <option key={table} value={table}>
-              {table}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Field
-        <select
-          value={identity.field}
-          onChange={({ currentTarget }) => onChange({ ...identity, field: currentTarget.value })}
-        >
-          {noField !== undefined && <option value="">{noField}</option>}
-          {(tables[identity.table] ?? []).map((field) => (
-            <option key={field} value={field}>
-              {field}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice label="Table" value={identity.table} options={Object.keys(tables)} onChoose={chooseTable} />
+      <Choice
+        label="Field"
+        value={identity.field}
+        options={[...(noField === undefined ? [] : [""]), ...(tables[identity.table] ?? [])]}
+        words={(field) => field || (noField as string)}
+        onChoose={(field) => onChange({ ...identity, field })}
+      />
     </>
   );
 }

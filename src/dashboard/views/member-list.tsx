@@ -4,7 +4,7 @@ import type { MemberLine, Segment } from "../../client/client.js";
 import { Pager } from "../list/pager.js";
 import { type Column, Table } from "../list/table.js";
 import { Time } from "../list/time.js";
-import { openPerson } from "../opened.js";
+import { open as openIn } from "../opened.js";
 import { keepMembers } from "../page/place.js";
 import { readTables } from "../tables.js";
 import type { Page } from "../view.js";
@@ -81,7 +81,7 @@ interface MemberTableProps {
 function MemberTable({ shown: { members, cursors }, table, page }: MemberTableProps): VNode {
   const open = (field: string, value: string) => {
     keepMembers(cursors);
-    openPerson({ table, field, value }, page);
+    openIn("people", { person: { table, field, value } }, page);
   };
   const fields = (readTables()[table] ?? []).filter((field) => members.some(({ identities }) => field in identities));
   const columns = fields.map((field): Column<Member> => {

@@ -5,6 +5,7 @@ import { age } from "../duration.js";
 import { count } from "../format.js";
 import type { Column } from "../list/table.js";
 import { Time } from "../list/time.js";
+import { Choice } from "../page/choice.js";
 import type { Page } from "../view.js";
 import { TryNowButton } from "./deletion-buttons.js";
 import { DeletionList, type DeletionQuery } from "./deletion-list.js";
@@ -80,30 +81,20 @@ export function OpenDeletions({ open, request, problem, onProblem, page }: OpenD
       ]}
     >
       <div class="controls">
-        <label>
-          State{" "}
-          <select
-            value={state}
-            onChange={({ currentTarget: { value } }) =>
-              setQuery({ state: value === "stuck" ? "stuck" : "open", order })
-            }
-          >
-            <option value="open">All open</option>
-            <option value="stuck">Stuck</option>
-          </select>
-        </label>
-        <label>
-          Reason{" "}
-          <select
-            value={problem ?? ""}
-            onChange={({ currentTarget: { value } }) => onProblem(value === "" ? undefined : value)}
-          >
-            <option value="">All</option>
-            {problems.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        </label>
+        <Choice<"open" | "stuck">
+          label="State"
+          value={state === "stuck" ? "stuck" : "open"}
+          options={["open", "stuck"]}
+          words={(one) => (one === "stuck" ? "Stuck" : "All open")}
+          onChoose={(chosen) => setQuery({ state: chosen, order })}
+        />
+        <Choice
+          label="Reason"
+          value={problem ?? ""}
+          options={["", ...problems]}
+          words={(one) => one || "All"}
+          onChoose={(chosen) => onProblem(chosen || undefined)}
+        />
       </div>
     </DeletionList>
   );

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { EntityAnswer, ExplainedMembership } from "../../client/client.js";
-import { takeOpenedPerson } from "../opened.js";
+import { takeOpened } from "../opened.js";
 import { type Optional, optional, unlessNotFound } from "../optional.js";
 import { readTables, type Tables } from "../tables.js";
 import type { Loaded, Page } from "../view.js";
@@ -37,7 +37,7 @@ export async function load({ client, key, isRefresh, now, signal }: Page): Promi
  * identity never gets into the address, the history or a storage.
  */
 export function Show({ data: { tables }, page }: { readonly data: Data; readonly page: Page }): VNode {
-  const [opened] = useState(takeOpenedPerson);
+  const [opened] = useState(() => takeOpened("person"));
   const [identity, setIdentity] = useState<TypedIdentity>(() => opened ?? firstIdentity(tables));
   const [found, setFound] = useState<Found | "none">();
   const [next, setNext] = useState<"export" | "delete">();

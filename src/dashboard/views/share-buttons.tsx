@@ -2,12 +2,11 @@ import type { VNode } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Address } from "../address.js";
 import { csvOf } from "../csv.js";
-import { isUnfinished, type Series, type WantedSeries } from "../fetch-series.js";
+import { isUnfinished, requestOf, type Series, type WantedSeries } from "../fetch-series.js";
 import { Code } from "../page/code.js";
 import { download } from "../page/download.js";
-import { spanOf } from "../time-window.js";
+import { spanOf, windowOf } from "../time-window.js";
 import type { Page } from "../view.js";
-import { curlOf } from "./api-call.js";
 
 interface ShareButtonsProps {
   readonly series: readonly Series[];
@@ -98,4 +97,16 @@ function csvOfSeries(series: readonly Series[]): string {
     }),
   );
   return csvOf([["series", "ts", "value", "complete"], ...rows]);
+}
+
+/** A command that requests the series. A window that ends now becomes a range, so that the command stays current. */
+function curlOf(wanted: readonly WantedSeries[], page: Page): string {
+  const { address } = page;
+  const base = new URL(".", location.href).href;
+  const requests = wanted.map((one) => {
+    const { startdate, enddate, ...request } = requestOf(one, windowOf(page, one.dimension), address);
+    return address.from === undefined ? { ...request, range: address.range } : { ...request, startdate, enddate };
+  });
+  const body = JSON.stringify(requests).replaceAll("'", "'\\''");
+  return `curl ${base}api/metric -H "Authorization: $KEY" -H 'Content-Type: application/json' -d '${body}'`;
 }
