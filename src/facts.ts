@@ -10,9 +10,9 @@ export interface Facts {
   textOnce(name: string, text: string): Promise<string>;
   /**
    * Replaces the text if it still is `before` (undefined: not set). Resolves with whether it did, when the new text
-   * survives a crash. A call that rejects may have replaced it.
+   * survives a crash; a power cut may undo a replacement that `mayBeLost`. A call that rejects may have replaced it.
    */
-  replaceText(name: string, before: string | undefined, text: string): Promise<boolean>;
+  replaceText(name: string, before: string | undefined, text: string, mayBeLost?: boolean): Promise<boolean>;
   /** Returns the number under this name, 0 at first. */
   number(name: string): Promise<number>;
   /** Raises the number under this name to at least `number`. Safe to repeat. */

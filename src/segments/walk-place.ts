@@ -9,7 +9,10 @@ export async function walkPlace(facts: Pick<Facts, "text">, table: string): Prom
   return text === undefined ? firstPlace : (JSON.parse(text) as WalkPlace);
 }
 
-/** Stores a place unless another process has stored one since `before` was read. Resolves with whether it did. */
+/**
+ * Stores a place unless another process has stored one since `before` was read. Resolves with whether it did. After a
+ * power cut an earlier place may be stored: the walk repeats what is after it.
+ */
 export function moveWalk(
   facts: Pick<Facts, "replaceText">,
   table: string,
@@ -17,7 +20,7 @@ export function moveWalk(
   place: WalkPlace,
 ): Promise<boolean> {
   const text = before === firstPlace ? undefined : JSON.stringify(before);
-  return facts.replaceText(nameOf(table), text, JSON.stringify(place));
+  return facts.replaceText(nameOf(table), text, JSON.stringify(place), true);
 }
 
 /** In the data: the place of the walk in a table, as JSON. */

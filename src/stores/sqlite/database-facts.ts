@@ -1,5 +1,5 @@
 import type { Facts } from "../../facts.js";
-import type { Database } from "./connection.js";
+import { type Database, withoutSync } from "./connection.js";
 
 /** Single facts about a file: a text, or a number that only increases. */
 export const factSchema = "CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID";
@@ -14,11 +14,12 @@ export function factsOf(db: Database): Facts {
       return storedValue(db, name) as string;
     },
 
-    async replaceText(name, before, text) {
-      if (before === undefined)
-        return db.prepare("INSERT OR IGNORE INTO fact VALUES (?, ?)").run(name, text).changes > 0;
-      const replace = db.prepare("UPDATE fact SET value = ? WHERE name = ? AND value = ?");
-      return replace.run(text, name, before).changes > 0;
+    async replaceText(name, before, text, mayBeLost) {
+      const replace = () =>
+        before === undefined
+          ? db.prepare("INSERT OR IGNORE INTO fact VALUES (?, ?)").run(name, text)
+          : db.prepare("UPDATE fact SET value = ? WHERE name = ? AND value = ?").run(text, name, before);
+      return (mayBeLost ? withoutSync(db, replace) : replace()).changes > 0;
     },
 
     number: async (name) => (storedValue(db, name) ?? 0) as number,
