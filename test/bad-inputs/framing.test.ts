@@ -14,8 +14,6 @@ describe("in invalid HTTP framing,", () => {
     `${head("POST", path, service, [json, ...header.split("\n")])}${body}`;
   const refusals: [string, () => string | Buffer, number[]][] = [
     ["a header of 20 KB", () => head("GET", "/health", service, [`X-A: ${canary.repeat(2000)}`]), [431]],
-    ["a thousand headers", () => head("GET", "/health", service, Array(1000).fill(`X-${canary}: ${canary}`)), [431]],
-    ["a URL over 8 KiB", () => head("GET", `/health?a=${canary.repeat(900)}`, service), [414]],
     ["a URL of 20 KB", () => head("GET", `/health?a=${canary.repeat(2000)}`, service), [414]],
     ["a URL of 100 KB", () => head("GET", `/health?a=${canary.repeat(10_000)}`, service), [414]],
     ["a length and chunks at once", () => post("Content-Length: 2\nTransfer-Encoding: chunked", "0\r\n\r\n"), [400]],

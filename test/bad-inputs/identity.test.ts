@@ -11,27 +11,7 @@ describe("an invalid identity", () => {
     expect((await service.fetch("/api/entity/user/email/kept@example.com")).status).to.equal(200);
   });
 
-  const fields = [
-    "__proto__",
-    "constructor",
-    "prototype",
-    "toString",
-    "hasOwnProperty",
-    "$where",
-    "$comment",
-    "$ne",
-    "email.$ne",
-    "email[]",
-    "segments",
-    "_id",
-    "EMAIL",
-    "email ",
-    "e-mail",
-    "name",
-    "*",
-    "' OR 1=1--",
-  ];
-  for (const field of fields) {
+  for (const field of ["__proto__", "$where", "email.$ne", "email[]", "_id", "EMAIL", "email ", "name", "' OR 1=1--"]) {
     it(`with the field ${field} is refused with 400, and no data changes`, async () => {
       const at = encodeURIComponent(field);
       const { ledger } = service.service.stores;
@@ -70,7 +50,7 @@ describe("an invalid identity", () => {
     });
   }
 
-  for (const value of ["anonymous", "[object Object]", "unknown", "n/a", "0", "NULL", " null ", " ", "%20"]) {
+  for (const value of ["anonymous", " null ", " ", "%20"]) {
     it(`with the placeholder value ${JSON.stringify(value)} is refused`, async () => {
       const at = value === "%20" ? value : encodeURIComponent(value);
       await refused(service, `/api/entity/user/user_id/${at}`, {}, 400);

@@ -65,15 +65,6 @@ describe("an invalid query", () => {
     });
   }
 
-  it("does not include the parameters that clients of InfluxDB add to a write", async () => {
-    for (const query of ["org=a&bucket=b&precision=s", "orgID=1&bucket=b&precision=ns&consistency=all"]) {
-      const body = "stream,dimension_id=web value=1 1767225600";
-      const response = await service.fetch(`/api/v2/write?${query}`, { method: "POST", body });
-      expect(response.status, query).to.be.oneOf([204, 400]);
-      if (response.status === 400) expect(await response.text()).to.not.include("unknown_parameter");
-    }
-  });
-
   it("has a repeated key, also if key_in_query allows a key in the query", async () => {
     const other = await startService({ http: { key_in_query: true } });
     const get = (query: string) => other.fetch(`/api/segment?${query}`, { key: null });

@@ -132,7 +132,19 @@ describe("identities", () => {
   });
 
   it("have only the fields of the table", () => {
-    for (const name of ["name", "", "__proto__", "constructor", "EMAIL", "email.$ne", "$where", "segments"]) {
+    for (const name of [
+      "name",
+      "",
+      "__proto__",
+      "constructor",
+      "EMAIL",
+      "e-mail",
+      "email.$ne",
+      "$where",
+      "segments",
+      "_id",
+      "*",
+    ]) {
       expect(identityField(userTable, name), name).to.equal(undefined);
     }
   });

@@ -42,7 +42,6 @@ describe("the segments of an entity", () => {
   const TOO_MANY = "too_many_segments";
 
   for (const [count, taken] of [
-    [9, true],
     [10, true],
     [11, false],
   ] as const) {

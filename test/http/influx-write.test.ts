@@ -78,14 +78,6 @@ describe("a write of line protocol", () => {
     }
   });
 
-  it("is refused with the reserved id all_segments for a segment or stream, but not for an experience", async () => {
-    const refused = await write("segment,dimension_id=all_segments value=1");
-    expect(refused.status).to.equal(400);
-    expect(await refused.text()).to.include("reserved_id");
-    expect((await write("stream,dimension_id=all_segments value=1")).status).to.equal(400);
-    expect((await write("experience,dimension_id=all_segments value=1")).status).to.equal(204);
-  });
-
   it("reports a bad line in the format that the official client reads", async () => {
     const client = new InfluxDB({ url: service.url, token: service.key });
     const failure = await failureOf(client, new Point("planet").tag("dimension_id", "earth").floatField("value", 1));
@@ -112,12 +104,13 @@ describe("a write of line protocol", () => {
     expect(await saved("nowhere", "stream", "size", "2024-06-15T13:00:00Z")).to.deep.equal([[23, 3]]);
   });
 
-  it("may contain comments, blank lines, other tags and carriage returns, with any content type", async () => {
+  it("may contain comments, blank lines, other tags and carriage returns, with any content type and the parameters of clients", async () => {
     const line = (hour: number) =>
       `experience,dimension_type=converted,dimension_id=e1,host=a value=${hour}u ${DAY + hour * HOUR}`;
     const body = `# a comment\n\n${line(0)}\r\n   ${line(1)}\n`;
     for (const type of ["text/plain; charset=utf-8", "application/octet-stream", "application/x-www-form-urlencoded"]) {
-      expect((await write(body, "&precision=ms", { "content-type": type })).status).to.equal(204);
+      const query = "&precision=ms&orgID=1&consistency=all";
+      expect((await write(body, query, { "content-type": type })).status).to.equal(204);
     }
     expect(await saved("e1", "experience", "converted")).to.deep.equal([
       [0, 0],

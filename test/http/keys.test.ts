@@ -33,11 +33,13 @@ describe("an API key", () => {
     ["none", null],
     ["an empty one", ""],
     ["a scheme alone", "Bearer "],
-    ["Basic alone", "Basic"],
+    ...["Basic", "Bearer", "Token"].map((scheme): [string, string] => [`${scheme} alone`, scheme]),
     ["Basic without user name and password", basic(":")],
   ];
   const wrong: [string, (key: string) => string][] = [
-    ["one of another shape", () => "secret"],
+    ...["secret", "em_\u00e4_0123456789abcdef0123456789abcdef", "em__", "em_a_", "__proto__"].map(
+      (key): [string, () => string] => [`${key}, of another form`, () => key],
+    ),
     ["one of an unknown id", () => "em_nobody_0123456789abcdef0123456789abcdef"],
     ["a wrong secret", (key) => `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`],
     ["one character more", (key) => `${key}0`],

@@ -53,12 +53,6 @@ const badPoints: [name: string, point: unknown, code: string, path: string][] = 
     "[1].dimension_id",
   ],
   [
-    "the reserved id of all segments",
-    { ...good, dimension: "segment", dimension_id: "all_segments" },
-    "reserved_id",
-    "[1].dimension_id",
-  ],
-  [
     "the reserved id of all segments of segsize",
     { ...good, dimension: "segsize", dimension_id: "all_segments" },
     "reserved_id",

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { expect } from "chai";
 import { openSocket } from "../support/raw-request.js";
-import { writePoints } from "../support/requests.js";
+import { gaugeOf, writePoints } from "../support/requests.js";
 import { type Overrides, type StartOptions, startService, type TestService } from "../support/service.js";
 import { until } from "../support/until.js";
 
@@ -123,10 +123,7 @@ describe("callers who do not read their responses", () => {
 
   it("have memory reserved for cached series as CSV until it is read", async () => {
     await start({});
-    const reserved = async () => {
-      const text = await (await service.fetch("/metrics")).text();
-      return Number(/^entity_metrics_metric_read_bytes (\d+)$/m.exec(text)?.[1]);
-    };
+    const reserved = () => gaugeOf(service, "metric_read_bytes");
     const path = "/api/metric?format=csv";
     const answer = await service.fetch(path, { method: "POST", json: JSON.parse(question) });
     expect((await answer.arrayBuffer()).byteLength).to.be.greaterThan(6_000_000);

@@ -107,6 +107,8 @@ describe("the series of all streams", () => {
       ];
       for (const { path, ...init } of refused)
         expect((await service.fetch(path, init)).status, JSON.stringify([path, init])).to.equal(400);
+      const { path, ...init } = post("/api/metric/points", [{ ...point(id, 1, 1), dimension: "experience" }]);
+      expect((await service.fetch(path, init)).status).to.equal(200);
     }
   });
 });
