@@ -1,8 +1,14 @@
-/** Asks again and again, a few ms apart, until the answer is yes; rejects after `ms`. */
+/**
+ * Asks again and again until the answer is yes; rejects after `ms`. Between two questions are a few ms, and three times as
+ * long as the last one took, so that they leave the processor to the work that is waited for.
+ */
 export async function until(what: string, ask: () => Promise<boolean> | boolean, ms = 15_000): Promise<void> {
   const deadline = performance.now() + ms;
-  while (!(await ask())) {
-    if (performance.now() > deadline) throw new Error(`Waited ${ms} ms in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  for (;;) {
+    const asked = performance.now();
+    if (await ask()) return;
+    const answered = performance.now();
+    if (answered > deadline) throw new Error(`Waited ${ms} ms in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, Math.max(5, 3 * (answered - asked))));
   }
 }
