@@ -31,7 +31,7 @@ export function Tooltip({ series, marks, colours, index, left, zone }: TooltipPr
       <ul>
         {series.map((one) => (
           <li key={one.name}>
-            <SeriesKey colour={colours.get(one.name)} /> {one.label} <Value series={one} index={index} />
+            <SeriesKey colour={colours.get(one.name)} /> <bdi>{one.label}</bdi> <Value series={one} index={index} />
           </li>
         ))}
         {own.map(({ id, text }) => (
@@ -57,7 +57,7 @@ function Value({ series, index }: { readonly series: Series; readonly index: num
       {before != null && (
         <span class="note">
           {" "}
-          before <data value={before}>{amount(before, series.unit)}</data>
+          · before <data value={before}>{amount(before, series.unit)}</data>
         </span>
       )}
     </>

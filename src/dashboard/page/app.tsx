@@ -99,16 +99,16 @@ function useNoView(state: State): ComponentType<AppProps> | undefined {
 }
 
 function Content({ state }: Pick<AppProps, "state">): VNode {
-  const { phase, shown, view, reason } = state;
+  const { phase, shown, view, reason, trouble } = state;
   if (shown !== undefined) {
     const { Show } = shown.script;
     return <Show data={shown.data} page={shown.page} />;
   }
   if (phase !== "stale") return <Skeleton label={view.label} />;
   return (
-    <section class="card">
+    <section class="card failed">
       <h1>No response</h1>
-      <p role="alert">{reason}</p>
+      <p role="alert">{trouble ?? reason}</p>
       <p class="note">The page tries again by itself.</p>
     </section>
   );

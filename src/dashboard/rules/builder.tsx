@@ -5,10 +5,10 @@ import type { Rule } from "../../segments/rule.js";
 import { optional, unlessNotFound } from "../optional.js";
 import { Card } from "../page/card.js";
 import { Choice } from "../page/choice.js";
+import { Dialog } from "../page/dialog.js";
 import { readTables } from "../tables.js";
 import type { Page } from "../view.js";
 import { useTask } from "../views/use-task.js";
-import { Asked } from "./asked.js";
 import { groupOf, newCondition, newGroup, parsedJson, ruleOf } from "./draft.js";
 import { TextField } from "./fields.js";
 import { GroupRows } from "./group-rows.js";
@@ -118,7 +118,25 @@ export function Builder({ segment, page, close }: BuilderProps): VNode {
       </div>
       {problem !== undefined && <p role="alert">{problem}</p>}
       {isAsking && preview !== undefined && segment !== undefined && (
-        <Asked text={moveWords(preview, segment.size)} onConfirm={store} close={() => setAsking(false)} />
+        <Dialog label="Save the rule" close={() => setAsking(false)}>
+          <p>{moveWords(preview, segment.size)}</p>
+          {/* The first button has the focus: Enter held down on Save rule saves nothing. */}
+          <p class="controls">
+            <button type="button" onClick={() => setAsking(false)}>
+              Cancel
+            </button>
+            <button
+              type="button"
+              class="danger"
+              onClick={() => {
+                setAsking(false);
+                store();
+              }}
+            >
+              Save all the same
+            </button>
+          </p>
+        </Dialog>
       )}
     </Card>
   );

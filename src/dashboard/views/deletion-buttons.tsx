@@ -21,7 +21,7 @@ export function ReceiptButton({ requestId, page }: DeletionButtonProps): VNode {
     });
   return (
     <>
-      <button type="button" class="quiet" disabled={isRunning} onClick={save}>
+      <button type="button" disabled={isRunning} onClick={save}>
         Receipt<span class="hidden"> of {requestId}</span>
       </button>
       {problem !== undefined && <span role="alert"> {problem}</span>}
@@ -40,7 +40,7 @@ export function TryNowButton({ requestId, page }: DeletionButtonProps): VNode | 
     });
   return (
     <>
-      <button type="button" class="quiet" disabled={isRunning} onClick={tryNow}>
+      <button type="button" disabled={isRunning} onClick={tryNow}>
         Try now<span class="hidden"> {requestId}</span>
       </button>
       {problem !== undefined && <span role="alert"> {problem}</span>}
