@@ -1,6 +1,6 @@
 /**
- * Asks again and again until the answer is yes; rejects after `ms`. Between two questions are a few ms, and three times as
- * long as the last one took, so that they leave the processor to the work that is waited for.
+ * Asks again and again until the answer is yes; rejects after `ms`. Between two questions are at least 5 ms, and three
+ * times as long as the last one took, so that they leave the processor to the work that is waited for.
  */
 export async function until(what: string, ask: () => Promise<boolean> | boolean, ms = 15_000): Promise<void> {
   const deadline = performance.now() + ms;
