@@ -1,5 +1,5 @@
-import type { CatalogueStore, RuledSegment, SegmentRules } from "../catalogue/ports.js";
-import { decidedSegment } from "./decided-segment.js";
+import type { CatalogueStore } from "../catalogue/ports.js";
+import { type DecidedSegment, decidedSegment } from "./decided-segment.js";
 import { RuleSet } from "./rule-set.js";
 
 const noRules = new RuleSet([]);
@@ -7,16 +7,15 @@ const noRules = new RuleSet([]);
 /** The rules of all tables in one generation. */
 export class Rules {
   readonly generation: number;
-  /** Segments by rule, by id. */
-  readonly segments: ReadonlyMap<string, RuledSegment>;
+  /** Ids of the segments by rule. */
+  readonly segments: ReadonlySet<string>;
   readonly #byTable = new Map<string, RuleSet>();
 
-  constructor({ generation, segments }: SegmentRules) {
+  constructor(generation: number, segments: readonly DecidedSegment[]) {
     this.generation = generation;
-    this.segments = new Map(segments.map((segment) => [segment.id, segment]));
+    this.segments = new Set(segments.map(({ id }) => id));
     for (const table of new Set(segments.map((segment) => segment.table))) {
-      const rules = segments.filter((segment) => segment.table === table);
-      this.#byTable.set(table, new RuleSet(rules.map(decidedSegment)));
+      this.#byTable.set(table, new RuleSet(segments.filter((segment) => segment.table === table)));
     }
   }
 
@@ -34,7 +33,9 @@ export type CurrentRules = (generation: number) => Promise<Rules>;
 export function currentRules(catalogue: Pick<CatalogueStore, "rules">): CurrentRules {
   let newest: Rules | undefined;
   return async (generation) => {
-    if (newest?.generation !== generation) newest = new Rules(await catalogue.rules());
+    if (newest?.generation === generation) return newest;
+    const rules = await catalogue.rules();
+    newest = new Rules(rules.generation, rules.segments.map(decidedSegment));
     return newest;
   };
 }

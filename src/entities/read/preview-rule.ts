@@ -30,12 +30,12 @@ export interface RulePreview extends Sampled {
  */
 export async function previewRule(
   { sample, ...dependencies }: PreviewDependencies,
-  { id, table, rule }: DecidedSegment,
+  segment: DecidedSegment,
   now: number,
   memory: Reservation,
 ): Promise<RulePreview> {
-  const byRule = { rule, names: [], change: 0 };
-  const rules = new Rules({ generation: 0, segments: [{ id, name: id, table, byRule }] });
+  const { id, table } = segment;
+  const rules = new Rules(0, [segment]);
   let [matching, joining, leaving] = [0, 0, 0];
   const { of, sampled } = await sample(table, memory, async (profile) => {
     const draft = ProfileDraft.stored(await withFacts(dependencies, profile, rules), rules);
