@@ -1,5 +1,5 @@
 import type { Commit } from "./ports.js";
-import type { EntityId, StoredEntity } from "./profile/entity.js";
+import type { EntityId, StoredEntity, Turn } from "./profile/entity.js";
 
 /** Setting `hooks`: a system that is notified of who joined and left segments. */
 export interface Hook {
@@ -113,7 +113,7 @@ export function outboxChange(
   const ofEntity = grouped(rows, ({ entity }) => entity);
   const ofKey = grouped(rows, ({ entity, hook, segment }) => `${entity} ${hook} ${segment}`);
   for (const { entity, turns, mergedFrom } of profiles) {
-    const due = new Map(turns.map((turn) => [turn.segment, turn]));
+    const due = new Map<string, Omit<Turn, "change">>(turns.map((turn) => [turn.segment, turn]));
     for (const row of mergedFrom.flatMap(({ id }) => ofEntity.get(id) ?? [])) {
       if (row.state !== "sending") removed.push(row);
       const member = isMember(entity, row.segment);

@@ -24,12 +24,7 @@ export interface ProfileChange {
   readonly entity: StoredEntity;
   /** Segments with a new update in `entity.memberships`. */
   readonly changedSegments: ReadonlySet<string>;
-  /**
-   * Change of the number of members of each segment: 1 if the person joins, -1 for each member who leaves. A merge of
-   * several members leaves one.
-   */
-  readonly moves: readonly (readonly [segment: string, change: number])[];
-  /** Segments whose hooks are notified of the person. */
+  /** Segments that the person joins or leaves, or that a profile of `mergedFrom` was in. */
   readonly turns: readonly Turn[];
   /** Hashes in `entity.hashes` that the stored state does not have. */
   readonly addedHashes: ReadonlySet<IdentityHash>;
@@ -53,7 +48,7 @@ export interface Commit {
   readonly cutOffs: ReadonlyMap<IdentityHash, CutOff>;
   /** `SegmentDeletions.newest` at planning time. */
   readonly generation: number;
-  /** Time of the moves, Unix ms. */
+  /** Time of the turns, Unix ms. */
   readonly at: number;
   /** Segments in the messages. The catalogue adds unknown ones with their id as name. */
   readonly segments: readonly { readonly id: string; readonly table: string }[];
@@ -118,7 +113,7 @@ export interface EntityStore {
   /**
    * Stores the whole commit or nothing: messages in the history, each but the `uncounted` ones counted once for its
    * stream in the slot of its event time; lasting ids; profiles with their identities, memberships and keys; segments;
-   * the moves of the profiles, counted in the slot of `at`. Removes the profiles of `mergedFrom` and
+   * the turns of the profiles, counted in the slot of `at`. Removes the profiles of `mergedFrom` and
    * moves their identities to the merged profile. Resolves with true when the commit survives a crash. Resolves with
    * false, and stores nothing, when the plan is outdated: a revision or an owner has changed, a deletion was accepted
    * since, a segment was deleted or a rule changed since, or a message with one of these ids is already stored or, if

@@ -9,9 +9,12 @@ export interface AddedCount extends Omit<SlotCount, "token"> {
 }
 
 /** The number of people who joined a segment less the number who left it. */
-export type SegmentMove = readonly [segment: string, change: number];
+export interface SegmentMove {
+  readonly segment: string;
+  readonly change: number;
+}
 
-/** The messages of a commit, the ids of uncounted ones, and the moves of its profiles `at` an instant, Unix ms. */
+/** The messages of a commit, the ids of uncounted ones, and the turns of its profiles `at` an instant, Unix ms. */
 interface CountedCommit {
   readonly messages: readonly {
     readonly id: string;
@@ -20,7 +23,7 @@ interface CountedCommit {
     readonly arrival: number;
   }[];
   readonly uncounted: ReadonlySet<string>;
-  readonly profiles: readonly { readonly moves: readonly SegmentMove[] }[];
+  readonly profiles: readonly { readonly turns: readonly SegmentMove[] }[];
   readonly at: number;
 }
 
@@ -33,13 +36,8 @@ export function commitCounts({ messages, uncounted, profiles, at }: CountedCommi
   const each = counted.map(({ stream, time, arrival }) => {
     return { stream, slot: slotStart(streamDimension, time), count: 1, arrival };
   });
-  return [
-    ...summed(each),
-    ...moveCounts(
-      profiles.flatMap(({ moves }) => moves),
-      at,
-    ),
-  ];
+  const turns = profiles.flatMap((profile) => profile.turns);
+  return [...summed(each), ...moveCounts(turns, at)];
 }
 
 /**
@@ -48,8 +46,9 @@ export function commitCounts({ messages, uncounted, profiles, at }: CountedCommi
  */
 export function moveCounts(moves: readonly SegmentMove[], at: number): AddedCount[] {
   const slot = slotStart(segmentDimension, at) + segmentDimension.slotMs - streamDimension.slotMs;
+  const changes = moves.filter(({ change }) => change !== 0);
   return summed(
-    moves.map(([segment, change]) => {
+    changes.map(({ segment, change }) => {
       return { stream: `/${change > 0 ? "joined" : "left"}/${segment}`, slot, count: Math.abs(change) };
     }),
   );

@@ -144,7 +144,7 @@ export function outboxContract(name: string, open: () => Promise<{ stores: Outbo
       await commit({
         ...change,
         entity: { ...change.entity, memberships: draft.memberships() },
-        ...{ changedSegments: draft.changed, moves: draft.moves(), turns: draft.turns() },
+        ...{ changedSegments: draft.changed, turns: draft.turns() },
       });
       return current(stays);
     };

@@ -112,7 +112,6 @@ describe("a preview of a rule", () => {
     if (entity === undefined) throw new Error("no profile");
     const profile = {
       changedSegments: new Set<string>(),
-      moves: [],
       turns: [],
       addedHashes: new Set<string>(),
       mergedFrom: [],

@@ -14,12 +14,13 @@ describe("the messages of a commit", () => {
     ];
     const uncounted = new Set(["e"]);
     const profiles = [
-      { moves: [["vip", 1]] as const },
+      { turns: [{ segment: "vip", change: 1 }] },
       {
-        moves: [
-          ["vip", 1],
-          ["new", -2],
-        ] as const,
+        turns: [
+          { segment: "vip", change: 1 },
+          { segment: "new", change: -2 },
+          { segment: "old", change: 0 },
+        ],
       },
     ];
     expect(commitCounts({ messages, uncounted, profiles, at: HOUR })).to.deep.equal([

@@ -63,7 +63,6 @@ export function changeOf(
   return {
     entity: { ...entity, memberships: draft.memberships() },
     changedSegments: draft.changed,
-    moves: draft.moves(),
     turns: draft.turns(),
     addedHashes: new Set(entity.hashes),
     mergedFrom,

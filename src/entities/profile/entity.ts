@@ -52,6 +52,8 @@ export interface Turn {
   readonly member: boolean;
   /** Whether the opposite was true before; false after a merge with a profile that was in the segment. */
   readonly isCertain: boolean;
+  /** Change of the number of members: 1 if the person joins, -1 for each member who leaves. A merge leaves one. */
+  readonly change: number;
 }
 
 /** The last deletion of a segment. */

@@ -17,24 +17,18 @@ export function segmentsIn({ updates }: Memberships): string[] {
   return [...updates].flatMap(([segment, { member }]) => (member ? [segment] : [])).sort();
 }
 
-/** Ids, of which it is asked whether they are among them. */
-interface Keyed {
-  readonly size: number;
-  has(id: string): boolean;
-}
-
 /** Memberships under construction: the newest update per segment. The order of updates does not matter. */
 export class MembershipDraft {
   readonly #updates: Map<string, MembershipUpdate>;
   readonly #changed = new Set<string>();
   /** Segments by rule: messages do not change them. */
-  readonly #byRule: Keyed;
+  readonly #byRule: ReadonlySet<string>;
   /** Stored memberships of the profile, and of the profiles merged into it. */
   readonly #stored: Memberships[];
   #changes = 0;
   #fullSince: UpdateVersion | undefined;
 
-  constructor(stored: Memberships, byRule: Keyed = new Set()) {
+  constructor(stored: Memberships, byRule: ReadonlySet<string> = new Set()) {
     this.#byRule = byRule;
     this.#fullSince = stored.fullSince;
     this.#updates = new Map(stored.updates);
@@ -130,32 +124,18 @@ export class MembershipDraft {
     return this.#changes;
   }
 
-  /** Returns how the number of members of each segment changes when this is stored; never by 0. */
-  moves(): (readonly [segment: string, change: number])[] {
-    const moves: (readonly [string, number])[] = [];
-    for (const segment of this.#concerned()) {
-      const members = this.#stored.filter(({ updates }) => updates.get(segment)?.member).length;
-      const change = (this.isMember(segment) ? 1 : 0) - members;
-      if (change !== 0) moves.push([segment, change]);
-    }
-    return moves;
-  }
-
   /** Returns the segments that the profile enters or leaves when this is stored, or that a merged profile was in. */
   turns(): Turn[] {
+    const merged = this.#stored.slice(1).flatMap(({ updates }) => [...updates.keys()]);
     const turns: Turn[] = [];
-    for (const segment of this.#concerned()) {
-      const [own = false, ...merged] = this.#stored.map(({ updates }) => updates.get(segment)?.member ?? false);
+    for (const segment of new Set([...this.#changed, ...merged])) {
+      const before = this.#stored.map(({ updates }) => updates.get(segment)?.member ?? false);
       const member = this.isMember(segment);
-      const isCertain = !merged.includes(true);
-      if (member !== own || !isCertain) turns.push({ segment, member, isCertain });
+      const isCertain = !before.includes(true, 1);
+      const change = Number(member) - before.filter(Boolean).length;
+      if (change !== 0 || !isCertain) turns.push({ segment, member, isCertain, change });
     }
     return turns;
-  }
-
-  #concerned(): ReadonlySet<string> {
-    const merged = this.#stored.slice(1).flatMap(({ updates }) => [...updates.keys()]);
-    return new Set([...this.#changed, ...merged]);
   }
 
   memberships(): Memberships {

@@ -141,7 +141,6 @@ export class ProfileDraft {
     return {
       entity: { id, table, revision, born, hashes, mergedIds, memberships, due: this.due, sealed },
       changedSegments: this.memberships.changed,
-      moves: this.memberships.moves(),
       turns: this.memberships.turns(),
       addedHashes: this.#addedHashes,
       mergedFrom: this.#mergedFrom,

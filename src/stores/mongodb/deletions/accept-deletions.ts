@@ -129,10 +129,8 @@ async function countLeavers(
   );
   const counts = requests.flatMap(({ deletion, scope }) => {
     const left = scope.profiles.flatMap(({ id }) => segments.get(id) ?? []);
-    return moveCounts(
-      left.map((segment) => [segment, -1]),
-      deletion.acceptedAt,
-    );
+    const moves = left.map((segment) => ({ segment, change: -1 }));
+    return moveCounts(moves, deletion.acceptedAt);
   });
   if (counts.length > 0) await addedCountsOf(data).insertMany(counts, { session });
 }

@@ -53,7 +53,7 @@ export function membershipRemoval(db: Database): (entities: readonly EntityId[],
   return (entities, at) => {
     const moves: SegmentMove[] = [];
     for (const entity of entities) {
-      for (const { segment } of left.all(entity) as { segment: string }[]) moves.push([segment, -1]);
+      for (const { segment } of left.all(entity) as { segment: string }[]) moves.push({ segment, change: -1 });
       updates.run(entity);
     }
     for (const { stream, slot, count } of moveCounts(moves, at)) addCount.run(stream, slot, count);
