@@ -67,14 +67,14 @@ export async function receive(stores: RecordedStores, stream: string, time: numb
   if (!(await stores.entities.commit(commitOf([], { messages })))) throw new Error("the messages were not kept");
 }
 
-/** Makes entities members of a segment. */
+/** Makes entities members of a segment, or former members. */
 export async function join(
   stores: RecordedStores,
   segment: string,
   entities: readonly string[],
-  time = 1,
+  { time = 1, leave = false } = {},
 ): Promise<void> {
-  const said = [{ add: [segment], version: { time, arrival: time, position: 0 } }];
+  const said = [{ [leave ? "remove" : "add"]: [segment], version: { time, arrival: time, position: 0 } }];
   const known = (await stores.entities.load(entities)).profiles;
   for (const id of entities) await keep(stores.entities, known.get(id) ?? freshEntity([], { id }), { said });
 }

@@ -164,8 +164,10 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
         await message("views", now);
         if (random() < 0.2) await message("views", now - between(1, 30) * HOUR);
         if (random() < 0.02) await message("orders", Math.max(start, now - between(0, 29 * 24) * HOUR));
-        if (random() < 0.3)
-          await join(stores, random() < 0.5 ? "visitors" : "buyers", [`entity ${between(1, 500)}`], now);
+        if (random() < 0.3) {
+          const segment = random() < 0.5 ? "visitors" : "buyers";
+          await join(stores, segment, [`entity ${between(1, 60)}`], { time: now, leave: random() < 0.5 });
+        }
       };
       const [, ...ticked] = await Promise.all([traffic(), ...instances.map(tick)]);
       quiet = ticked.some((done, index) => done && instances[index]?.offset === 0);
