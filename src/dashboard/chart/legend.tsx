@@ -71,7 +71,7 @@ interface ComparedProps {
 function Compared({ series, page }: ComparedProps): VNode {
   const { unit, window } = series;
   const pair = comparisonOf(series);
-  if (pair === undefined) return <span class="note"> · no value in the window before</span>;
+  if (pair === undefined) return <span class="note"> · none before</span>;
   const { now, before, at } = pair;
   const isSum = isCounted(unit) && series.aggregation === "sum";
   const time = ({ buckets }: TimeWindow) => shortTime(buckets[at] as number, page.now, page.zone);

@@ -47,7 +47,7 @@ export function Profile({ title, entity: { data, meta }, memberships, page, acti
           {actions}
         </div>
       </section>
-      <div class="profile">
+      <div class="halves profile">
         <Card title="Attributes">
           <Entries title="Identities" entries={entries.filter(([name]) => fields.has(name))} isBounded={isBounded} />
           <Entries title="Attributes" entries={entries.filter(([name]) => !fields.has(name))} isBounded={isBounded} />
