@@ -43,7 +43,7 @@ export class RuleSet {
    * can change by time alone, Unix ms; Infinity if none can. It is never late.
    */
   decide(profile: RuleProfile, now: number, take: (segment: string, isMember: boolean) => void): number {
-    const { decisions, changes } = this.#evaluate(profile, now, this.segments.length);
+    const { decisions, changes } = this.#evaluate(profile, now);
     this.segments.forEach((segment, place) => {
       take(segment, decisions[place] as boolean);
     });
@@ -54,22 +54,20 @@ export class RuleSet {
   explain(segment: string, profile: RuleProfile, now: number): Explanation | undefined {
     const place = this.#places.get(segment);
     if (place === undefined) return undefined;
-    const at = this.#evaluate(profile, now, place + 1);
-    const until = at.changesAt;
+    const at = this.#evaluate(profile, now);
     const explained = (node: Rule): ExplainedRule => {
       const holds = compileRule(node, this.#places)(at);
       if ("all" in node) return { all: node.all.map(explained), holds };
       if ("any" in node) return { any: node.any.map(explained), holds };
       return "not" in node ? { not: explained(node.not), holds } : { ...node, holds };
     };
-    return { rule: explained(this.#rules[place] as Rule), until };
+    return { rule: explained(this.#rules[place] as Rule), until: at.changes[place] as number };
   }
 
-  /** Decides the first segments. */
-  #evaluate(profile: RuleProfile, now: number, segments: number): Evaluation {
+  #evaluate(profile: RuleProfile, now: number): Evaluation {
     const at = new Evaluation(profile, now);
-    for (let place = 0; place < segments; place += 1) {
-      at.decisions.push((this.#conditions[place] as Condition)(at));
+    for (const condition of this.#conditions) {
+      at.decisions.push(condition(at));
       at.changes.push(at.changesAt);
     }
     return at;

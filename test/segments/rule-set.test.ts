@@ -171,34 +171,6 @@ describe("a set of rules", () => {
     }
   });
 
-  it("It explains a rule with the result of each condition and the instant until which they are valid", () => {
-    const seen = { stream: "web", last: { after: "now-1d" } };
-    const rules = [
-      segment("seen", seen),
-      segment("why", { all: [{ not: isPro }, { any: [{ segment: "seen" }, { segment: "pushed" }] }] }),
-    ];
-    const profile = profileOf({ attributes: { plan: "pro" }, streams: { web: [NOW] } });
-    expect(new RuleSet(rules).explain("why", profile, NOW)).to.deep.equal({
-      rule: {
-        all: [
-          { not: { ...isPro, holds: true }, holds: false },
-          {
-            any: [
-              { segment: "seen", holds: true },
-              { segment: "pushed", holds: false },
-            ],
-            holds: true,
-          },
-        ],
-        holds: false,
-      },
-      until: Number.POSITIVE_INFINITY,
-    });
-    const free = profileOf({ streams: { web: [NOW] } });
-    expect(new RuleSet(rules).explain("why", free, NOW)?.until).to.equal(NOW + DAY + 1);
-    expect(new RuleSet(rules).explain("pushed", free, NOW)).to.equal(undefined);
-  });
-
   it("Stored rules that form a circle are still decided", () => {
     const rules: DecidedSegment[] = ["a", "b"].map((id, i, ids) => {
       const rule: Rule = { not: { segment: ids[1 - i] as string } };
