@@ -1,11 +1,9 @@
-import type { ComponentChildren, VNode } from "preact";
+import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Alert, ListedExperience, ListedSegment, ListPage } from "../../client/client.js";
-import type { Address } from "../address.js";
 import { Chart } from "../chart/chart.js";
 import { type Fetched, fetchSeries, nextSaveOf, type WantedSeries } from "../fetch-series.js";
 import { countedWindow, hasMoved, type Moved } from "../figures.js";
-import { count, relative } from "../format.js";
 import { kept } from "../kept.js";
 import { changeColumns, nameColumn, trendColumn } from "../list/columns.js";
 import { type Entry, entryPage } from "../list/entries.js";
@@ -15,13 +13,12 @@ import { messageSeries, rateOf, sizeOf } from "../list/wanted.js";
 import { type Optional, optional } from "../optional.js";
 import { Card } from "../page/card.js";
 import type { FirstSteps } from "../page/first-steps.js";
-import { valueStyle } from "../page/head.js";
-import { Link } from "../page/link.js";
 import { readServiceMetrics, type ServiceMetrics } from "../service-metrics.js";
 import type { Loaded, Page } from "../view.js";
 import type { AlertCard } from "./alert-groups.js";
 import { firingAlerts } from "./firing-alerts.js";
 import { type DayTotals, dayTotals, messagesByStream, type StreamShares, wantedDays } from "./messages-by-stream.js";
+import { Figures } from "./overview-figures.js";
 import type { PointsOnly } from "./points-only.js";
 import { segmentsWithPoints } from "./segments-with-points.js";
 import { usePoll } from "./use-poll.js";
@@ -145,7 +142,7 @@ export function Show({ data, page }: { readonly data: Data; readonly page: Page 
         </p>
       )}
       {alerts && <alerts.Card alerts={alerts.alerts} page={page} />}
-      <Figures data={{ ...data, segmentsOfPoints: currentCount }} page={page} />
+      <Figures {...data} streams={shares.streams} segmentsOfPoints={currentCount} page={page} />
       {points && <points.Card wanted={points.wanted} fetched={fetched} page={page} />}
       <section class="card">
         <Chart title="Messages by stream" series={shares.series} refused={shares.refused} page={page} canStack />
@@ -201,92 +198,6 @@ function useSteady<T>(current: T, { address }: Page): readonly [T, () => void] {
   const steady = kept.address === address ? kept : { value: current, address };
   if (steady !== kept) keep(steady);
   return [steady.value, () => keep({ value: current, address })];
-}
-
-function Figures({ data, page }: { readonly data: Data; readonly page: Page }): VNode {
-  const { service, segments, segmentsOfPoints, silent, shares, days } = data;
-  const open = service.value("deletions_open") ?? 0;
-  const stuck = service.value("deletions_stuck") ?? 0;
-  const wrong = service.stores.filter(({ state }) => state !== "up");
-  const [first] = segments.value?.data ?? [];
-  const byWeek = days?.compared && relative(days.compared.now, days.compared.before);
-  return (
-    <div class="figures">
-      <Figure name="messages" title="Messages, last 24 h" to={{ view: "streams" }} value={days?.day} page={page}>
-        {byWeek === undefined ? "saved when each hour ends" : `${byWeek} in a week`}
-      </Figure>
-      <Figure
-        name="silent"
-        title="Silent streams"
-        to={{ view: "streams", sort: "-silence" }}
-        value={silent}
-        isGood={silent === 0}
-        page={page}
-      >
-        of {count(shares.streams)} {shares.streams === 1 ? "stream" : "streams"}
-      </Figure>
-      <Figure name="segments" title="Segments" to={{ view: "segments" }} value={segments.value?.meta.total} page={page}>
-        {segments.refusal}
-        {segmentsOfPoints > 0 && `and ${count(segmentsOfPoints)} with points only`}
-        {first !== undefined && hasMoved(first) && (
-          <span class="cut" title={first.name}>
-            changed most: <bdi>{first.name}</bdi>
-          </span>
-        )}
-      </Figure>
-      <Figure
-        name="deletions"
-        title="Open deletions"
-        to={{ view: "deletions" }}
-        value={open}
-        isGood={stuck === 0}
-        page={page}
-      >
-        {stuck === 0 ? "none stuck" : `${count(stuck)} stuck ▲`}
-      </Figure>
-      <Figure
-        name="stores"
-        title="Stores"
-        to={{ view: "health" }}
-        value={wrong.length === 0 ? "up" : "degraded"}
-        text={wrong.length === 0 ? "all up" : wrong.map(({ name, state }) => `${name} ${state}`).join(", ")}
-        isGood={wrong.length === 0}
-        page={page}
-      >
-        {service.stores.map(({ name }) => name).join(", ")}
-      </Figure>
-    </div>
-  );
-}
-
-interface FigureProps {
-  readonly name: "messages" | "silent" | "segments" | "deletions" | "stores";
-  readonly title: string;
-  /** The view that shows more. */
-  readonly to: Partial<Address>;
-  /** Undefined while it is not known. */
-  readonly value: number | string | undefined;
-  /** Default: the value as a number. */
-  readonly text?: string;
-  readonly isGood?: boolean;
-  readonly page: Page;
-  readonly children: ComponentChildren;
-}
-
-/** One figure, whose whole tile is a link to the view that shows more. */
-function Figure({ name, title, to, value, text, isGood, page, children }: FigureProps): VNode {
-  return (
-    <section class="card figure" data-figure={name}>
-      <h2>{title}</h2>
-      <p class={valueStyle({ isGood })}>
-        {typeof value === "string" ? <data value={value}>{text}</data> : valueIn(value, "messages")}
-      </p>
-      <p class="note">{children}</p>
-      <Link to={to} page={page}>
-        <span class="hidden">{title}: show more</span>
-      </Link>
-    </section>
-  );
 }
 
 interface ChangedProps<R extends Entry & Moved> {
