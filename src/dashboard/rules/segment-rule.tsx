@@ -9,7 +9,7 @@ import { Later } from "../page/later.js";
 import type { Page } from "../view.js";
 import { usePoll } from "../views/use-poll.js";
 import { RuleTree } from "./rule-tree.js";
-import { useSegmentNames } from "./use-segment-names.js";
+import type { SegmentNames } from "./rule-words.js";
 
 /** Pause between two reads of the progress, ms. */
 const PROGRESS_MS = 3_000;
@@ -20,11 +20,13 @@ const whyCard = async () => (await import("./why-card.js")).WhyCard;
 interface SegmentRuleProps {
   /** A segment by rule. */
   readonly segment: Segment;
+  /** Names of the segments in the rule. */
+  readonly names: SegmentNames;
   readonly page: Page;
 }
 
 /** The rule of a segment, for a key with `admin`, its progress, and on request why a person is in it or not. */
-export function SegmentRule({ segment, page }: SegmentRuleProps): VNode {
+export function SegmentRule({ segment, names, page }: SegmentRuleProps): VNode {
   const [isEdited, setEdited] = useState<boolean>();
   const [isAsked, setAsked] = useState(false);
   const edit = useRef<HTMLButtonElement>(null);
@@ -53,7 +55,7 @@ export function SegmentRule({ segment, page }: SegmentRuleProps): VNode {
           </div>
         }
       >
-        <ShownRule segment={segment} page={page} />
+        <ShownRule segment={segment} names={names} />
         {segment.computing !== null && <Progress segment={segment} page={page} />}
       </Card>
       {isAsked && <Later script={whyCard} props={{ segment, page }} />}
@@ -61,8 +63,7 @@ export function SegmentRule({ segment, page }: SegmentRuleProps): VNode {
   );
 }
 
-function ShownRule({ segment, page }: SegmentRuleProps): VNode {
-  const names = useSegmentNames(segment.rule, page);
+function ShownRule({ segment, names }: Omit<SegmentRuleProps, "page">): VNode {
   if (segment.rule === undefined)
     return (
       <p>
@@ -73,7 +74,7 @@ function ShownRule({ segment, page }: SegmentRuleProps): VNode {
 }
 
 /** The progress after a change of the rule, and about how long it still takes. */
-function Progress({ segment, page }: SegmentRuleProps): VNode | null {
+function Progress({ segment, page }: Omit<SegmentRuleProps, "names">): VNode | null {
   const [computing, setComputing] = useState(segment.computing);
   const { id } = segment;
   useEffect(() => setComputing(segment.computing), [segment]);

@@ -7,24 +7,25 @@ import type { SegmentNames } from "./rule-words.js";
 export function useSegmentNames(rule: unknown, page: Page): SegmentNames {
   const [names, setNames] = useState<SegmentNames>(new Map());
   const { run } = useTask();
-  const ids = segmentsIn(rule).join(",");
-  useEffect(() => {
-    if (ids === "" || !page.scopes.has("metric:read")) return;
-    run(async (signal) => {
-      const found = new Map<string, string>();
-      for await (const { id, name } of page.client.segmentSizes({ ids }, { signal })) found.set(id, name);
-      setNames(found);
-    });
-  }, [ids]);
+  useEffect(() => run(async (signal) => setNames(await segmentNames(rule, { ...page, signal }))), [idsIn(rule)]);
   return names;
 }
 
-/** Returns the ids of segments in any part of a rule. An id with a comma cannot be requested. */
-function segmentsIn(rule: unknown): string[] {
+/** Reads the names of the segments in a rule, by id; none without `metric:read`. */
+export async function segmentNames(rule: unknown, { client, scopes, signal }: Page): Promise<SegmentNames> {
+  const found = new Map<string, string>();
+  const ids = idsIn(rule);
+  if (ids === "" || !scopes.has("metric:read")) return found;
+  for await (const { id, name } of client.segmentSizes({ ids }, { signal })) found.set(id, name);
+  return found;
+}
+
+/** Returns the ids of segments in any part of a rule, with commas. An id with a comma cannot be requested. */
+function idsIn(rule: unknown): string {
   const found = new Set<string>();
   JSON.stringify(rule, (field, value) => {
     if (field === "segment" && typeof value === "string" && !value.includes(",")) found.add(value);
     return value;
   });
-  return [...found].sort();
+  return [...found].sort().join(",");
 }

@@ -5,6 +5,7 @@ import { findEntry } from "../list/entries.js";
 import { Time } from "../list/time.js";
 import { valueIn } from "../list/value.js";
 import { seriesOf, sizeOf } from "../list/wanted.js";
+import { segmentNames } from "../rules/use-segment-names.js";
 import { ExperienceLinks } from "./experience-links.js";
 import { findExperiences } from "./find-experiences.js";
 import { findMoves, JoinedAndLeft, movesOf } from "./joined-and-left.js";
@@ -22,13 +23,14 @@ export const { load, Show } = seriesView({
   wanted: (id, row) => [sizeOf(row ?? { id, name: id }), ...movesOf(id)],
   async more(page, id, row) {
     if (row === undefined) return { users: [], moves: undefined };
-    const [users, moves, rule] = await Promise.all([
+    const [users, moves, rule, names] = await Promise.all([
       findExperiences(page, ({ audience, goal }) => audience === id || goal === id),
       findMoves(row, page),
       // Loaded before the page is drawn: a card that comes later would move the others.
       row.by_rule ? import("../rules/segment-rule.js") : undefined,
+      segmentNames(row.rule, page),
     ]);
-    return { users, moves, Rule: rule?.SegmentRule };
+    return { users, moves, Rule: rule && { Card: rule.SegmentRule, names } };
   },
   about: ({ id, row }) => (
     <p class="note">
@@ -57,7 +59,7 @@ export const { load, Show } = seriesView({
     <>
       <UnitChart unit="members" fetched={fetched} page={page} />
       <JoinedAndLeft fetched={fetched} page={page} />
-      {row !== undefined && Rule !== undefined && <Rule key={id} segment={row} page={page} />}
+      {row !== undefined && Rule !== undefined && <Rule.Card key={id} segment={row} names={Rule.names} page={page} />}
       {users.length > 0 && (
         <ExperienceLinks
           title="Experiences that use it"
