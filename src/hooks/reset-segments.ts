@@ -7,6 +7,19 @@ export function unsentPages(outbox: Pick<Outbox, "page">, hook: string): AsyncGe
   return eachPage((last, limit) => outbox.page(hook, last, limit), MAX_EVENTS);
 }
 
+/** Yields the changes of `unsentPages` before this generation. */
+export async function* earlierPages(
+  outbox: Pick<Outbox, "page">,
+  hook: string,
+  generation: number,
+): AsyncGenerator<readonly OutboxRow[]> {
+  for await (const page of unsentPages(outbox, hook)) {
+    const earlier = page.filter((row) => row.generation < generation);
+    yield earlier;
+    if (earlier.length < page.length) return;
+  }
+}
+
 /**
  * Tells the hook at `at` (Unix ms) to read the members of these segments, and removes the earlier changes of people in
  * them. A commit that would cancel one of these without seeing the reset conflicts, so no reset may be sent during the
@@ -19,10 +32,8 @@ export async function resetSegments(
   at: number,
 ): Promise<void> {
   const generation = await outbox.reset(hook, [...segments], at);
-  for await (const page of unsentPages(outbox, hook)) {
-    const earlier = page.filter((row) => row.generation < generation);
+  for await (const earlier of earlierPages(outbox, hook, generation)) {
     const replaced = earlier.filter(({ change, segment }) => change !== "deleted" && segments.has(segment));
     if (replaced.length > 0) await outbox.remove([...(await outbox.claim(replaced.map(({ id }) => id)))]);
-    if (earlier.length < page.length) return;
   }
 }

@@ -8,7 +8,7 @@ import type { Failpoint } from "../failpoint.js";
 import type { Log } from "../log.js";
 import { changeStates, hookStates } from "./hook-states.js";
 import { type OpenEventDependencies, type OpenedEvent, openEvents } from "./open-events.js";
-import { resetSegments, unsentPages } from "./reset-segments.js";
+import { earlierPages, resetSegments, unsentPages } from "./reset-segments.js";
 import { type TellMembersDependencies, tellMembers } from "./tell-members.js";
 
 export interface SenderDependencies extends TellMembersDependencies, OpenEventDependencies {
@@ -209,11 +209,8 @@ export function hookSender(dependencies: SenderDependencies): { start(): void; s
   }
 
   async function isPreceded({ hook, segment, generation }: OutboxRow): Promise<boolean> {
-    for await (const page of unsentPages(outbox, hook)) {
-      const earlier = page.filter((row) => row.generation < generation);
+    for await (const earlier of earlierPages(outbox, hook, generation))
       if (earlier.some((row) => row.segment === segment)) return true;
-      if (earlier.length < page.length) break;
-    }
     return false;
   }
 
