@@ -6,11 +6,8 @@ import { noFailpoint } from "../../src/failpoint.js";
 import { hookSender } from "../../src/hooks/sender.js";
 import { openLog } from "../../src/log.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
-import { promised } from "../../src/stores/mongodb/connection.js";
-import { keyWrapping } from "../../src/stores/mongodb/profiles/entity-keys.js";
-import { mongoEntityStore } from "../../src/stores/mongodb/profiles/entity-store.js";
-import { type Transact, transactions } from "../../src/stores/mongodb/transaction.js";
 import { openTestEngine } from "../stores/mongodb/engine.js";
+import { heldCommits } from "../stores/mongodb/held-commits.js";
 import { changeOf, commitOf, freshEntity, newHash, type Said } from "../support/commits.js";
 import { shippedTables } from "../support/entity-stage.js";
 import { HeldCalls } from "../support/held-calls.js";
@@ -25,18 +22,7 @@ onServers(["mongodb"], "P41: a hook on mongodb", function () {
     const engine = await openTestEngine();
     const stores = await engine.another({ hooks: [hook] as never });
     const calls = new HeldCalls();
-    const transact = transactions(engine.client, 10_000);
-    const held: Transact = (work) =>
-      transact(async (session) => {
-        const result = await work(session);
-        await calls.around(async () => {}, "commit");
-        return result;
-      });
-    const writer = mongoEntityStore({
-      data: engine.client.db(engine.name, promised),
-      ledger: engine.client.db(`${engine.name}_ledger`, promised),
-      ...{ deadlineMs: 10_000, wrapping: keyWrapping(stores.pepper), hooks: [hook], transact: held },
-    });
+    const writer = heldCommits(engine, calls, [hook]);
     const say = async (entities: typeof writer, person: StoredEntity, said: Said, generation: number) =>
       entities.commit(commitOf([changeOf(person, [said])], { generation, at: Date.now() }));
     const ann = freshEntity([newHash()]);

@@ -1,13 +1,10 @@
 import { expect } from "chai";
-import { promised } from "../../../src/stores/mongodb/connection.js";
-import { keyWrapping } from "../../../src/stores/mongodb/profiles/entity-keys.js";
-import { mongoEntityStore } from "../../../src/stores/mongodb/profiles/entity-store.js";
-import { type Transact, transactions } from "../../../src/stores/mongodb/transaction.js";
 import { RuleWorld, type Sent } from "../../entities/rule-world.js";
 import { HeldCalls } from "../../support/held-calls.js";
 import { onServers } from "../../support/servers.js";
 import { openTemporaryStores } from "../../support/stores.js";
 import { openTestEngine, type TestEngine } from "./engine.js";
+import { heldCommits } from "./held-commits.js";
 
 const HOUR = 3_600_000;
 
@@ -20,22 +17,7 @@ onServers(["mongodb"], "mongodb", () => {
 
   it("P38: a commit that was planned before a rule changed, and is stored after it, is decided again", async () => {
     const calls = new HeldCalls();
-    const transact = transactions(engine.client, 10_000);
-    const held: Transact = (work) =>
-      transact(async (session) => {
-        const result = await work(session);
-        await calls.around(async () => {}, "commit");
-        return result;
-      });
-    const { pepper } = engine.stores;
-    const entities = mongoEntityStore({
-      data: engine.client.db(engine.name, promised),
-      ledger: engine.client.db(`${engine.name}_ledger`, promised),
-      deadlineMs: 10_000,
-      wrapping: keyWrapping(pepper),
-      hooks: [],
-      transact: held,
-    });
+    const entities = heldCommits(engine, calls);
     const others = await openTemporaryStores();
     const stores = {
       ...others.stores,
