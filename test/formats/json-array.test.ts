@@ -17,6 +17,7 @@ describe("a JSON array in bytes", () => {
     ['[{"a":[1,2]},[3,4],"ü"]', ['{"a":[1,2]}', "[3,4]", '"ü"']],
     ['[",]}[{","\\",","\\\\",5]', ['",]}[{"', '"\\","', '"\\\\"', "5"]],
     ["[1,,2,]", ["1", "", "2", ""]],
+    ['[[],[[1],[2,3]],[{"a":[4]},5],["]",6]]', ["[]", "[[1],[2,3]]", '[{"a":[4]},5]', '["]",6]']],
   ];
   for (const [text, found] of arrays) {
     it(`is split into its ${found.length} elements: ${text}`, () => {
@@ -38,6 +39,8 @@ describe("a JSON array in bytes", () => {
     ["[1]]", 3],
     ["[1}", 2],
     ["[{]}]", 3],
+    ["[[1,2", 5],
+    ["[[1,2]", 6],
   ];
   for (const [text, at] of broken) {
     it(`is broken at byte ${at}: ${text}`, () => expect(split(text)?.brokenAt).to.equal(at));
