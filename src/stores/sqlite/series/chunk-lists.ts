@@ -83,15 +83,16 @@ export class ChunkLists {
 
   has(row: number): boolean {
     const { series } = placeOfRow(row);
-    const listed = row - rowOf(series, 0);
-    return clipped(this.#of(series), listed, listed).length > 0;
+    return includes(this.#of(series), row - rowOf(series, 0));
   }
 
   /** Adds a row, inside `changing`. Throws `DamagedRow` if it is listed already. */
   add(row: number): void {
-    if (this.has(row)) throw DamagedRow.missing(row);
     const { series } = placeOfRow(row);
-    this.#changed.set(series, extended(this.#of(series), row - rowOf(series, 0)));
+    const runs = this.#of(series);
+    const added = row - rowOf(series, 0);
+    if (includes(runs, added)) throw DamagedRow.missing(row);
+    this.#changed.set(series, extended(runs, added));
   }
 
   /** Removes the rows before a row of the same series, inside `changing`. */
@@ -138,8 +139,16 @@ export function storedForm(
   runs: Runs,
 ): { readonly chunks: Uint8Array | null; readonly sum: number | null } {
   if (runs.length === 0) return { chunks: null, sum: null };
-  const chunks = new Uint8Array(Uint32Array.from(runs).buffer);
+  const chunks = new Uint8Array(new Uint32Array(runs).buffer);
   return { chunks, sum: signed(checksumOf(series, 0, chunks)) };
+}
+
+function includes(runs: Runs, row: number): boolean {
+  for (let i = 0; i < runs.length; i += 2) {
+    const begin = runs[i] as number;
+    if (row >= begin && row <= (runs[i + 1] as number) && (row - begin) % SOURCES === 0) return true;
+  }
+  return false;
 }
 
 /** Returns the rows of `runs` from `first` to `last`. */

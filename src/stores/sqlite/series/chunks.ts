@@ -35,9 +35,38 @@ export function chunkOf(row: number, series: number): number {
 }
 
 /** Returns a row's series (its id), its source, and the first slot of its chunk, counted from 1970. */
-export function placeOfRow(row: number): { readonly series: number; readonly source: number; readonly slot: number } {
+export function placeOfRow(row: number): SlotPlace {
   const series = Math.floor(row / SOURCES / CHUNKS);
   return { series, source: row % SOURCES, slot: chunkOf(row, series) * CHUNK_SLOTS };
+}
+
+/** Place of slots: id of the series, number of the source, and number of the first slot, counted from 1970. */
+export interface SlotPlace {
+  readonly series: number;
+  readonly source: number;
+  readonly slot: number;
+}
+
+/**
+ * Divides values [start, end), whose first slot is at `place`, by chunks: calls `write` with the row of each chunk, the
+ * position of the first slot in the chunk, and the range of its values.
+ */
+export function eachChunk(
+  { series, source, slot }: SlotPlace,
+  start: number,
+  end: number,
+  write: (row: number, first: number, from: number, to: number) => void,
+): void {
+  const chunk = Math.floor(slot / CHUNK_SLOTS);
+  let first = slot - chunk * CHUNK_SLOTS;
+  let row = rowOf(series, chunk) + source;
+  for (let from = start; from < end; ) {
+    const to = Math.min(end, from + CHUNK_SLOTS - first);
+    write(row, first, from, to);
+    from = to;
+    first = 0;
+    row += SOURCES;
+  }
 }
 
 /** A selected row of `chunk`. A damaged row may contain values of any type. */

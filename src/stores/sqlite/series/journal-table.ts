@@ -1,7 +1,7 @@
 import { StartError } from "../../../errors.js";
 import { CHECKSUM, checksumOf, signed } from "../checksum.js";
 import type { Database } from "../connection.js";
-import { CHUNK_SLOTS, CHUNKS, SOURCES } from "./chunks.js";
+import { CHUNK_SLOTS, CHUNKS, type SlotPlace, SOURCES } from "./chunks.js";
 
 /**
  * Slots in the order of their writes, a row per commit, until they are folded into `chunk`; `sum` is the row's
@@ -49,13 +49,6 @@ interface JournalRow {
   readonly id: number;
   readonly record: unknown;
   readonly sum: unknown;
-}
-
-/** Place of slots: id of the series, number of the source, and number of the first slot, counted from 1970. */
-export interface SlotPlace {
-  readonly series: number;
-  readonly source: number;
-  readonly slot: number;
 }
 
 /** The slots of values [start, end). NaN is a slot without a value. */

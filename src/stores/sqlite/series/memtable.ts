@@ -1,4 +1,4 @@
-import { CHUNK_SLOTS, overlay, type RowSlots, rowOf, SOURCES } from "./chunks.js";
+import { CHUNK_SLOTS, eachChunk, overlay, type RowSlots } from "./chunks.js";
 import type { TakeSlots } from "./journal-table.js";
 
 /** Initial capacity of a row, slots; it at least doubles when full. */
@@ -34,18 +34,11 @@ export class Memtable {
   }
 
   /** Adds the slots of values [start, end). */
-  readonly add: TakeSlots = ({ series, source, slot }, values, start, end) => {
-    const chunk = Math.floor(slot / CHUNK_SLOTS);
-    let first = slot - chunk * CHUNK_SLOTS;
-    let row = rowOf(series, chunk) + source;
-    for (let i = start; i < end; ) {
-      const length = Math.min(end - i, CHUNK_SLOTS - first);
-      const room = this.#roomIn(series, row, first, first + length);
-      overlay(values, room.slots, first - room.first, i, i + length);
-      i += length;
-      first = 0;
-      row += SOURCES;
-    }
+  readonly add: TakeSlots = (place, values, start, end) => {
+    eachChunk(place, start, end, (row, first, from, to) => {
+      const room = this.#roomIn(place.series, row, first, first + to - from);
+      overlay(values, room.slots, first - room.first, from, to);
+    });
   };
 
   /** Returns the row with room for the slots [first, end) of its chunk. */

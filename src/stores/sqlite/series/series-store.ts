@@ -12,11 +12,10 @@ import { type AddedChange, type AddedPointOptions, AddedPointTable } from "./add
 import { addedSchema } from "./added-rows.js";
 import { ChunkLists } from "./chunk-lists.js";
 import { chunkWriter } from "./chunk-writer.js";
-import { CHUNK_SLOTS, CHUNKS, chunkSchema, DamagedRow, rowOf, savedRange, sourceNumber } from "./chunks.js";
+import { CHUNK_SLOTS, CHUNKS, chunkSchema, DamagedRow, eachChunk, rowOf, savedRange, sourceNumber } from "./chunks.js";
 import { refuseDamagedTable } from "./damaged-table.js";
 import { Journal, type JournalOptions } from "./journal.js";
 import { journalSchema, type PlacedSlots, PointRecord } from "./journal-table.js";
-import { Memtable } from "./memtable.js";
 import { seriesIdSchema, seriesIds, seriesList } from "./series-ids.js";
 import { windowReader } from "./window-reader.js";
 
@@ -145,10 +144,10 @@ export function sqliteSeriesStore(
     try {
       forgettingFailed(() =>
         lists.changing(() => {
-          const rows = new Memtable();
-          for (const { values, start, end, ...place } of placedSlots([{ source, columns }]))
-            rows.add(place, values, start, end);
-          for (const { row, first, slots } of rows.all()) writeChunk(row, slots, first);
+          for (const place of placedSlots([{ source, columns }]))
+            eachChunk(place, place.start, place.end, (row, first, from, to) =>
+              writeChunk(row, place.values.subarray(from, to), first),
+            );
         }),
       );
       return true;
