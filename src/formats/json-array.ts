@@ -99,7 +99,6 @@ function elementsAt<Bytes extends Uint8Array>(
   if (bytes[bracket] !== OPENING) return undefined;
   const start = bracket + 1;
   const ends: number[] = [];
-  const flatArrayEnd = flatArrays(bytes);
   let depth = 1;
   let at = start;
   for (; at < bytes.length; at += 1) {
@@ -109,11 +108,8 @@ function elementsAt<Bytes extends Uint8Array>(
       if (depth > 1) continue;
       ends.push(at);
       if (ends.length > limit) return { bytes, start, ends, end: at };
-    } else if ((byte & 0xdf) === OPENING) {
-      const flatEnd = byte === OPENING ? flatArrayEnd(at) : undefined;
-      if (flatEnd === undefined) depth += 1;
-      else at = flatEnd;
-    } else if ((byte & 0xdf) === CLOSING) {
+    } else if ((byte & 0xdf) === OPENING) depth += 1;
+    else if ((byte & 0xdf) === CLOSING) {
       depth -= 1;
       if (depth === 0) break;
     }
@@ -121,34 +117,6 @@ function elementsAt<Bytes extends Uint8Array>(
   const end = Math.min(at, bytes.length);
   if (ends.length > 0 || firstNonBlank(bytes, start) < end) ends.push(end);
   return { bytes, start, ends, end };
-}
-
-/**
- * Returns the function that finds the end of an array without text, objects or arrays in it, such as a list of numbers,
- * from its opening bracket; undefined for another array. Native searches take a tenth of the time of reading each byte.
- */
-function flatArrays(bytes: Uint8Array): (bracket: number) => number | undefined {
-  const closing = searchFor(CLOSING, bytes);
-  const others = [QUOTE, OPENING, BRACE].map((byte) => searchFor(byte, bytes));
-  return (bracket) => {
-    const end = closing(bracket + 1);
-    return end < bytes.length && others.every((next) => next(bracket + 1) > end) ? end : undefined;
-  };
-}
-
-/**
- * Returns the function that finds the next offset of a byte, or the end. Its arguments must not decrease: then all
- * calls together search the bytes once.
- */
-function searchFor(byte: number, bytes: Uint8Array): (from: number) => number {
-  let next = -1;
-  return (from) => {
-    if (next < from) {
-      const found = bytes.indexOf(byte, from);
-      next = found < 0 ? bytes.length : found;
-    }
-    return next;
-  };
 }
 
 /**
