@@ -1,4 +1,3 @@
-import { eachPage } from "../../async/pages.js";
 import type { Rules } from "../../segments/current-rules.js";
 import { factsOfMessage, noFacts, type StreamFacts, unitedFacts } from "../../segments/stream-facts.js";
 import type { EntityKeys, History, HistoryMessage } from "../ports.js";
@@ -6,6 +5,7 @@ import { unseal } from "./encryption.js";
 import { type EntityId, idsOf } from "./entity.js";
 import type { EntityDocument } from "./entity-document.js";
 import { isCounted } from "./message.js";
+import { messagePages } from "./message-pages.js";
 import type { DecodedProfile } from "./profile-draft.js";
 
 export interface FactDependencies {
@@ -38,8 +38,7 @@ export async function withFacts(
   const ids = idsOf(entity);
   const keys = await dependencies.entityKeys.read(entity.table === TABLE_OF_PARTS ? ids : []);
   const fromHistory = new Map<string, StreamFacts>([...lacking].map((stream) => [stream, noFacts]));
-  const readPage = (after: HistoryMessage | undefined, limit: number) => dependencies.history.page(ids, after, limit);
-  for await (const messages of eachPage(readPage)) {
+  for await (const messages of messagePages(dependencies.history, ids)) {
     for (const message of messages) {
       const { stream, time } = message;
       const facts = fromHistory.get(stream);

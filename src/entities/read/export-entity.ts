@@ -1,13 +1,14 @@
 import { yieldWhenDue } from "../../async/yielding.js";
 import type { Reservation } from "../../memory-budget.js";
-import type { EntityKeys, EntityStore, History, HistoryMessage, SegmentNames } from "../ports.js";
+import type { EntityKeys, EntityStore, History, SegmentNames } from "../ports.js";
 import { unseal } from "../profile/encryption.js";
-import { type EntityId, idsOf, type StoredEntity } from "../profile/entity.js";
+import { idsOf, type StoredEntity } from "../profile/entity.js";
 import { decodeDocument, type Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, valuesByField } from "../profile/identity.js";
 import { segmentsIn } from "../profile/memberships.js";
 import { decodeMessage } from "../profile/message.js";
+import { messagePages } from "../profile/message-pages.js";
 import { liveOwner } from "./read-entity.js";
 import { reserveDecoded, type UnsealDependencies, unsealProfile, yieldIfLarge } from "./unseal-profile.js";
 
@@ -121,27 +122,4 @@ async function profileLine(
 async function isStill({ entities }: ExportDependencies, { id, mergedIds }: StoredEntity): Promise<boolean> {
   const now = (await entities.load([id])).profiles.get(id);
   return now !== undefined && now.mergedIds.length === mergedIds.length;
-}
-
-/** Maximum messages of a page. */
-const MAX_PAGE = 200;
-/** Encrypted bytes of a page after which the next ones are smaller: a message may take 1 MiB. */
-const PAGE_BYTES = 1_048_576;
-/** Messages read first; the number grows while they are small. */
-const FIRST_PAGE = 10;
-
-/** Yields pages of the messages of several ids in order of arrival. */
-export async function* messagePages(
-  history: Pick<History, "page">,
-  ids: readonly EntityId[],
-): AsyncGenerator<HistoryMessage[]> {
-  let last: HistoryMessage | undefined;
-  for (let limit = FIRST_PAGE; ; ) {
-    const page = await history.page(ids, last, limit);
-    if (page.length > 0) yield page;
-    if (page.length < limit) return;
-    last = page.at(-1);
-    const bytes = page.reduce((sum, { sealed }) => sum + sealed.length, 0);
-    limit = bytes * 2 <= PAGE_BYTES ? Math.min(limit * 2, MAX_PAGE) : Math.max(1, Math.floor(limit / 2));
-  }
 }
