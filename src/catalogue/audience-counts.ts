@@ -1,6 +1,4 @@
-import { setImmediate } from "node:timers/promises";
 import { everyItem } from "../async/pages.js";
-import { weightedBatches } from "../async/weighted-batches.js";
 import { computingSegments } from "./computing.js";
 import type { CatalogueStore, Experience, SegmentMembers } from "./ports.js";
 
@@ -35,7 +33,7 @@ export function audienceCounts(
     segmentSizes(ids: ReadonlySet<string>): Promise<{ id: string; members: number }[]> {
       const count = async () => {
         const wanted = (await allSegments()).filter((id) => ids.has(id));
-        const sizes = await sizesOf(wanted, members);
+        const sizes = await members.sizes(wanted);
         return wanted.map((id, index) => ({ id, members: sizes[index] ?? 0 }));
       };
       return settled(count, ({ id }) => [id]);
@@ -54,7 +52,6 @@ export function audienceCounts(
           const { audience, goal } = experience;
           const actual = await members.overlap(audience, goal);
           reach.push({ experience, potential: potentials.get(audience) ?? 0, actual });
-          await setImmediate();
         }
         return reach;
       };
@@ -64,24 +61,11 @@ export function audienceCounts(
   };
 }
 
-/** Segments counted at once; other work runs in between. */
-const BATCH = 50;
-
-/** Returns the number of members of each segment, in the order of the request. */
-export async function sizesOf(ids: readonly string[], members: Pick<SegmentMembers, "sizes">): Promise<number[]> {
-  const sizes: number[] = [];
-  for (const some of weightedBatches(ids, BATCH)) {
-    if (sizes.length > 0) await setImmediate();
-    sizes.push(...(await members.sizes(some)));
-  }
-  return sizes;
-}
-
 async function audienceSizes(
   experiences: readonly Experience[],
   members: Pick<SegmentMembers, "sizes">,
 ): Promise<Map<string, number>> {
   const audiences = [...new Set(experiences.map(({ audience }) => audience))];
-  const sizes = await sizesOf(audiences, members);
+  const sizes = await members.sizes(audiences);
   return new Map(audiences.map((id, index) => [id, sizes[index] ?? 0]));
 }

@@ -23,8 +23,3 @@ export async function deleteSegment(
   const named = users.slice(0, MAX_NAMED_USERS).join(", ");
   throw new ServiceError("conflict", `This segment is named by ${named}: change or delete them first`);
 }
-
-/** Returns the first `limit` segment ids of the catalogue, in order. */
-export async function firstSegmentIds(store: Pick<CatalogueStore, "segmentIds">, limit: number): Promise<string[]> {
-  return (await store.segmentIds(undefined, limit)).sort();
-}

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { audienceCounts } from "../catalogue/audience-counts.js";
-import { firstSegmentIds } from "../catalogue/segments.js";
 import { retentionMs, shorterOf } from "../formats/duration.js";
 import { alertRoutes } from "../http/metrics/alerts.js";
 import { federateRoutes } from "../http/metrics/federate.js";
@@ -81,7 +80,7 @@ export function composeSeries({
   const fetch = fetchBatch({
     read: readPlans({ store, slots, generations, memory: cache }),
     countSeries: (dimension: Dimension) => store.count(dimension, { prefix: "" }),
-    firstSegments: (limit: number) => firstSegmentIds(catalogue, limit),
+    firstSegments: async (limit: number) => (await catalogue.segmentIds(undefined, limit)).sort(),
     limits: { buckets: MAX_BUCKETS, response_slots: MAX_SLOTS, response_values: limits.response_values },
     retention,
     count,

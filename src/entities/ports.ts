@@ -289,9 +289,3 @@ export interface Idempotency {
   /** Removes requests that arrived `REMEMBERED_MS` before `now` (Unix ms) or earlier. Safe to repeat. */
   forget(now: number): Promise<void>;
 }
-
-/** PORT. Names of segments in the catalogue. Rejects as `CatalogueStore` does. */
-export interface SegmentNames {
-  /** Returns the segment of each id; ids that are not in the catalogue are absent. */
-  segmentsById(ids: readonly string[]): Promise<ReadonlyMap<string, { readonly name: string }>>;
-}

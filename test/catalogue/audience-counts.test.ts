@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import type { SegmentMembers } from "../../src/catalogue/ports.js";
-import { firstSegmentIds } from "../../src/catalogue/segments.js";
 import { type AudienceCounts, dimensionNamed } from "../../src/metrics/dimensions.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { join } from "../metrics/recorder-fixture.js";
@@ -19,11 +18,6 @@ describe("the catalogue", () => {
   /** Registers segments like messages do that name them. */
   const register = (ids: readonly string[]) =>
     stores.entities.commit(commitOf([], { segments: ids.map((id) => ({ id, table: "user" })) }));
-
-  it("returns the first ids of its segments in order", async () => {
-    await register(["c", "a", "d", "b"]);
-    expect(await firstSegmentIds(stores.catalogue, 3)).to.deep.equal(["a", "b", "c"]);
-  });
 
   it("counts the members of more segments than one page contains", async () => {
     const ids = Array.from({ length: 2_345 }, (_, index) => `s${String(index).padStart(4, "0")}`);

@@ -1,6 +1,7 @@
 import { yieldWhenDue } from "../../async/yielding.js";
+import type { CatalogueStore } from "../../catalogue/ports.js";
 import type { Reservation } from "../../memory-budget.js";
-import type { EntityKeys, EntityStore, History, SegmentNames } from "../ports.js";
+import type { EntityKeys, EntityStore, History } from "../ports.js";
 import { unseal } from "../profile/encryption.js";
 import { idsOf, type StoredEntity } from "../profile/entity.js";
 import { decodeDocument, type Json } from "../profile/entity-document.js";
@@ -15,7 +16,7 @@ import { reserveDecoded, type UnsealDependencies, unsealProfile, yieldIfLarge } 
 export interface ExportDependencies extends UnsealDependencies {
   readonly entities: Pick<EntityStore, "find" | "load">;
   readonly history: Pick<History, "page">;
-  readonly segments: SegmentNames;
+  readonly segments: Pick<CatalogueStore, "segmentsById">;
   readonly entityKeys: Pick<EntityKeys, "read">;
   readonly hashIdentity: HashIdentity;
 }

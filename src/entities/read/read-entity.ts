@@ -1,5 +1,6 @@
+import type { CatalogueStore } from "../../catalogue/ports.js";
 import type { Reservation } from "../../memory-budget.js";
-import type { EntityKeys, EntityStore, SegmentNames } from "../ports.js";
+import type { EntityKeys, EntityStore } from "../ports.js";
 import type { EntityId, Memberships, StoredEntity } from "../profile/entity.js";
 import { decodeDocument, type EntityDocument, type Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
@@ -9,7 +10,7 @@ import { type UnsealDependencies, unsealProfile, yieldIfLarge } from "./unseal-p
 
 export interface ReadDependencies extends UnsealDependencies {
   readonly entities: Pick<EntityStore, "find">;
-  readonly segments: SegmentNames;
+  readonly segments: Pick<CatalogueStore, "segmentsById">;
   readonly entityKeys: Pick<EntityKeys, "read">;
   readonly hashIdentity: HashIdentity;
 }
@@ -77,7 +78,7 @@ export async function liveOwner(
   }
 }
 
-async function segmentNames(segments: SegmentNames, memberships: Memberships): Promise<string[]> {
+async function segmentNames(segments: ReadDependencies["segments"], memberships: Memberships): Promise<string[]> {
   const ids = segmentsIn(memberships);
   if (ids.length === 0) return [];
   const named = await segments.segmentsById(ids);

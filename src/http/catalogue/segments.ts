@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { sizesOf } from "../../catalogue/audience-counts.js";
 import {
   type Segment as CatalogueSegment,
   type CatalogueStore,
@@ -44,10 +43,7 @@ const segmentAnswer = success("SegmentAnswer", Segment);
 /** Routes of the catalogue's segments. */
 export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly Route[] {
   const { catalogue, progress, members, tables, newest, clock } = dependencies;
-  const sizes = (segments: readonly CatalogueSegment[]) => {
-    const ids = segments.map(({ id }) => id);
-    return sizesOf(ids, members);
-  };
+  const sizes = (segments: readonly CatalogueSegment[]) => members.sizes(segments.map(({ id }) => id));
   /** A rule can contain personal data: only a key with `admin` reads it. */
   const toWire = async (segments: readonly CatalogueSegment[], { state }: ApiContext) => {
     const [sized, progressOf] = await Promise.all([sizes(segments), segments.some(isByRule) ? progress() : undefined]);

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { SegmentNames } from "../../entities/ports.js";
+import type { CatalogueStore } from "../../catalogue/ports.js";
 import { listMembers, type Member, type MembersDependencies } from "../../entities/read/list-members.js";
 import { found } from "../../errors.js";
 import { timeText } from "../../formats/instant.js";
@@ -8,7 +8,7 @@ import { streamJsonLines } from "../core/response-body.js";
 import { done } from "../core/responses.js";
 import { type Route, route } from "../core/route.js";
 
-export type MemberRouteDependencies = MembersDependencies & { readonly segments: SegmentNames };
+export type MemberRouteDependencies = MembersDependencies & { readonly segments: Pick<CatalogueStore, "segmentsById"> };
 
 export const MembersInput = Type.Object(
   {
