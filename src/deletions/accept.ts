@@ -95,7 +95,7 @@ export function storeDeletion(
         notify: dependencies.webhook !== undefined,
       },
       {
-        profiles: profiles.map(({ id, revision }) => ({ id, revision })),
+        profiles,
         owners,
         encrypt: hooks.length > 0 ? encrypt : undefined,
       },

@@ -1,5 +1,5 @@
 import type { OutboxRow } from "../entities/outbox.js";
-import type { EntityId } from "../entities/profile/entity.js";
+import type { EntityId, StoredEntity } from "../entities/profile/entity.js";
 import type { Identity, IdentityHash } from "../entities/profile/identity.js";
 import type { Deletion, EncryptedIdentities } from "./deletion.js";
 
@@ -12,8 +12,8 @@ export interface DeletionProgress
 
 /** Revisions and owners that the scope of a request was read with. A request is accepted only if they are unchanged. */
 export interface ScopeSnapshot {
-  /** Live profiles of the request, with the revisions they were read at. */
-  readonly profiles: readonly { readonly id: EntityId; readonly revision: number }[];
+  /** Live profiles of the request, as they were read. */
+  readonly profiles: readonly Pick<StoredEntity, "id" | "revision" | "memberships">[];
   /** Identities of the request without a live profile, with the entity id that owned each, or undefined. */
   readonly owners: ReadonlyMap<IdentityHash, EntityId | undefined>;
   /**

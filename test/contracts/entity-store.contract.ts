@@ -74,8 +74,7 @@ export function entityStoreContract(
         completedAt: undefined,
         notify: false,
       };
-      const profiles = entities.map(({ id, revision }) => ({ id, revision }));
-      return stores.ledger.accept(deletion, { profiles, owners });
+      return stores.ledger.accept(deletion, { profiles: entities, owners });
     }
 
     it("loads profiles in the order of their ids up to a limit of bytes, at least one, and returns the ids of the others", async () => {

@@ -91,7 +91,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
 
     it("stores a request once under its id, also if its profile is erased concurrently", async () => {
       const entity = await keep(at.entities, freshEntity([newHash()]));
-      const scope = { ...noScope, profiles: [{ id: entity.id, revision: entity.revision }] };
+      const scope = { ...noScope, profiles: [entity] };
       const deletion = someDeletion("a", { entities: [entity.id] });
       const accepted = await Promise.all([1, 2].map(() => ledger.accept(deletion, scope)));
       const other = someDeletion("b", { requestId: deletion.requestId });
@@ -113,7 +113,7 @@ export function ledgerContract(name: string, open: () => Promise<OpenLedger>): v
 
     it("accepts one of two concurrent requests for the same profile", async () => {
       const entity = await keep(at.entities, freshEntity([newHash()]));
-      const scope = { ...noScope, profiles: [{ id: entity.id, revision: entity.revision }] };
+      const scope = { ...noScope, profiles: [entity] };
       const accepted = await Promise.all(
         ["a", "b"].map((name) => ledger.accept(someDeletion(name, { entities: [entity.id] }), scope)),
       );

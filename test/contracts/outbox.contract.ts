@@ -225,14 +225,15 @@ export function outboxContract(name: string, open: () => Promise<{ stores: Outbo
       expect(await stores.outbox.holds([ben.id])).to.equal(false);
     });
 
-    const accept = async ({ id, revision, hashes }: StoredEntity) => {
+    const accept = async (profile: StoredEntity) => {
+      const { id, hashes } = profile;
       const deletion = someDeletion(newHash().slice(0, 20), { entities: [id], hashes });
       let changes: readonly OutboxRow[] = [];
       const encrypt = (rows: readonly OutboxRow[]) => {
         changes = rows;
         return { key: randomBytes(32), bytes: randomBytes(8) };
       };
-      const scope = { profiles: [{ id, revision }], owners: new Map(), encrypt };
+      const scope = { profiles: [profile], owners: new Map(), encrypt };
       expect(await stores.ledger.accept(deletion, scope)).to.equal(true);
       return shown(changes);
     };

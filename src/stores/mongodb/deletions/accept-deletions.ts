@@ -4,12 +4,13 @@ import type { Deletion } from "../../../deletions/deletion.js";
 import type { Ledger, ScopeSnapshot } from "../../../deletions/ports.js";
 import { SEGMENT } from "../../../entities/outbox.js";
 import { validMemberships } from "../../../entities/profile/entity.js";
+import { segmentsIn } from "../../../entities/profile/memberships.js";
 import { moveCounts } from "../../../metrics/added-counts.js";
 import { byIds } from "../collection.js";
 import type { StoreDependencies } from "../connection.js";
 import { isOfOneCall } from "../errors.js";
 import { endingGenerations } from "../profiles/deleted-segments.js";
-import { entityCollectionsOf, markedErased, membershipsOf, revisionsOf } from "../profiles/entity-document.js";
+import { entityCollectionsOf, markedErased, revisionsOf } from "../profiles/entity-document.js";
 import { changesOf, eraseUnsent } from "../profiles/outbox.js";
 import { addedCountsOf } from "../series/slot-counts.js";
 import { deletionDocument, deletionsOf } from "./ledger-document.js";
@@ -113,22 +114,9 @@ async function countLeavers(
   requests: readonly Request[],
   session: ClientSession,
 ): Promise<void> {
-  const ids = requests.flatMap(({ scope }) => scope.profiles.map(({ id }) => id));
-  if (ids.length === 0) return;
   const generations = await endingGenerations(data);
-  const members = entityCollectionsOf(data).entities.find(byIds(ids), {
-    session,
-    projection: { fullSince: 1, updates: 1 },
-    batchSize: ids.length + 1,
-  });
-  const segments = new Map(
-    (await members.toArray()).map((document) => {
-      const { updates } = validMemberships(membershipsOf(document), generations);
-      return [document._id, [...updates].flatMap(([segment, { member }]) => (member ? [segment] : []))];
-    }),
-  );
   const counts = requests.flatMap(({ deletion, scope }) => {
-    const left = scope.profiles.flatMap(({ id }) => segments.get(id) ?? []);
+    const left = scope.profiles.flatMap(({ memberships }) => segmentsIn(validMemberships(memberships, generations)));
     const moves = left.map((segment) => ({ segment, change: -1 }));
     return moveCounts(moves, deletion.acceptedAt);
   });

@@ -148,7 +148,7 @@ export function entityOf(document: EntityDocument, generations: ReadonlyMap<stri
   };
 }
 
-export function membershipsOf({ fullSince, updates }: Pick<EntityDocument, "fullSince" | "updates">): Memberships {
+function membershipsOf({ fullSince, updates }: EntityDocument): Memberships {
   return {
     fullSince: fullSince ?? undefined,
     updates: new Map(
