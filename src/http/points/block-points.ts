@@ -6,14 +6,7 @@ import { isSeries, writableSeries } from "../../metrics/writable-points.js";
 import { MAX_LINE_BYTES } from "../core/body.js";
 import { parseRest } from "../core/json-body.js";
 import { unknownFields } from "../core/validation.js";
-import {
-  NOTHING_WRITTEN,
-  type PointReader,
-  readElements,
-  readInstant,
-  reservePoints,
-  type WriteLimits,
-} from "./point-reader.js";
+import { NOTHING_WRITTEN, type PointReader, readElements, readInstant, type WriteLimits } from "./point-reader.js";
 
 const SERIES_FIELDS = ["dimension", "dimension_id", "dimension_type"];
 
@@ -33,7 +26,6 @@ export async function readBlock(
   limits: WriteLimits,
 ): Promise<void> {
   const { series: list, ts, values } = listsOf(bytes, reader, limits);
-  reservePoints(list.ends.length, memory);
   const series = await seriesOf(list, reader);
   const slotMs = Math.max(1, ...new Set(series.map((one) => one?.dimension.slotMs ?? 1)));
   const times: number[] = [];

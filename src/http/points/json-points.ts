@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { type JsonArray, splitArray } from "../../formats/json-array.js";
 import { lineNotJson } from "../../formats/json-error.js";
-import type { Reservation } from "../../memory-budget.js";
 import { NO_SOURCE, sourceNumber } from "../../metrics/added-points.js";
 import { dimensionNames, dimensions } from "../../metrics/dimensions.js";
 import { EARLIEST_POINT_MS, isInWindow, isSeries, writableSeries } from "../../metrics/writable-points.js";
@@ -79,22 +78,19 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
   }
   const { memory } = ctx.state;
   const bytes = await readBody(ctx, limits.write_body_bytes);
+  reservePoints(bytes.length, memory);
   const usual = await readPointsFastPath(bytes, reader, limits.batch_points);
-  if (usual !== undefined) {
-    reservePoints(usual, memory);
-    return usual;
-  }
+  if (usual !== undefined) return usual;
   reader.sink = reader.newSink();
   const array = splitArray(bytes, limits.batch_points);
   if (array === undefined) await readBlock(bytes, memory, reader, limits);
-  else await readArray(array, memory, reader);
+  else await readArray(array, reader);
   return reader.finish();
 }
 
-async function readArray(array: JsonArray, memory: Reservation, reader: PointReader): Promise<void> {
+async function readArray(array: JsonArray, reader: PointReader): Promise<void> {
   const { bytes, ends, brokenAt } = array;
   reader.count(ends.length);
-  reservePoints(ends.length, memory);
   await readElements(array, "", reader, (point, i) => {
     readPoint(point, () => `[${i}]`, reader);
   });

@@ -100,12 +100,12 @@ export function cacheHead({ heads }: PointReader, head: string, series: NamedSer
 
 export const NOTHING_WRITTEN = "Nothing was written: the points are not all valid";
 
-/** Bytes of a point until it is written: it may be the only one of its series. */
-const POINT_BYTES = 512;
+/** Memory of points until they are written, per byte of their text: each may be the only one of its series. */
+const MEMORY_PER_BYTE = 5;
 
-/** Reserves memory for points that were read. */
-export function reservePoints(points: number, memory: Reservation): void {
-  memory.reserveUnlessSmall(POINT_BYTES * points);
+/** Reserves memory for the points of a body of this length. */
+export function reservePoints(bodyBytes: number, memory: Reservation): void {
+  memory.reserveUnlessSmall(MEMORY_PER_BYTE * bodyBytes);
 }
 
 /** Bytes parsed or split into lines at once: values of more outlive the young generation of the garbage collector. */
@@ -146,16 +146,14 @@ export async function readEachLine(
   read: (text: string, number: number) => void,
 ): Promise<void> {
   const { issues } = reader;
-  const { memory } = ctx.state;
   const bytes = await readBytes(ctx, limits.write_body_bytes);
+  reservePoints(bytes.length, ctx.state.memory);
   for await (const lines of splitLines(runsOf(bytes), MAX_LINE_BYTES)) {
-    const before = reader.counted;
     for (const { number, text, issue } of lines) {
       if (issues.full) return;
       if (issue !== undefined) issues.add(issue, `line ${number}`, lineIssues[issue]);
       else read(text, number);
     }
-    reservePoints(reader.counted - before, memory);
     await yieldWhenDue();
   }
 }
