@@ -13,7 +13,6 @@ import { uncachedSlots } from "../metrics/cache/uncached-slots.js";
 import { type Dimension, dimensions } from "../metrics/dimensions.js";
 import { streamList } from "../metrics/list-streams.js";
 import type { Lease, SettingSource } from "../metrics/ports.js";
-import { MAX_BUCKETS, MAX_SLOTS } from "../metrics/query/cost.js";
 import { eachColumn } from "../metrics/query/each-column.js";
 import { fetchBatch, seriesCounters } from "../metrics/query/fetch.js";
 import { newestValues } from "../metrics/query/newest-values.js";
@@ -81,7 +80,7 @@ export function composeSeries({
     read: readPlans({ store, slots, generations, memory: cache }),
     countSeries: (dimension: Dimension) => store.count(dimension, { prefix: "" }),
     firstSegments: async (limit: number) => (await catalogue.segmentIds(undefined, limit)).sort(),
-    limits: { buckets: MAX_BUCKETS, response_slots: MAX_SLOTS, response_values: limits.response_values },
+    maxValues: limits.response_values,
     retention,
     count,
   });

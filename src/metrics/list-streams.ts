@@ -4,9 +4,8 @@ import { type ComparedWindows, comparedWindows, SHOWS_BEGIN_MS, sinceBegun } fro
 import { compareBytes } from "../text.js";
 import { stream as dimension } from "./dimensions.js";
 import type { SeriesStore, SlotCounts } from "./ports.js";
-import { MAX_BUCKETS } from "./query/cost.js";
 import { type EachColumn, type SavedSlots, sumIn } from "./query/each-column.js";
-import { tooManyBuckets } from "./query/plan.js";
+import { MAX_BUCKETS, tooManyBuckets } from "./query/plan.js";
 import { type RequestedSeries, readBuckets } from "./query/request.js";
 import type { RequestedWindow } from "./query/time-window.js";
 import { type Trend, trendWindow } from "./query/trend-window.js";
@@ -129,7 +128,7 @@ type RequestedTrend = RequestedWindow & Pick<RequestedSeries, "interval" | "time
 function comparedSlots(from: number, to: number, grid: BucketGrid): ComparedWindows {
   const { slotMs } = dimension;
   if (grid.longest === slotMs) return { before: 2 * from - to, start: from, end: to };
-  if ((to - from) / grid.longest > MAX_BUCKETS) throw tooManyBuckets(MAX_BUCKETS);
+  if ((to - from) / grid.longest > MAX_BUCKETS) throw tooManyBuckets();
   const { before, start, end } = comparedWindows(grid, grid.startOf(from), to);
   return { before: nextSlot(before), start: nextSlot(start), end: nextSlot(end) };
 }

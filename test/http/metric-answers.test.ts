@@ -32,11 +32,17 @@ describe("a cached metric response", () => {
     const count = (series: number, cached: number) => {
       counted = [counted[0] + series, counted[1] + cached];
     };
-    const limits = { buckets: 11_000, response_values: 200_000, response_slots: 5_000_000 };
     const firstSegments = async () => [];
     const countSeries = async () => 1;
     const retention = () => undefined;
-    const fetchOf = fetchBatch({ read: reader.readPlans, limits, retention, count, countSeries, firstSegments });
+    const fetchOf = fetchBatch({
+      read: reader.readPlans,
+      maxValues: 200_000,
+      retention,
+      count,
+      countSeries,
+      firstSegments,
+    });
     fail = undefined;
     const fetch: FetchBatch = async (...all) => {
       fetches += 1;

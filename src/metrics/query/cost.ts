@@ -2,21 +2,8 @@ import { weightedBatches } from "../../async/weighted-batches.js";
 import { invalid, type ServiceError, type ValidationIssue } from "../../errors.js";
 import { countOf, type SeriesPlan } from "./plan.js";
 
-/** Limits of one response. */
-export interface AnswerLimits {
-  /** Buckets of one series. */
-  readonly buckets: number;
-  /** Values of all series: a value for each bucket of each window, empty ones included. */
-  readonly response_values: number;
-  /** Saved slots of all series that are read. */
-  readonly response_slots: number;
-}
-
-/** Maximum buckets of one series of a response. */
-export const MAX_BUCKETS = 11_000;
-
 /** Maximum saved slots that one response reads. */
-export const MAX_SLOTS = 5_000_000;
+const MAX_SLOTS = 5_000_000;
 
 /** Maximum segments of the catalogue for an item that requests all of them. */
 export const MAX_SEGMENTS = 1_000;
@@ -40,13 +27,13 @@ export function valuesOf({ buckets, lead }: SeriesPlan): number {
   return countOf(buckets) - lead;
 }
 
-/** Throws if the response would have too many values. */
-export function checkValues(values: number, { response_values: most }: AnswerLimits): void {
+/** Throws if the response would have more than `most` values: one for each bucket of each window, empty ones too. */
+export function checkValues(values: number, most: number): void {
   if (values > most) throw tooLarge("too_many_values", `more than ${most} values`);
 }
 
-/** Throws if the response would be too large. */
-export function checkAnswer(plans: readonly SeriesPlan[], limits: AnswerLimits): void {
+/** Throws if the response would have more than `maxValues` values, or read too many slots. */
+export function checkAnswer(plans: readonly SeriesPlan[], maxValues: number): void {
   let values = 0;
   let slots = 0;
   for (const plan of plans) {
@@ -54,9 +41,8 @@ export function checkAnswer(plans: readonly SeriesPlan[], limits: AnswerLimits):
     values += cost.values;
     slots += cost.slots;
   }
-  checkValues(values, limits);
-  if (slots > limits.response_slots)
-    throw tooLarge("too_many_slots", `more than ${limits.response_slots} saved slots to read`);
+  checkValues(values, maxValues);
+  if (slots > MAX_SLOTS) throw tooLarge("too_many_slots", `more than ${MAX_SLOTS} saved slots to read`);
 }
 
 function tooLarge(code: string, what: string): ServiceError {

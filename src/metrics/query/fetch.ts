@@ -5,15 +5,7 @@ import type { Meters } from "../../meters.js";
 import { joinVersions, type VersionVector } from "../cache/generations.js";
 import type { Dimension } from "../dimensions.js";
 import { isSum } from "../series.js";
-import {
-  type AnswerLimits,
-  checkAnswer,
-  checkExpanded,
-  checkValues,
-  MAX_SEGMENTS,
-  tooManySegments,
-  valuesOf,
-} from "./cost.js";
+import { checkAnswer, checkExpanded, checkValues, MAX_SEGMENTS, tooManySegments, valuesOf } from "./cost.js";
 import { type SeriesPlan, seriesPlan } from "./plan.js";
 import type { FetchedSeries, ReadPlans } from "./read-plans.js";
 import { type RequestedSeries, seriesRequest, validFields } from "./request.js";
@@ -38,7 +30,8 @@ export interface FetchDependencies {
   countSeries(dimension: Dimension): Promise<number>;
   /** Returns the ids of at most `limit` segments of the catalogue, in code unit order. */
   firstSegments(limit: number): Promise<string[]>;
-  readonly limits: AnswerLimits;
+  /** Maximum values of a response. */
+  readonly maxValues: number;
   /** Retention of points, ms; undefined: unlimited. */
   retention(): number | undefined;
   readonly count: CountSeries;
@@ -64,7 +57,7 @@ export function fetchBatch({
   read,
   countSeries,
   firstSegments,
-  limits,
+  maxValues,
   retention,
   count,
 }: FetchDependencies): FetchBatch {
@@ -73,11 +66,11 @@ export function fetchBatch({
     const readable: (SeriesPlan | RefusedSeries)[] = [];
     let values = 0;
     for (const item of items) {
-      const planned = plan(item, now, retentionMs, limits);
+      const planned = plan(item, now, retentionMs);
       readable.push(planned);
       if (isPlan(planned) && !isForEvery(planned)) values += valuesOf(planned);
       // The others need not be planned.
-      checkValues(values, limits);
+      checkValues(values, maxValues);
       await yieldWhenDue();
     }
     const ids = readable.some(isForEvery) ? await firstSegments(MAX_SEGMENTS + 1) : [];
@@ -93,7 +86,7 @@ export function fetchBatch({
       isForEvery(item) ? ids.map((id) => seriesPlan({ ...item.request, id }, now, retentionMs)) : item,
     );
     const plans = expanded.filter(isPlan);
-    checkAnswer(plans, limits);
+    checkAnswer(plans, maxValues);
     const fetched = await read(plans, now, retentionMs, reading);
     count(fetched.length, fetched.filter(({ isCached }) => isCached).length);
     const inOrder = fetched.values();
@@ -113,15 +106,10 @@ export function fetchBatch({
   }
 }
 
-function plan(
-  item: RequestedItem,
-  now: number,
-  retentionMs: number | undefined,
-  limits: AnswerLimits,
-): SeriesPlan | RefusedSeries {
+function plan(item: RequestedItem, now: number, retentionMs: number | undefined): SeriesPlan | RefusedSeries {
   if (item.issue !== undefined) return refuse(item, item.issue);
   try {
-    return seriesPlan(seriesRequest(item.asked, now), now, retentionMs, limits.buckets);
+    return seriesPlan(seriesRequest(item.asked, now), now, retentionMs);
   } catch (error) {
     const issue = error instanceof ServiceError ? error.issues[0] : undefined;
     if (issue === undefined) throw error;

@@ -14,6 +14,9 @@ export function countOf(buckets: Buckets): number {
   return buckets.length - 1;
 }
 
+/** Maximum buckets of one series of a response. */
+export const MAX_BUCKETS = 11_000;
+
 /** Number of preceding buckets in a moving average. */
 export const SMOOTH_LEAD = 2;
 
@@ -40,21 +43,16 @@ export interface SeriesPlan {
 
 /**
  * Plans a request as of `now` (Unix ms), of slots that are kept for `retention` ms after their start (undefined:
- * unlimited). Throws if its window has more than `most` buckets.
+ * unlimited). Throws if its window has too many buckets.
  */
-export function seriesPlan(
-  request: SeriesRequest,
-  now: number,
-  retention?: number,
-  most = Number.POSITIVE_INFINITY,
-): SeriesPlan {
+export function seriesPlan(request: SeriesRequest, now: number, retention?: number): SeriesPlan {
   const { dimension, grid, window } = request;
   const { slotMs } = dimension;
   const lead = request.smooth && window.from < window.to ? SMOOTH_LEAD : 0;
   let start = grid.startOf(window.from);
   for (let i = 0; i < lead; i += 1) start = grid.startOf(start - 1);
-  const buckets = bucketsOf(grid, start, window, most + lead);
-  if (buckets === undefined) throw tooManyBuckets(most);
+  const buckets = bucketsOf(grid, start, window, MAX_BUCKETS + lead);
+  if (buckets === undefined) throw tooManyBuckets();
   const filled = request.fillEmpty ? fillable(request, buckets, now) : 0;
   const expired = retention === undefined ? Number.NEGATIVE_INFINITY : now - retention;
   const from = nextSlot(Math.max(window.from, expired), slotMs);
@@ -63,9 +61,9 @@ export function seriesPlan(
   return { request, stored: storedSeries(request), seriesCount: 1, readFrom, from, to, buckets, lead, filled };
 }
 
-/** The error of a window that holds more than `most` buckets. */
-export function tooManyBuckets(most: number): Error {
-  const message = `The window holds more than ${most} buckets of this interval; use a longer interval or a shorter window`;
+/** The error of a window that holds too many buckets. */
+export function tooManyBuckets(): Error {
+  const message = `The window holds more than ${MAX_BUCKETS} buckets of this interval; use a longer interval or a shorter window`;
   return invalid("too_many_buckets", "interval", message);
 }
 
