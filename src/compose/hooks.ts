@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { singleFlight } from "../async/single-flight.js";
 import type { SendEvents } from "../deletions/targets/hook.js";
 import { timeText } from "../formats/instant.js";
@@ -16,7 +15,7 @@ export function composeHooks(
   calls: ReadonlyMap<string, SendEvents>,
 ) {
   const { outbox, facts } = stores;
-  const lease = workerLease({ clock, lease: stores.lease, owner: randomUUID() }, "hooks", HOOK_LEASE_MS);
+  const lease = workerLease({ clock, lease: stores.lease }, "hooks", HOOK_LEASE_MS);
   const shared = { hooks, clock, memory, tables, log, failpoint, calls };
   const { start, stop } = hookSender({ ...stores, ...opening, ...shared, lease });
 

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { Background } from "../async/retry.js";
 import { singleFlight } from "../async/single-flight.js";
 import { ruleProgress } from "../catalogue/rule-progress.js";
@@ -20,7 +19,7 @@ export function composeRules(
     ...deciding,
     clock,
     memory,
-    lease: workerLease({ clock, lease, owner: randomUUID() }, "rules"),
+    lease: workerLease({ clock, lease }, "rules"),
     damaged(entity, err) {
       countDamaged();
       log.error({ entity, err }, "a profile is damaged; rules decide nothing about it");

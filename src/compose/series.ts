@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { audienceCounts } from "../catalogue/audience-counts.js";
 import { retentionMs, shorterOf } from "../formats/duration.js";
 import { alertRoutes } from "../http/metrics/alerts.js";
@@ -18,7 +17,7 @@ import { fetchBatch, seriesCounters } from "../metrics/query/fetch.js";
 import { newestValues } from "../metrics/query/newest-values.js";
 import { readPlans } from "../metrics/query/read-plans.js";
 import { countMissed } from "../metrics/recorder/record-sizes.js";
-import { createRecorder, recorderLease } from "../metrics/recorder/recorder.js";
+import { createRecorder, workerLease } from "../metrics/recorder/recorder.js";
 import { keptColumns } from "../metrics/slot-columns.js";
 import { WriteOrders } from "../metrics/write-orders.js";
 import { expirePoints, pointWrites } from "../metrics/write-points.js";
@@ -55,18 +54,17 @@ export function composeSeries({
   const longest = retentionMs(settings.metrics.retention);
   const retention = shorterOf(longest, stores.retentionMs);
   const { write, add } = pointWrites({ store, generations, orders: writeOrders, failpoint });
-  const owner = randomUUID();
-  const lease: Lease = async (...call) => {
+  const takeLease: Lease = async (...call) => {
     const result = await stores.lease(...call);
     // Writes of the previous recorder, which may have been killed.
     if (result === "taken") await writeOrders.recorder.abandon();
     return result;
   };
+  const lease = workerLease({ clock, lease: takeLease }, "recorder");
   const recorder = createRecorder({
     dimensions,
     clock,
     retention: longest,
-    owner,
     audiences: audienceCounts(catalogue, stores.memberships),
     counts,
     lease,
@@ -91,7 +89,7 @@ export function composeSeries({
   return {
     newest: newestValues({ slots: fewSlots, generations, memory: cache, retention }),
     recorder,
-    lease: recorderLease({ clock, lease, owner }),
+    lease,
     fewSlots,
     routes: [
       ...pointRoutes({

@@ -6,7 +6,7 @@ import { type AlertReceiver, alertNotifier } from "../../src/metrics/alerts/noti
 import { type AlertSetting, alertRules } from "../../src/metrics/alerts/rule.js";
 import { Generations } from "../../src/metrics/cache/generations.js";
 import { uncachedSlots } from "../../src/metrics/cache/uncached-slots.js";
-import { type Recorder, recorderLease } from "../../src/metrics/recorder/recorder.js";
+import type { Recorder } from "../../src/metrics/recorder/recorder.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { type Around, portThrough } from "../support/held-calls.js";
 
@@ -41,7 +41,7 @@ export function alertProcess(
   const { series } = stores;
   const generations = new Generations(series.chunkSlots, { exclusive: true });
   const memory = new MemoryBudget(1 << 28);
-  const { lease } = through({ lease: recorderLease({ clock, lease: stores.lease, owner }) });
+  const { lease } = through({ lease: () => stores.lease("recorder", owner, clock(), clock() + 5_000) });
   const shared = { lease, clock, facts: through(stores.facts), log: openLog("silent") };
   const recorder = evaluatingRecorder(options.recorder ?? { tick: async () => false }, {
     ...shared,

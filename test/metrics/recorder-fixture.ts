@@ -1,7 +1,12 @@
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import type { Clock } from "../../src/clock.js";
 import { type AudienceCounts, dimensionNamed, dimensions, HOUR } from "../../src/metrics/dimensions.js";
-import { createRecorder, type Recorder, type RecorderDependencies } from "../../src/metrics/recorder/recorder.js";
+import {
+  createRecorder,
+  type Recorder,
+  type RecorderDependencies,
+  workerLease,
+} from "../../src/metrics/recorder/recorder.js";
 import type { Series } from "../../src/metrics/series.js";
 import type { Stores } from "../../src/stores/stores.js";
 import { commitOf, freshEntity, keep, messageFor, newEntityId } from "../support/commits.js";
@@ -13,17 +18,15 @@ export type RecordedStores = Pick<Stores, "catalogue" | "memberships" | "entitie
 export function recorderOver(
   stores: RecordedStores,
   clock: Clock,
-  owner: string,
   other: Partial<RecorderDependencies> = {},
 ): Recorder {
   return createRecorder({
     dimensions,
     clock,
-    owner,
     retention: undefined,
     audiences: audienceCounts(stores.catalogue, stores.memberships) satisfies AudienceCounts,
     counts: stores.counts,
-    lease: stores.lease,
+    lease: workerLease({ clock, lease: stores.lease }, "recorder"),
     series: stores.series,
     missed: () => {},
     write: (columns) => stores.series.write("recorder", columns),

@@ -1,7 +1,7 @@
 import { audienceCounts } from "../../src/catalogue/audience-counts.js";
 import type { Clock } from "../../src/clock.js";
 import { type Dimension, dimensions, HOUR, isCounted } from "../../src/metrics/dimensions.js";
-import type { Recorder } from "../../src/metrics/recorder/recorder.js";
+import { type Recorder, workerLease } from "../../src/metrics/recorder/recorder.js";
 import { type Series, type SlotColumn, seriesKey, slotStart } from "../../src/metrics/series.js";
 import { HeldCalls, portThrough } from "../support/held-calls.js";
 import { join, type RecordedStores, receive, recorderOver, seriesOf } from "./recorder-fixture.js";
@@ -98,7 +98,7 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
     }
   };
 
-  const boot = (instance: Instance, owner: string) => {
+  const boot = (instance: Instance) => {
     const clock = () => now + instance.offset;
     const audiences = audienceCounts(stores.catalogue, stores.memberships);
     const mortal = <T extends object>(port: T): T => portThrough(port, instance.calls.around);
@@ -107,10 +107,10 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
         note(columns);
         return stores.series.write("recorder", columns);
       },
-      lease: stores.lease,
+      lease: workerLease({ clock, lease: stores.lease }, "recorder"),
     });
     const series = mortal({ read: stores.series.read, expire: stores.series.expire, settle: stores.series.settle });
-    instance.recorder = recorderOver(stores, clock, owner, {
+    instance.recorder = recorderOver(stores, clock, {
       dimensions: dimensions.map((dimension) => observed(dimension, clock, sampled)),
       audiences: mortal(audiences),
       lease,
@@ -133,14 +133,14 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
     }
   };
 
-  const steer = (instance: Instance, index: number) => {
+  const steer = (instance: Instance) => {
     if (now >= instance.clockUntil) {
       const jump = random() < 0.02 ? (random() < 0.5 ? 2 : -2) * HOUR : 0;
       if (jump !== instance.offset) jumps += 1;
       instance.offset = jump;
       instance.clockUntil = now + between(10, 300) * MINUTE;
     }
-    if (instance.recorder === undefined && now >= instance.upAt) boot(instance, `recorder ${index}`);
+    if (instance.recorder === undefined && now >= instance.upAt) boot(instance);
     instance.calls.revive();
     if (random() < 0.03) instance.calls.die(between(0, 24), random() < 0.5);
   };
@@ -159,7 +159,7 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
     let quiet = false;
     for (const minute of [between(0, 3), between(20, 40)]) {
       now = hour + minute * MINUTE;
-      for (const [index, instance] of instances.entries()) steer(instance, index);
+      for (const instance of instances) steer(instance);
       const traffic = async () => {
         await message("views", now);
         if (random() < 0.2) await message("views", now - between(1, 30) * HOUR);
@@ -176,10 +176,10 @@ export async function simulate(stores: RecordedStores, start: number, days: numb
   }
 
   now = end + 2 * HOUR;
-  for (const [index, instance] of instances.entries()) {
+  for (const instance of instances) {
     instance.offset = 0;
     instance.calls.revive();
-    boot(instance, `recorder ${index}`);
+    boot(instance);
     await tick(instance);
     now += MINUTE;
   }

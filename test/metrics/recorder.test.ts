@@ -17,7 +17,7 @@ describe("the recorder", () => {
   beforeEach(async () => {
     stores = await temporaryStores();
     now = START + 30 * 60 * SECOND;
-    recorder = recorderOver(stores, () => now, "one");
+    recorder = recorderOver(stores, () => now);
     for (const id of ["buyers", "visitors"]) await stores.catalogue.putSegment({ id, name: id, table: "user" });
     await join(stores, "visitors", ["a", "b", "c"]);
     await join(stores, "buyers", ["b", "c", "d", "e"]);
@@ -58,7 +58,7 @@ describe("the recorder", () => {
 
   it("drops a sample that ends after its slot", async () => {
     const audiences = audienceCounts(stores.catalogue, stores.memberships);
-    const slow = recorderOver(stores, () => now, "slow", {
+    const slow = recorderOver(stores, () => now, {
       audiences: {
         ...audiences,
         async segmentSizes(ids) {
@@ -77,7 +77,7 @@ describe("the recorder", () => {
     const missed: Record<string, number> = {};
     let away = false;
     const audiences = audienceCounts(stores.catalogue, stores.memberships);
-    const watched = recorderOver(stores, () => now, "watched", {
+    const watched = recorderOver(stores, () => now, {
       missed({ name }, slots) {
         missed[name] = (missed[name] ?? 0) + slots;
       },
@@ -106,7 +106,7 @@ describe("the recorder", () => {
 
   it("reports no slot as missed that another recorder samples", async () => {
     let missed = 0;
-    const second = recorderOver(stores, () => now, "two", {
+    const second = recorderOver(stores, () => now, {
       missed(_, slots) {
         missed += slots;
       },
@@ -122,7 +122,7 @@ describe("the recorder", () => {
     await tickAll(recorder);
     let asked = 0;
     const audiences = audienceCounts(stores.catalogue, stores.memberships);
-    const second = recorderOver(stores, () => now, "two", {
+    const second = recorderOver(stores, () => now, {
       audiences: {
         ...audiences,
         segments() {
@@ -148,7 +148,7 @@ describe("the recorder", () => {
   // In InfluxDB the retention of the bucket does this, by the clock of the server.
   describe("with a retention", () => {
     it("expires older slots", async () => {
-      const keeping = recorderOver(stores, () => now, "one", { retention: 30 * 24 * HOUR });
+      const keeping = recorderOver(stores, () => now, { retention: 30 * 24 * HOUR });
       await receive(stores, "views", START, 7);
       now = START + HOUR;
       await tickAll(keeping);
@@ -165,7 +165,7 @@ describe("the recorder", () => {
 
     beforeEach(async () => {
       isAway = true;
-      limping = recorderOver(stores, () => now, "limping", {
+      limping = recorderOver(stores, () => now, {
         write: async (columns) => {
           if (isAway) throw new Error("the store is away");
           await stores.series.write("recorder", columns);
@@ -191,7 +191,7 @@ describe("the recorder", () => {
 
   it("saves counts also while sizes cannot be sampled", async () => {
     const audiences = audienceCounts(stores.catalogue, stores.memberships);
-    const half = recorderOver(stores, () => now, "half", {
+    const half = recorderOver(stores, () => now, {
       audiences: {
         ...audiences,
         segments: () => Promise.reject(new Error("the catalogue is away")),
@@ -207,7 +207,7 @@ describe("the recorder", () => {
   it("does nothing while another recorder is active, and replaces it 5 s after its death", async () => {
     await tickAll(recorder);
     await receive(stores, "views", START - HOUR, 5);
-    const other = recorderOver(stores, () => now, "two");
+    const other = recorderOver(stores, () => now);
     await tickAll(other);
     expect(await savedHours(stores, seriesOf("stream", "views"), START - HOUR, 1)).to.deep.equal({});
     now += 5 * SECOND;

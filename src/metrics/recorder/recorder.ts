@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type Background, backoff, inBackground } from "../../async/retry.js";
 import type { Clock } from "../../clock.js";
 import type { Log } from "../../log.js";
@@ -15,13 +16,10 @@ const LEASE_MS = 5_000;
 
 const MAINTAIN_EVERY_MS = 3_600_000;
 
-export interface RecorderDependencies extends Pick<SizeDependencies, "clock" | "audiences" | "missed" | "write"> {
+export interface RecorderDependencies extends SizeDependencies {
   readonly dimensions: readonly Dimension[];
   readonly counts: Pick<SlotCounts, "unsaved" | "saved">;
-  readonly lease: Lease;
   readonly series: Pick<SeriesStore, "read" | "expire" | "settle">;
-  /** Distinguishes this recorder from others over the same stores. */
-  readonly owner: string;
   /** Retention of series, ms; undefined: unlimited. */
   readonly retention: number | undefined;
 }
@@ -35,27 +33,22 @@ export interface Recorder {
   tick(): Promise<boolean>;
 }
 
-/** Returns a function that takes or renews the lease of this name for this owner. */
+/** Returns a function that takes or renews the lease of this name for an owner of its own. */
 export function workerLease(
-  { clock, lease, owner }: Pick<RecorderDependencies, "clock" | "lease" | "owner">,
+  { clock, lease }: { readonly clock: Clock; readonly lease: Lease },
   name: string,
   leaseMs = LEASE_MS,
 ): () => Promise<LeaseResult> {
+  const owner = randomUUID();
   return () => {
     const now = clock();
     return lease(name, owner, now, now + leaseMs);
   };
 }
 
-/** Takes or renews the lease of the active recorder for this one. */
-export function recorderLease(dependencies: Parameters<typeof workerLease>[0]): () => Promise<LeaseResult> {
-  return workerLease(dependencies, "recorder");
-}
-
 export function createRecorder(dependencies: RecorderDependencies): Recorder {
-  const lease = recorderLease(dependencies);
   const sizes = dependencies.dimensions.flatMap((dimension) =>
-    dimension.sampling === undefined ? [] : [sizeRecorder({ ...dependencies, lease }, dimension, dimension.sampling)],
+    dimension.sampling === undefined ? [] : [sizeRecorder(dependencies, dimension, dimension.sampling)],
   );
   const maintain = maintainSeries(dependencies);
 
@@ -63,7 +56,7 @@ export function createRecorder(dependencies: RecorderDependencies): Recorder {
     async tick() {
       let more = false;
       const counts = async () => {
-        more = await recordCounts({ ...dependencies, lease });
+        more = await recordCounts(dependencies);
       };
       const errors: unknown[] = [];
       for (const step of [...sizes, counts, maintain]) await step().catch((error: unknown) => errors.push(error));
@@ -76,16 +69,16 @@ export function createRecorder(dependencies: RecorderDependencies): Recorder {
 /** Slots per write. */
 const BATCH = 500;
 
-export interface CountDependencies extends Pick<RecorderDependencies, "clock" | "counts" | "write"> {
-  /** Takes or renews the lease of the active recorder. */
-  lease(): Promise<LeaseResult>;
-}
-
 /**
  * Saves counts of ended slots that were never saved, or have grown since, however long no recorder ran. One
  * batch; returns true if more may be left.
  */
-export async function recordCounts({ clock, counts, lease, write }: CountDependencies): Promise<boolean> {
+export async function recordCounts({
+  clock,
+  counts,
+  lease,
+  write,
+}: Pick<RecorderDependencies, "clock" | "counts" | "lease" | "write">): Promise<boolean> {
   const ended = slotStart(stream, clock());
   if ((await counts.unsaved(ended, 1)).length === 0 || (await lease()) === "refused") return false;
   // Read under the lease, so that they are not older than another recorder's saved counts.
