@@ -22,109 +22,78 @@ export function keptColumns(
   return retention === undefined ? columns : columns.map((column) => columnSince(column, now - retention));
 }
 
+/** Points of one series in order of arrival: the slots, counted from 1970, and their values. */
+interface SeriesPoints {
+  readonly series: Series;
+  readonly slots: number[];
+  readonly values: number[];
+}
+
 /** Collects points of many series and folds them into columns at the end. The later of two in a slot wins. */
 export class PointFold {
-  /** Series in the order of their first points, with the number of points of each. */
-  readonly #series: Series[] = [];
-  readonly #counts: number[] = [];
-  /** Indexes by the key of the series, which may be several objects. */
-  readonly #indexes = new Map<string, number>();
-  /** Index of the series of each point, its slot counted from 1970, and its value, in order of arrival. */
-  readonly #of: number[] = [];
-  readonly #slots: number[] = [];
-  readonly #values: number[] = [];
+  /** Points by the key of their series, which may be several objects. */
+  readonly #bySeries = new Map<string, SeriesPoints>();
 
   add(series: Series, ms: number, value: number): void {
-    this.#push(this.#indexOf(series), Math.floor(ms / series.dimension.slotMs), value);
+    const { slots, values } = this.#pointsOf(series);
+    slots.push(Math.floor(ms / series.dimension.slotMs));
+    values.push(value);
   }
 
   /** Adds a value or null for each of these times. */
   addRow(series: Series, times: readonly number[], row: readonly (number | null)[]): void {
     const { slotMs } = series.dimension;
-    const index = this.#indexOf(series);
+    const { slots, values } = this.#pointsOf(series);
     for (let i = 0; i < row.length; i += 1) {
       const value = row[i] as number | null;
-      if (value !== null) this.#push(index, Math.floor((times[i] as number) / slotMs), value);
+      if (value === null) continue;
+      slots.push(Math.floor((times[i] as number) / slotMs));
+      values.push(value);
     }
   }
 
-  #push(index: number, slot: number, value: number): void {
-    this.#of.push(index);
-    this.#slots.push(slot);
-    this.#values.push(value);
-    this.#counts[index] = (this.#counts[index] as number) + 1;
-  }
-
-  #indexOf(series: Series): number {
+  #pointsOf(series: Series): SeriesPoints {
     const key = seriesKey(series);
-    const known = this.#indexes.get(key);
+    const known = this.#bySeries.get(key);
     if (known !== undefined) return known;
-    const index = this.#series.length;
-    this.#series.push(series);
-    this.#counts.push(0);
-    this.#indexes.set(key, index);
-    return index;
+    const points = { series, slots: [], values: [] };
+    this.#bySeries.set(key, points);
+    return points;
   }
 
   columns(): SlotColumn[] {
-    const { slots, values } = this.#bySeries();
     const columns: SlotColumn[] = [];
-    let start = 0;
-    for (const [index, series] of this.#series.entries()) {
-      const end = start + (this.#counts[index] as number);
-      sortBySlot(slots, values, start, end);
-      while (start < end) {
-        const endOfColumn = endOfRun(slots, start, end);
-        columns.push(columnOf(series, slots, values, start, endOfColumn));
-        start = endOfColumn;
+    for (const points of this.#bySeries.values()) {
+      const sorted = inOrder(points);
+      for (let start = 0; start < sorted.slots.length; ) {
+        const end = endOfRun(sorted.slots, start);
+        columns.push(columnOf(sorted, start, end));
+        start = end;
       }
     }
     return columns;
   }
-
-  /** Returns slots and values, series by series; the points of a series stay in order of arrival. */
-  #bySeries(): { readonly slots: Float64Array; readonly values: Float64Array } {
-    const slots = new Float64Array(this.#slots.length);
-    const values = new Float64Array(this.#slots.length);
-    const next: number[] = [];
-    let start = 0;
-    for (const count of this.#counts) {
-      next.push(start);
-      start += count;
-    }
-    for (let i = 0; i < this.#of.length; i += 1) {
-      const index = this.#of[i] as number;
-      const at = next[index] as number;
-      next[index] = at + 1;
-      slots[at] = this.#slots[i] as number;
-      values[at] = this.#values[i] as number;
-    }
-    return { slots, values };
-  }
 }
 
-/** Sorts the points [start, end) by slot; points of one slot keep their order. */
-function sortBySlot(slots: Float64Array, values: Float64Array, start: number, end: number): void {
-  let at = start + 1;
-  while (at < end && (slots[at - 1] as number) <= (slots[at] as number)) at += 1;
-  if (at >= end) return;
-  const points = Array.from(slots.subarray(start, end), (slot, i) => ({ slot, value: values[start + i] as number }));
-  points.sort((a, b) => a.slot - b.slot);
-  for (const [i, { slot, value }] of points.entries()) {
-    slots[start + i] = slot;
-    values[start + i] = value;
-  }
+/** Returns the points in order of their slots; points of one slot keep their order. */
+function inOrder(points: SeriesPoints): SeriesPoints {
+  const { series, slots, values } = points;
+  let at = 1;
+  while (at < slots.length && (slots[at - 1] as number) <= (slots[at] as number)) at += 1;
+  if (at >= slots.length) return points;
+  const places = Array.from(slots.keys()).sort((a, b) => (slots[a] as number) - (slots[b] as number));
+  return { series, slots: places.map((i) => slots[i] as number), values: places.map((i) => values[i] as number) };
 }
 
-/** Returns the index after the last slot before `end` of a run, which begins at `start` and has no wide gap. */
-function endOfRun(slots: Float64Array, start: number, end: number): number {
+/** Returns the index after the last slot of a run, which begins at `start` and has no wide gap. */
+function endOfRun(slots: readonly number[], start: number): number {
   let at = start + 1;
-  while (at < end && (slots[at] as number) - (slots[at - 1] as number) <= WIDEST_GAP) at += 1;
+  while (at < slots.length && (slots[at] as number) - (slots[at - 1] as number) <= WIDEST_GAP) at += 1;
   return at;
 }
 
 /** Returns the column of the points [start, end). */
-function columnOf(series: Series, slots: Float64Array, values: Float64Array, start: number, end: number): SlotColumn {
+function columnOf({ series, slots, values }: SeriesPoints, start: number, end: number): SlotColumn {
   const first = slots[start] as number;
   const column = new Float64Array((slots[end - 1] as number) - first + 1).fill(Number.NaN);
   for (let i = start; i < end; i += 1) column[(slots[i] as number) - first] = values[i] as number;
