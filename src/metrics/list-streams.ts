@@ -1,4 +1,4 @@
-import { eachPage, everyItem } from "../async/pages.js";
+import { eachPage } from "../async/pages.js";
 import { type BucketGrid, evenGrid } from "../formats/buckets.js";
 import { type ComparedWindows, comparedWindows, SHOWS_BEGIN_MS, sinceBegun } from "../formats/compared-windows.js";
 import { compareBytes } from "../text.js";
@@ -65,7 +65,12 @@ export function streamList({ series, counts, eachColumn, retention }: StreamList
   return {
     /** Returns streams in the order of their names, after the stream `after`. */
     page,
-    count: async () => (await everyItem(page, ({ id }) => id)).length,
+    async count(): Promise<number> {
+      let count = 0;
+      for await (const streams of eachPage<ListedStream>((last, limit) => page(last?.id, limit)))
+        count += streams.length;
+      return count;
+    },
 
     /** Returns the stream with this id. Reads only the ids from its own without the last character on. */
     async find(id: string): Promise<ListedStream | undefined> {

@@ -129,7 +129,7 @@ export function segmentRoutes(dependencies: SegmentRouteDependencies): readonly 
         const { items, meta } =
           ids === undefined
             ? await fetchPage(page, (after, limit) => catalogue.segments(after, limit))
-            : idPage(await namedSegments(readIds(ids)), { ...page, order: "asc" });
+            : await idPage([await namedSegments(readIds(ids))], { ...page, order: "asc" });
         const sized = await sizes(items);
         return { data: items.map(({ id, name }, i) => ({ id, name, size: sized[i] ?? 0 })), meta: { next: meta.next } };
       },

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { everyItem } from "../../async/pages.js";
+import { eachPage } from "../../async/pages.js";
 import { invalid } from "../../errors.js";
 import { compareBytes, searchText } from "../../text.js";
 import { fetchPage, listQuery, oneOf, PageMeta } from "../core/responses.js";
@@ -94,15 +94,12 @@ export async function listPage<T extends Entry>(request: ListRequest, source: Li
     const isWhole = after === "" && meta.next === null;
     return { items, meta: { ...meta, total: isWhole ? items.length : await source.count() } };
   }
-  const all = await everyItem(source.page, ({ id }) => id);
-  const found = text === "" ? all : all.filter(({ id, name }) => contains(id, text) || contains(name, text));
-  if (sort === "id") return idPage(found, request);
-  if (found.length > MAX_SORTED) {
-    throw invalid(
-      "too_many_entries",
-      "sort",
-      `More than ${MAX_SORTED} entries match: sort by id, or narrow the list with q`,
-    );
+  const matches = matchingPages(source, text);
+  if (sort === "id") return idPage(matches, request);
+  const found: T[] = [];
+  for await (const page of matches) {
+    found.push(...page);
+    if (found.length > MAX_SORTED) throw tooMany();
   }
   if (source.keys === undefined) return namePage(found, request);
   if (after !== "") throw invalid("invalid_after", "after", `By ${sort} a list has one page: repeat it without after`);
@@ -110,24 +107,39 @@ export async function listPage<T extends Entry>(request: ListRequest, source: Li
   return { items: sorted.slice(0, limit), meta: { next: null, total: sorted.length } };
 }
 
-function contains(text: string, part: string): boolean {
-  return searchText(text).includes(part);
+/** Yields the entries that match a `searchText`, in pages in id order, of which nothing is kept. */
+async function* matchingPages<T extends Entry>({ page }: ListSource<T>, text: string): AsyncGenerator<readonly T[]> {
+  const contains = (one: string) => searchText(one).includes(text);
+  for await (const entries of eachPage<T>((last, limit) => page(last?.id, limit)))
+    yield text === "" ? entries : entries.filter(({ id, name }) => contains(id) || contains(name));
+}
+
+function tooMany(): Error {
+  const message = `More than ${MAX_SORTED} entries match: sort by id, or narrow the list with q`;
+  return invalid("too_many_entries", "sort", message);
 }
 
 type PlaceInList = Pick<ListRequest, "after" | "limit" | "order">;
 
-/** Returns a page of the entries, given in id order, after the previous page's last one, in either order. */
-export function idPage<T extends Pick<Entry, "id">>(
-  found: readonly T[],
-  { after, limit, order }: PlaceInList,
-): ListedPage<T> {
-  const sorted = order === "asc" ? found : found.toReversed();
-  const isAfter = (id: string) =>
-    after === undefined || (order === "asc" ? compareBytes(id, after) > 0 : compareBytes(id, after) < 0);
-  const first = sorted.findIndex(({ id }) => isAfter(id));
-  const items = first < 0 ? [] : sorted.slice(first, first + limit);
-  const isLast = first < 0 || first + limit >= sorted.length;
-  return { items, meta: { next: isLast ? null : (items.at(-1)?.id ?? null), total: sorted.length } };
+/**
+ * Returns a page of the entries, which arrive in id order, after the previous page's last one, in either order. Keeps
+ * only one entry more than the page has.
+ */
+export async function idPage<T extends Pick<Entry, "id">>(
+  arriving: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
+  { after = "", limit, order }: PlaceInList,
+): Promise<ListedPage<T>> {
+  const sign = order === "asc" ? 1 : -1;
+  let nearest: T[] = [];
+  let total = 0;
+  for await (const entries of arriving) {
+    total += entries.length;
+    nearest.push(...entries.filter(({ id }) => after === "" || sign * compareBytes(id, after) > 0));
+    nearest = order === "asc" ? nearest.slice(0, limit + 1) : nearest.slice(-limit - 1);
+  }
+  if (order === "desc") nearest.reverse();
+  const items = nearest.slice(0, limit);
+  return { items, meta: { next: nearest.length > limit ? (items.at(-1)?.id ?? null) : null, total } };
 }
 
 /** Returns a page of the entries by name, then id, after the previous page's last one. */
@@ -158,11 +170,7 @@ function readPlace(text: string): Entry {
 function inOrder<T>(entries: readonly T[], order: ListRequest["order"], keys: SortKeys): readonly T[] {
   const sign = order === "asc" ? 1 : -1;
   const places = Array.from(entries.keys()).filter((i) => keys[i] !== undefined);
-  places.sort((a, b) => sign * compareNumbers(keys[a] as number, keys[b] as number));
+  // Equal infinities differ by NaN, which counts as equal.
+  places.sort((a, b) => sign * ((keys[a] as number) - (keys[b] as number)));
   return [...places.map((i) => entries[i] as T), ...entries.filter((_, i) => keys[i] === undefined)];
-}
-
-/** Compares numbers. Equal infinities compare as equal. */
-function compareNumbers(a: number, b: number): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -91,7 +91,7 @@ export function alertRoutes({ facts, catalogue, clock }: AlertRouteDependencies)
         const alerts = storedAlerts(await facts.text(ALERTS))
           .alerts.filter(isListed)
           .sort((a, b) => compareBytes(a.id, b.id));
-        const { items, meta } = idPage(alerts, page);
+        const { items, meta } = await idPage([alerts], page);
         const nameOf = await namesOf(items);
         const data = items.map((alert) => ({
           ...alertFields(alert),

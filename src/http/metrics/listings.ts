@@ -131,7 +131,7 @@ export function listingRoutes({ series, streams, catalogue, clock }: ListingDepe
         const after = page.after === undefined ? undefined : readPlace(page.after);
         if (!isAll) {
           const missing = await uncataloguedSeries(among, { series, catalogue });
-          const { items, meta } = idPage(missing.map(placed), {
+          const { items, meta } = await idPage([missing.map(placed)], {
             limit: page.limit,
             order,
             ...(after && { after: placeText(after) }),
