@@ -1,21 +1,15 @@
 import type { Db } from "mongodb";
-import { type ApiKey, type KeyBounds, type KeyStore, MAX_EVENT_NAMES, type Scope } from "../../../keys/api-key.js";
+import { type ApiKey, type KeyStore, MAX_EVENT_NAMES } from "../../../keys/api-key.js";
 import type { CollectionPlan } from "../collection.js";
 
 const apiKeys: CollectionPlan = { name: "api_keys", indexes: [] };
 
 export const keyStoreCollections: readonly CollectionPlan[] = [apiKeys];
 
-export interface KeyDocument {
+export interface KeyDocument extends Omit<ApiKey, "id" | "revokedAt" | "lastUsedOn"> {
   readonly _id: string;
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  readonly bounds: KeyBounds;
-  readonly digest: string;
-  readonly createdAt: number;
   readonly revokedAt: number | null;
   readonly lastUsedOn: number | null;
-  readonly eventNames?: readonly string[];
 }
 
 /**

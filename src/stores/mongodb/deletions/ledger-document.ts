@@ -1,7 +1,5 @@
 import { Binary, type Collection, type Db, Timestamp } from "mongodb";
 import { type Deletion, NOTIFICATION } from "../../../deletions/deletion.js";
-import type { EntityId } from "../../../entities/profile/entity.js";
-import type { IdentityHash } from "../../../entities/profile/identity.js";
 import type { CollectionPlan } from "../collection.js";
 import type { KeyWrapping } from "../profiles/entity-keys.js";
 
@@ -26,7 +24,8 @@ export function deletionsOf(db: Db): Collection<DeletionDocument> {
 }
 
 /** A stored request: one document, so that one write is atomic. */
-export interface DeletionDocument {
+export interface DeletionDocument
+  extends Omit<Deletion, "requestId" | "encryptedIdentities" | "problem" | "completedAt"> {
   /** The request id. */
   readonly _id: string;
   /**
@@ -36,21 +35,11 @@ export interface DeletionDocument {
   readonly sequence: Timestamp;
   /** See `numberDeletions`; null before. */
   readonly number: number | null;
-  readonly table: string;
-  readonly acceptedAt: number;
-  readonly entities: readonly EntityId[];
-  readonly hashes: readonly IdentityHash[];
   /** Identities as written, encrypted under `key`, which is wrapped. Null without remote targets and once destroyed. */
   readonly identities: { readonly key: Binary; readonly bytes: Binary } | null;
-  readonly targets: readonly string[];
-  readonly done: readonly string[];
-  readonly times: Deletion["times"];
-  readonly attempts: number;
   readonly problem: string | null;
   /** The remote target, or the notification, that the next run calls; null without one. */
   readonly nextTarget: string | null;
-  /** Unix ms: the time of the next retry, or the end of the lease of `runner`. */
-  readonly notBefore: number;
   /** The run that leases the request. */
   readonly runner: string | null;
   readonly open: boolean;
@@ -59,7 +48,6 @@ export interface DeletionDocument {
   readonly completedAt: number | null;
   /** The call that completed the request. */
   readonly completedBy: string | null;
-  readonly notify: boolean;
 }
 
 /** Returns the document of a new request, or of one that is copied with its number. */

@@ -24,11 +24,8 @@ export const entityCollections: readonly CollectionPlan[] = [
 ];
 
 /** A live profile, or one named by an accepted deletion and not removed yet. */
-export interface EntityDocument {
+export interface EntityDocument extends Pick<StoredEntity, "table" | "revision" | "born"> {
   readonly _id: EntityId;
-  readonly table: string;
-  readonly revision: number;
-  readonly born: number;
   readonly bindings: readonly { readonly hash: IdentityHash }[];
   readonly joined: readonly EntityId[];
   readonly sealed: Binary;

@@ -44,11 +44,7 @@ export const entitySchema = `
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS identity_entity ON identity (entity);`;
 
-interface EntityRow {
-  readonly id: EntityId;
-  readonly table: string;
-  readonly revision: number;
-  readonly born: number;
+interface EntityRow extends Pick<StoredEntity, "id" | "table" | "revision" | "born" | "sealed"> {
   readonly merged: string;
   readonly full_since: string | null;
   readonly due: number | null;
@@ -56,7 +52,6 @@ interface EntityRow {
   readonly hashes: string;
   /** JSON array of `UpdateRow`. */
   readonly updates: string;
-  readonly sealed: Uint8Array;
 }
 
 type UpdateRow = [segment: string, member: 0 | 1, time: number, arrival: number, position: number, generation: number];
