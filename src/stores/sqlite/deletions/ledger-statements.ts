@@ -28,7 +28,6 @@ export function ledgerStatements(db: Database) {
       WHERE id = (SELECT key_id FROM deletion WHERE request_id = ?)`),
     keepVerified: db.prepare(`UPDATE deletion SET done = :done, times = :times, next_target = NULL
       WHERE request_id = :requestId AND completed_at IS NULL`),
-    anyErased: db.prepare("SELECT 1 FROM erased_entity WHERE entity IN (SELECT value FROM json_each(?)) LIMIT 1"),
     addEntity: db.prepare("INSERT OR IGNORE INTO erased_entity (entity, sequence) VALUES (?, ?)"),
     addErasedIdentity: db.prepare(`INSERT INTO erased_identity (hash, cut_off, sequence) VALUES (?, ?, ?)
       ON CONFLICT DO UPDATE SET cut_off = max(cut_off, excluded.cut_off), sequence = excluded.sequence`),

@@ -6,12 +6,14 @@ import { ACCEPTED, FORGOTTEN, RECEIPT_KEY } from "../../database-facts.js";
 import { type Database, inTransaction, sharingCommits, withoutSync } from "../connection.js";
 import { factsOf, raiseTo } from "../database-facts.js";
 import { emptyJournal } from "../profiles/entity-keys.js";
+import { storedState } from "../profiles/entity-store.js";
 import { membershipRemoval } from "../profiles/membership-index.js";
 import { outboxWrites } from "../profiles/outbox.js";
 import { deletionList } from "./deletion-list.js";
 import { type DeletionRow, deletionOf } from "./deletion-row.js";
 import { settledSequence } from "./ledger-match.js";
 import { AWAITS_RUN, ledgerStatements, REQUESTS_PER_STEP } from "./ledger-statements.js";
+import { suppressionIn } from "./suppression.js";
 
 /**
  * `document` is the request as it was accepted, JSON. `not_before` is the time of the next retry, or the end of the
@@ -43,7 +45,8 @@ export const ledgerSchema = `
  */
 export function sqliteLedger(db: Database, entities: Database, record: (newest: number) => void = () => {}): Ledger {
   const sql = ledgerStatements(db);
-  const isAsFound = scopeCheck(entities);
+  const { isUnchanged } = storedState(entities);
+  const { erased } = suppressionIn(db);
   const facts = factsOf(db);
   const raiseInData = raiseTo(entities);
   const removeMemberships = membershipRemoval(entities);
@@ -71,8 +74,8 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
    */
   function accept({ deletion, scope: { profiles, owners, encrypt } }: Request): number | "stored" | undefined {
     if (sql.sequence.get(deletion.requestId) !== undefined) return "stored";
-    if (!isAsFound(profiles, owners) || sql.anyErased.get(JSON.stringify(profiles.map(({ id }) => id))) !== undefined)
-      return undefined;
+    // This process owns both files and every step is synchronous: nothing changes before the step ends.
+    if (!isUnchanged(profiles, owners) || erased(profiles.map(({ id }) => id)).size > 0) return undefined;
     const { acceptedAt } = deletion;
     const encryptedIdentities = encrypt?.(outbox.of([SEGMENT, ...deletion.entities])) ?? deletion.encryptedIdentities;
     const { lastInsertRowid } = sql.insert.run({
@@ -252,19 +255,6 @@ export function sqliteLedger(db: Database, entities: Database, record: (newest: 
 interface OldRequests extends Record<string, number> {
   readonly before: number;
   readonly keepsNotifying: number;
-}
-
-/**
- * Returns whether profiles have these revisions and identities these owners. The result is valid until the step ends:
- * this process owns both files and every step is synchronous.
- */
-function scopeCheck(entities: Database) {
-  const revisionOf = entities.prepare("SELECT revision FROM entity WHERE id = ?");
-  const ownerOf = entities.prepare("SELECT entity FROM identity WHERE hash = unhex(?)");
-  return (profiles: ScopeSnapshot["profiles"], owners: ScopeSnapshot["owners"]): boolean =>
-    profiles.every(
-      ({ id, revision }) => (revisionOf.get(id) as { revision: number } | undefined)?.revision === revision,
-    ) && [...owners].every(([hash, owner]) => (ownerOf.get(hash) as { entity: string } | undefined)?.entity === owner);
 }
 
 /** Returns the latest possible `not_before`. A later one was set before the clock was set back. */

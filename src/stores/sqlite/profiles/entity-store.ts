@@ -68,9 +68,6 @@ interface Size {
  * and the end of the transaction: this process owns both files and every step is synchronous.
  */
 export function sqliteEntityStore(db: Database, ledger: Database, outbox = outboxWrites(db, [])): EntityStore {
-  // Pairs as one JSON text: the driver takes longer for a row than SQLite and the parser together.
-  const findOwners = db.prepare(`SELECT json_group_array(json_array(lower(hex(hash)), entity)) AS pairs
-    FROM identity WHERE hash IN (SELECT unhex(value) FROM json_each(?))`);
   const rowsWith = (sealed: string) => `SELECT id, "table", revision, born, merged, full_since, due,
       (SELECT json_group_array(lower(hex(hash)) ORDER BY hash) FROM identity WHERE entity = entity.id) AS hashes,
       (SELECT json_group_array(json_array(
@@ -83,8 +80,6 @@ export function sqliteEntityStore(db: Database, ledger: Database, outbox = outbo
       (SELECT count(*) FROM membership WHERE entity = entity.id) AS bytes
     FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`);
   const findRowWithoutDocument = db.prepare(rowsWith("x''"));
-  const findRevisions = db.prepare(`SELECT json_group_array(json_array(id, revision)) AS pairs
-    FROM entity WHERE id IN (SELECT value FROM json_each(?))`);
   const put = db.prepare(`INSERT INTO entity (id, "table", revision, born, merged, full_since, due, sealed)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision, born = excluded.born,
       merged = excluded.merged, full_since = excluded.full_since, due = excluded.due, sealed = excluded.sealed`);
@@ -112,8 +107,7 @@ export function sqliteEntityStore(db: Database, ledger: Database, outbox = outbo
   const segments = segmentDeletions(db);
   const suppression = suppressionIn(ledger);
   const addKeysOf = addKeys(ledger);
-
-  const ownersOf = (hashes: readonly IdentityHash[]) => pairsOf<EntityId>(findOwners.get(JSON.stringify(hashes)));
+  const { ownersOf, isUnchanged } = storedState(db);
 
   function isAsPlanned(commit: Commit): boolean {
     const { profiles, messages, owners, cutOffs } = commit;
@@ -121,15 +115,10 @@ export function sqliteEntityStore(db: Database, ledger: Database, outbox = outbo
     const planned = profiles.flatMap(({ entity, mergedFrom }) => [entity, ...mergedFrom]);
     const ids = planned.map(({ id }) => id);
     if (suppression.erased([...ids, ...profiles.flatMap(({ entity }) => entity.mergedIds)]).size > 0) return false;
-    // A profile that is not stored has revision 0.
-    const revisions = pairsOf<number>(findRevisions.get(JSON.stringify(ids)));
-    if (!planned.every(({ id, revision }) => (revisions.get(id) ?? 0) === revision)) return false;
+    if (!isUnchanged(planned, owners)) return false;
     const hashes = [...owners.keys()];
-    const ownersNow = ownersOf(hashes);
     const cutOffsNow = suppression.cutOffs(hashes);
-    const isUnchanged = (hash: string) =>
-      ownersNow.get(hash) === owners.get(hash) && cutOffsNow.get(hash)?.position === cutOffs.get(hash)?.position;
-    if (!hashes.every(isUnchanged)) return false;
+    if (!hashes.every((hash) => cutOffsNow.get(hash)?.position === cutOffs.get(hash)?.position)) return false;
     return storedMessage.get(JSON.stringify(messages.map(({ id }) => id))) === undefined;
   }
 
@@ -233,6 +222,28 @@ export function sqliteEntityStore(db: Database, ledger: Database, outbox = outbo
     }),
 
     holds: async (ids) => stored.get(JSON.stringify(ids)) !== undefined,
+  };
+}
+
+/** Reads the owners of identities, and compares what a plan was made from with what is stored. */
+export function storedState(db: Database) {
+  // Pairs as one JSON text: the driver takes longer for a row than SQLite and the parser together.
+  const findOwners = db.prepare(`SELECT json_group_array(json_array(lower(hex(hash)), entity)) AS pairs
+    FROM identity WHERE hash IN (SELECT unhex(value) FROM json_each(?))`);
+  const findRevisions = db.prepare(`SELECT json_group_array(json_array(id, revision)) AS pairs
+    FROM entity WHERE id IN (SELECT value FROM json_each(?))`);
+  const ownersOf = (hashes: readonly IdentityHash[]) => pairsOf<EntityId>(findOwners.get(JSON.stringify(hashes)));
+
+  return {
+    ownersOf,
+
+    /** Returns whether profiles have these revisions (0: not stored) and identities these owners. */
+    isUnchanged(profiles: readonly { readonly id: EntityId; readonly revision: number }[], owners: Commit["owners"]) {
+      const revisions = pairsOf<number>(findRevisions.get(JSON.stringify(profiles.map(({ id }) => id))));
+      if (!profiles.every(({ id, revision }) => (revisions.get(id) ?? 0) === revision)) return false;
+      const now = ownersOf([...owners.keys()]);
+      return [...owners].every(([hash, owner]) => now.get(hash) === owner);
+    },
   };
 }
 
