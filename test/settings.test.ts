@@ -143,6 +143,7 @@ const effects: Readonly<Record<string, Effect>> = {
       let rounds = 0;
       service.stores.idempotency.forget = async () => {
         rounds += 1;
+        return false;
       };
       await service.listen();
       await until("the history was maintained", () => rounds > 0);

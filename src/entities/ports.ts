@@ -286,6 +286,9 @@ export interface Idempotency {
    * survives a crash; undefined when it is no longer stored.
    */
   finish(request: NewIdempotentRequest): Promise<IdempotentRequest | undefined>;
-  /** Removes requests that arrived `REMEMBERED_MS` before `now` (Unix ms) or earlier. Safe to repeat. */
-  forget(now: number): Promise<void>;
+  /**
+   * Removes requests that arrived `REMEMBERED_MS` before `now` (Unix ms) or earlier. Resolves with true when more may
+   * be left. Safe to repeat.
+   */
+  forget(now: number): Promise<boolean>;
 }

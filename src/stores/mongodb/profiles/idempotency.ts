@@ -62,6 +62,7 @@ export function mongoIdempotency(db: Db): Idempotency {
 
     async forget(now) {
       await requests.deleteMany({ arrival: { $lte: now - REMEMBERED_MS } });
+      return false;
     },
   };
 }

@@ -11,6 +11,9 @@ export const idempotencySchema = `
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS idempotent_request_arrival ON idempotent_request (arrival);`;
 
+/** Requests removed by one `forget`. */
+const REQUESTS_PER_STEP = 1_000;
+
 export type RequestRow = Omit<IdempotentRequest, "began"> & { readonly began: number };
 
 /**
@@ -26,7 +29,8 @@ export function sqliteIdempotency(db: Database, ledger: Database): Idempotency {
   const end = db.prepare(
     "UPDATE idempotent_request SET digest = ?, tally = ? WHERE id = ? AND arrival = ? AND tally = ''",
   );
-  const forget = db.prepare("DELETE FROM idempotent_request WHERE arrival <= ?");
+  const forget = db.prepare(`DELETE FROM idempotent_request WHERE id IN (
+    SELECT id FROM idempotent_request WHERE arrival <= ? LIMIT ${REQUESTS_PER_STEP})`);
 
   const stored = (id: string): IdempotentRequest | undefined => {
     const row = find.get(id) as unknown as RequestRow | undefined;
@@ -46,9 +50,7 @@ export function sqliteIdempotency(db: Database, ledger: Database): Idempotency {
       return request?.arrival === arrival ? request : undefined;
     },
 
-    async forget(now) {
-      forget.run(now - REMEMBERED_MS);
-    },
+    forget: async (now) => Number(forget.run(now - REMEMBERED_MS).changes) === REQUESTS_PER_STEP,
   };
 }
 
