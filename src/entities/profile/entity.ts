@@ -46,6 +46,25 @@ export interface Memberships {
   readonly updates: ReadonlyMap<string, MembershipUpdate>;
 }
 
+/** An update as stores have it. */
+export type StoredUpdate = readonly [
+  segment: string,
+  member: boolean | 0 | 1,
+  time: number,
+  arrival: number,
+  position: number,
+  generation: number,
+];
+
+export function updatesBySegment(stored: readonly StoredUpdate[]): Memberships["updates"] {
+  return new Map(
+    stored.map(([segment, member, time, arrival, position, generation]) => [
+      segment,
+      { member: Boolean(member), time, arrival, position, generation },
+    ]),
+  );
+}
+
 /** A segment that a person is in now, or is no longer in. */
 export interface Turn {
   readonly segment: string;

@@ -4,7 +4,9 @@ import {
   type EntityId,
   type Memberships,
   type StoredEntity,
+  type StoredUpdate,
   type UpdateVersion,
+  updatesBySegment,
   validMemberships,
 } from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
@@ -30,22 +32,13 @@ export interface EntityDocument extends Pick<StoredEntity, "table" | "revision" 
   readonly joined: readonly EntityId[];
   readonly sealed: Binary;
   readonly fullSince: UpdateVersion | null;
-  readonly updates: readonly UpdateTuple[];
+  readonly updates: readonly StoredUpdate[];
   /** One text per update, for the index: see `memberOf` and `formerMemberOf`. */
   readonly segments: readonly string[];
   readonly due?: number;
   /** See `markedErased`. */
   readonly erased?: true;
 }
-
-type UpdateTuple = readonly [
-  segment: string,
-  member: boolean,
-  time: number,
-  arrival: number,
-  position: number,
-  generation: number,
-];
 
 /** Place of the generation in an update. */
 export const GENERATION = 5;
@@ -129,9 +122,9 @@ export async function revisionsOf(
 }
 
 /** Returns the profile without void updates; see `validMemberships`. */
-export function entityOf(document: EntityDocument, generations: ReadonlyMap<string, number> = new Map()): StoredEntity {
-  const { _id: id, table, revision, born, bindings, joined, due, sealed } = document;
-  const memberships = validMemberships(membershipsOf(document), generations);
+export function entityOf(document: EntityDocument, generations: ReadonlyMap<string, number>): StoredEntity {
+  const { _id: id, table, revision, born, bindings, joined, fullSince, updates, due, sealed } = document;
+  const memberships = { fullSince: fullSince ?? undefined, updates: updatesBySegment(updates) };
   return {
     id,
     table,
@@ -139,20 +132,8 @@ export function entityOf(document: EntityDocument, generations: ReadonlyMap<stri
     born,
     hashes: bindings.map(({ hash }) => hash),
     mergedIds: joined,
-    memberships,
+    memberships: validMemberships(memberships, generations),
     due,
     sealed: new Uint8Array(sealed.value()),
-  };
-}
-
-function membershipsOf({ fullSince, updates }: EntityDocument): Memberships {
-  return {
-    fullSince: fullSince ?? undefined,
-    updates: new Map(
-      updates.map(([segment, member, time, arrival, position, generation]) => [
-        segment,
-        { member, time, arrival, position, generation },
-      ]),
-    ),
   };
 }

@@ -12,8 +12,10 @@ import {
   type MembershipUpdate,
   noSegmentDeletions,
   type StoredEntity,
+  type StoredUpdate,
   UPDATE_BYTES,
   type UpdateVersion,
+  updatesBySegment,
   validMemberships,
 } from "../../../entities/profile/entity.js";
 import type { IdentityHash } from "../../../entities/profile/identity.js";
@@ -50,11 +52,9 @@ interface EntityRow extends Pick<StoredEntity, "id" | "table" | "revision" | "bo
   readonly due: number | null;
   /** JSON array. */
   readonly hashes: string;
-  /** JSON array of `UpdateRow`. */
+  /** JSON array of `StoredUpdate`. */
   readonly updates: string;
 }
-
-type UpdateRow = [segment: string, member: 0 | 1, time: number, arrival: number, position: number, generation: number];
 
 /** Size of a profile as `EntityStore.load` counts it. */
 interface Size {
@@ -254,12 +254,7 @@ function pairsOf<V>(row: unknown): Map<string, V> {
 
 function entityOf(row: EntityRow, generations: ReadonlyMap<string, number>): StoredEntity {
   const fullSince = row.full_since === null ? undefined : (JSON.parse(row.full_since) as UpdateVersion);
-  const updates = new Map(
-    (JSON.parse(row.updates) as UpdateRow[]).map(([segment, member, time, arrival, position, generation]) => [
-      segment,
-      { member: member === 1, time, arrival, position, generation },
-    ]),
-  );
+  const updates = updatesBySegment(JSON.parse(row.updates) as StoredUpdate[]);
   return {
     id: row.id,
     table: row.table,
