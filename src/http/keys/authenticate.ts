@@ -6,6 +6,7 @@ import type { Clock } from "../../clock.js";
 import type { Settings } from "../../config/settings.js";
 import { ServiceError } from "../../errors.js";
 import type { KeyStore, Scope } from "../../keys/api-key.js";
+import { isExpired } from "../../keys/bounds.js";
 import type { Caller, VerifyKey } from "../../keys/verify-key.js";
 import type { AllowsOrigin } from "../core/app.js";
 import type { ApiContext, Route } from "../core/route.js";
@@ -37,7 +38,7 @@ export function authenticator({
   authenticate: Authenticate;
   allowsOrigin: AllowsOrigin;
 } {
-  const countWrongKey = wrongKeyRates(wrongKeysPerMinute);
+  const wrongKeys = limiterOf(wrongKeysPerMinute);
   const countRate = keyRates(limits.rate_per_key);
 
   const authenticate: Authenticate = async (ctx, route, queryKey) => {
@@ -51,11 +52,10 @@ export function authenticator({
     // Verified before it is counted: a valid key works from an address with too many wrong keys.
     const caller = await verify(key);
     if (caller === undefined) {
-      await countWrongKey(callerAddress(ctx));
+      await count(wrongKeys, callerAddress(ctx), "Too many wrong keys from this address");
       throw unauthenticated(NOT_VALID);
     }
-    const { expiresAt } = caller.bounds;
-    if (expiresAt !== undefined && clock() >= expiresAt) throw unauthenticated(EXPIRED);
+    if (isExpired(caller.bounds, clock())) throw unauthenticated(EXPIRED);
     requireOrigin(ctx, caller.bounds);
     await countRate(caller, route);
     if (!scopes.some((scope) => caller.scopes.has(scope))) throw lacksScope(scopes);
@@ -123,12 +123,6 @@ function unauthenticated(message: string): ServiceError {
 function lacksScope(scopes: readonly Scope[]): ServiceError {
   const words = scopes.length === 1 ? `scope ${scopes[0]}` : `scopes ${scopes.join(" and ")}, of which one is needed`;
   return new ServiceError("forbidden", `The key lacks the ${words}`);
-}
-
-/** Counts wrong keys by the address of their sender, at most `most` per minute; throws 429 above it. */
-function wrongKeyRates(most: number): (address: string) => Promise<void> {
-  const limiter = limiterOf(most);
-  return (address) => count(limiter, address, "Too many wrong keys from this address");
 }
 
 /**
