@@ -1,6 +1,6 @@
 import { eachPage } from "../async/pages.js";
 import { type Dimension, dimensions } from "./dimensions.js";
-import type { SeriesStore } from "./ports.js";
+import type { ListedIds, SeriesStore } from "./ports.js";
 
 /** An id in a dimension, with the stored types of which it has a point. */
 export interface ListedSeries {
@@ -45,14 +45,14 @@ export async function listSeries(
   return listed;
 }
 
-/** Yields the ids of a dimension that have a prefix, with their stored types, in pages of `limit`. */
+/** Yields these ids of a dimension, with their stored types, in pages of `limit`. */
 export function listedPages(
   store: Pick<SeriesStore, "list">,
   dimension: Dimension,
-  { prefix = "", limit }: { readonly prefix?: string; readonly limit: number },
+  { limit, ...among }: ListedIds & { readonly limit: number },
 ): AsyncGenerator<readonly ListedId[]> {
   return eachPage<ListedId>(
-    (last, limit) => store.list(dimension, { prefix, limit, ...(last && { after: last.id }) }),
+    (last, limit) => store.list(dimension, { ...among, limit, ...(last && { after: last.id }) }),
     limit,
   );
 }

@@ -1,7 +1,6 @@
 import type { CatalogueStore } from "../../catalogue/ports.js";
 import { invalid } from "../../errors.js";
-import type { Dimension } from "../../metrics/dimensions.js";
-import { type ListedSeries, listSeries, type SeriesPage } from "../../metrics/listings.js";
+import { type ListedSeries, listedPages, type SeriesPage } from "../../metrics/listings.js";
 import type { SeriesStore } from "../../metrics/ports.js";
 
 /** Maximum series that one request compares with the catalogue. */
@@ -17,26 +16,22 @@ export interface UncataloguedDependencies {
 
 /** Returns all these series whose segment or experience is not in the catalogue, in order of id. */
 export async function uncataloguedSeries(
-  among: Pick<SeriesPage, "dimension" | "prefix" | "contains">,
+  { dimension, ...among }: Pick<SeriesPage, "dimension" | "prefix" | "contains">,
   { series, catalogue }: UncataloguedDependencies,
 ): Promise<ListedSeries[]> {
-  const idsInCatalogue = catalogueOf(among.dimension, catalogue);
+  const { segmentsById: segment, experiencesById: experience } = catalogue;
+  const byId = { segment, experience }[dimension?.name ?? ""];
+  if (dimension === undefined || byId === undefined)
+    throw invalid("unknown_dimension", "dimension", "catalogue=false needs the dimension segment or experience");
   const missing: ListedSeries[] = [];
-  let after: ListedSeries | undefined;
-  for (let compared = CHUNK; ; compared += CHUNK) {
-    const some = await listSeries(series, { ...among, after, limit: CHUNK, descending: false });
-    const known = await idsInCatalogue(some.map(({ id }) => id));
-    missing.push(...some.filter(({ id }) => !known.has(id)));
-    if (some.length < CHUNK) return missing;
-    if (compared === MAX_COMPARED) throw tooMany();
-    after = some.at(-1);
+  let compared = 0;
+  for await (const page of listedPages(series, dimension, { ...among, limit: CHUNK })) {
+    compared += page.length;
+    if (compared > MAX_COMPARED) throw tooMany();
+    const known = await byId(page.map(({ id }) => id));
+    for (const { id, types } of page) if (!known.has(id)) missing.push({ dimension, id, types });
   }
-}
-
-function catalogueOf(dimension: Dimension | undefined, catalogue: UncataloguedDependencies["catalogue"]) {
-  if (dimension?.name === "segment") return catalogue.segmentsById;
-  if (dimension?.name === "experience") return catalogue.experiencesById;
-  throw invalid("unknown_dimension", "dimension", "catalogue=false needs the dimension segment or experience");
+  return missing;
 }
 
 function tooMany() {

@@ -27,7 +27,7 @@ export async function* selectedSeries(
   const patterns = rules.filter(({ id }) => id === undefined);
   yield* weightedBatches(named, PAGE);
   if (patterns.length === 0) return;
-  for await (const listed of listedPages(series, dimension, { limit: PAGE }))
+  for await (const listed of listedPages(series, dimension, { prefix: "", limit: PAGE }))
     yield listed.flatMap(({ id, types }) => selectedBy(patterns, id, types));
 }
 
