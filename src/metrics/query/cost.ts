@@ -37,9 +37,8 @@ export function checkAnswer(plans: readonly SeriesPlan[], maxValues: number): vo
   let values = 0;
   let slots = 0;
   for (const plan of plans) {
-    const cost = costOf(plan);
-    values += cost.values;
-    slots += cost.slots;
+    values += valuesOf(plan);
+    slots += slotsOf(plan);
   }
   checkValues(values, maxValues);
   if (slots > MAX_SLOTS) throw tooLarge("too_many_slots", `more than ${MAX_SLOTS} saved slots to read`);
@@ -51,13 +50,6 @@ function tooLarge(code: string, what: string): ServiceError {
     "",
     `The answer would take ${what}; ask for fewer series, a shorter window or a longer interval`,
   );
-}
-
-/** Plans that are read together. */
-export interface ReadBatch {
-  readonly plans: readonly SeriesPlan[];
-  /** Whether it takes so little time that other requests need not run before it. */
-  readonly isSmall: boolean;
 }
 
 /** Maximum work of a batch, in slots: well below 50 ms. */
@@ -77,15 +69,18 @@ const SLOT_BYTES = 16;
 const VALUE_BYTES = 80;
 
 /** Splits work on plans into batches, in order. A plan is never split. */
-export function readBatches(plans: readonly SeriesPlan[]): ReadBatch[] {
-  const batches = [...weightedBatches(plans, BATCH_WORK, workOf)];
-  const isSmall = batches.length === 1 && plans.reduce((sum, plan) => sum + workOf(plan), 0) < SMALL_WORK;
-  return batches.map((plans) => ({ plans, isSmall }));
+export function readBatches(plans: readonly SeriesPlan[]): Iterable<readonly SeriesPlan[]> {
+  return weightedBatches(plans, BATCH_WORK, workOf);
+}
+
+/** Returns whether plans take so little time that other requests need not run before them. */
+export function isSmallWork(plans: readonly SeriesPlan[]): boolean {
+  return plans.reduce((sum, plan) => sum + workOf(plan), 0) < SMALL_WORK;
 }
 
 /** Returns the estimated memory of the answers to plans, bytes. A series without values needs only its empty rows. */
 export function answerBytes(plans: readonly SeriesPlan[], mayHold: (plan: SeriesPlan) => boolean): number {
-  return plans.reduce((sum, plan) => sum + VALUE_BYTES * (mayHold(plan) ? costOf(plan).values : plan.filled), 0);
+  return plans.reduce((sum, plan) => sum + VALUE_BYTES * (mayHold(plan) ? valuesOf(plan) : plan.filled), 0);
 }
 
 /** Returns the maximum memory of the slots of plans while they are read and aggregated, bytes. */
@@ -94,13 +89,12 @@ export function slotBytes(plans: readonly SeriesPlan[], mayHold: (plan: SeriesPl
 }
 
 function workOf(plan: SeriesPlan): number {
-  const { slots, values } = costOf(plan);
-  return slots + VALUE_WORK * values + PLAN_WORK;
+  return slotsOf(plan) + VALUE_WORK * valuesOf(plan) + PLAN_WORK;
 }
 
-/** Returns the number of slots read and of values computed for a plan. */
-function costOf(plan: SeriesPlan): { slots: number; values: number } {
-  return { slots: plan.seriesCount * columnSlots(plan), values: valuesOf(plan) };
+/** Returns the number of slots that are read for a plan. */
+function slotsOf(plan: SeriesPlan): number {
+  return plan.seriesCount * columnSlots(plan);
 }
 
 /** Returns the number of slots in the columns of a plan. */

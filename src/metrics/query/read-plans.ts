@@ -6,7 +6,7 @@ import type { CachedSlots, SlotCache } from "../cache/slot-cache.js";
 import { type Versioned, VersionedCache } from "../cache/versioned-cache.js";
 import type { SeriesStore } from "../ports.js";
 import { bucketValues } from "./aggregate.js";
-import { answerBytes, readBatches, slotBytes } from "./cost.js";
+import { answerBytes, isSmallWork, readBatches, slotBytes } from "./cost.js";
 import { type Freshness, freshness, isSaved, newestDue } from "./freshness.js";
 import { type Buckets, type SeriesPlan, windowsOf } from "./plan.js";
 
@@ -73,14 +73,15 @@ export function readPlans({ store, slots, generations, memory }: ReadPlansDepend
   async function read(plans: readonly SeriesPlan[], now: number, reading: Reservation): Promise<Made[]> {
     reading.reserve(answerBytes(plans, mayHold));
     const made: Made[] = [];
+    const isSmall = isSmallWork(plans);
     for (const batch of readBatches(plans)) {
-      if (!batch.isSmall) await yieldToStarted();
+      if (!isSmall) await yieldToStarted();
       reading.refuseIfOver();
-      const bytes = slotBytes(batch.plans, mayHold);
+      const bytes = slotBytes(batch, mayHold);
       reading.reserve(bytes);
       try {
-        const read = (await slots.read(batch.plans.flatMap(windowsOf))).values();
-        for (const plan of batch.plans) {
+        const read = (await slots.read(batch.flatMap(windowsOf))).values();
+        for (const plan of batch) {
           const stored = plan.stored.map(() => read.next().value as CachedSlots);
           made.push(makeValues(plan, stored, now));
           await yieldWhenDue();
