@@ -9,7 +9,7 @@ import { MAX_BUCKETS, tooManyBuckets } from "./query/plan.js";
 import { type RequestedSeries, readBuckets } from "./query/request.js";
 import type { RequestedWindow } from "./query/time-window.js";
 import { type Trend, trendWindow } from "./query/trend-window.js";
-import { slotStart } from "./series.js";
+import { nextSlot, slotStart } from "./series.js";
 import { type ArrivedStream, type NewestData, newestData } from "./stream-silence.js";
 
 /** A stream that received messages or has points. Its name is its id. */
@@ -135,11 +135,8 @@ function comparedSlots(from: number, to: number, grid: BucketGrid): ComparedWind
   if (grid.longest === slotMs) return { before: 2 * from - to, start: from, end: to };
   if ((to - from) / grid.longest > MAX_BUCKETS) throw tooManyBuckets();
   const { before, start, end } = comparedWindows(grid, grid.startOf(from), to);
-  return { before: nextSlot(before), start: nextSlot(start), end: nextSlot(end) };
+  return { before: nextSlot(dimension, before), start: nextSlot(dimension, start), end: nextSlot(dimension, end) };
 }
-
-/** Returns the start of the first slot from an instant on. */
-const nextSlot = (ms: number) => slotStart(dimension, ms + dimension.slotMs - 1);
 
 interface CountedWindow extends ComparedWindows {
   /** End of the window, Unix ms. */
@@ -158,8 +155,8 @@ function countedTrend(slots: SavedSlots, { to, grid, ...windows }: CountedWindow
   if (first === -1 || begun >= start) return { now, before: 0, compared: null };
   const both = sinceBegun(grid, windows, begun, slotMs);
   if (both === undefined) return { now, before: sum(before, start), compared: null };
-  const since = nextSlot(both.start);
-  const compared = { now, before: sum(nextSlot(both.before), start), compared: sum(since, end) };
+  const since = nextSlot(dimension, both.start);
+  const compared = { now, before: sum(nextSlot(dimension, both.before), start), compared: sum(since, end) };
   return since === start ? compared : { ...compared, since };
 }
 

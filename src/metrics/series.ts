@@ -110,6 +110,11 @@ function hashOf(text: string): number {
 }
 
 /** Returns the start of the slot that contains an instant. */
-export function slotStart(dimension: Dimension, ms: number): number {
-  return Math.floor(ms / dimension.slotMs) * dimension.slotMs;
+export function slotStart({ slotMs }: Dimension, ms: number): number {
+  return Math.floor(ms / slotMs) * slotMs;
+}
+
+/** Returns the start of the first slot that starts at an instant or after it. */
+export function nextSlot({ slotMs }: Dimension, ms: number): number {
+  return Math.ceil(ms / slotMs) * slotMs;
 }

@@ -2,8 +2,9 @@ import { type Static, Type } from "@sinclair/typebox";
 import { type Mark as CatalogueMark, MAX_MARKS, type MarkStore } from "../../catalogue/ports.js";
 import type { Clock } from "../../clock.js";
 import { conflict, found, invalid, notFound } from "../../errors.js";
-import { instantForms, instantRule, parseInstant } from "../../formats/instant.js";
+import { instantForms } from "../../formats/instant.js";
 import { dimensionNamed, dimensionNames } from "../../metrics/dimensions.js";
+import { readInstant } from "../../metrics/query/time-window.js";
 import { dimensionIdRule, isDimensionId } from "../../reserved-names.js";
 import { exampleNames } from "../core/openapi.js";
 import { errorEnvelope, fetchPage, listQuery, oneOf, PageMeta, success } from "../core/responses.js";
@@ -82,8 +83,8 @@ export function markRoutes({ marks, clock }: MarkRouteDependencies): readonly Ro
       async handler({ query: { startdate, enddate, dimension, dimension_id, ...page } }) {
         const now = clock();
         const filter = {
-          from: startdate === undefined ? Number.MIN_SAFE_INTEGER : readInstant(startdate, "startdate", now),
-          to: enddate === undefined ? Number.MAX_SAFE_INTEGER : readInstant(enddate, "enddate", now),
+          from: startdate === undefined ? Number.MIN_SAFE_INTEGER : readInstant(startdate, "startdate", now).at,
+          to: enddate === undefined ? Number.MAX_SAFE_INTEGER : readInstant(enddate, "enddate", now).at,
           ...readScope({ dimension, dimension_id }),
         };
         const { items, meta } = await fetchPage(page, (after, limit) => marks.marks(filter, after, limit));
@@ -118,7 +119,7 @@ export function markRoutes({ marks, clock }: MarkRouteDependencies): readonly Ro
       },
       responses: { 200: markAnswer, 409: errorEnvelope, 422: errorEnvelope },
       async handler({ params: { id }, body: { ts, text, ...named } }) {
-        const mark = { id, at: readInstant(ts, "ts", clock()), text, ...readScope(named) };
+        const mark = { id, at: readInstant(ts, "ts", clock()).at, text, ...readScope(named) };
         if (!(await marks.putMark(mark, MAX_MARKS))) {
           throw conflict("too_many_marks", "id", `At most ${MAX_MARKS} marks can exist: delete some first`);
         }
@@ -149,12 +150,6 @@ function toWire({ id, at, text, dimension, dimensionId }: CatalogueMark): Static
     ...ofDimension,
     ...(dimensionId === undefined ? {} : { dimension_id: dimensionId }),
   };
-}
-
-function readInstant(written: string | number, field: string, now: number): number {
-  const instant = parseInstant(written, now);
-  if (instant === undefined) throw invalid("invalid_date", field, `${field} must be ${instantRule}`);
-  return instant.at;
 }
 
 interface RequestedScope {

@@ -2,7 +2,7 @@ import { invalid } from "../../errors.js";
 import { type BucketGrid, bucketBounds } from "../../formats/buckets.js";
 import { isCounted } from "../dimensions.js";
 import type { SeriesWindow } from "../ports.js";
-import { type Series, slotStart } from "../series.js";
+import { nextSlot, type Series, slotStart } from "../series.js";
 import type { SeriesRequest } from "./request.js";
 import type { TimeWindow } from "./time-window.js";
 
@@ -47,7 +47,6 @@ export interface SeriesPlan {
  */
 export function seriesPlan(request: SeriesRequest, now: number, retention?: number): SeriesPlan {
   const { dimension, grid, window } = request;
-  const { slotMs } = dimension;
   const lead = request.smooth && window.from < window.to ? SMOOTH_LEAD : 0;
   let start = grid.startOf(window.from);
   for (let i = 0; i < lead; i += 1) start = grid.startOf(start - 1);
@@ -55,9 +54,9 @@ export function seriesPlan(request: SeriesRequest, now: number, retention?: numb
   if (buckets === undefined) throw tooManyBuckets();
   const filled = request.fillEmpty ? fillable(request, buckets, now) : 0;
   const expired = retention === undefined ? Number.NEGATIVE_INFINITY : now - retention;
-  const from = nextSlot(Math.max(window.from, expired), slotMs);
-  const to = Math.max(from, nextSlot(window.to, slotMs));
-  const readFrom = lead === 0 ? from : nextSlot(Math.max(start, expired), slotMs);
+  const from = nextSlot(dimension, Math.max(window.from, expired));
+  const to = Math.max(from, nextSlot(dimension, window.to));
+  const readFrom = lead === 0 ? from : nextSlot(dimension, Math.max(start, expired));
   return { request, stored: storedSeries(request), seriesCount: 1, readFrom, from, to, buckets, lead, filled };
 }
 
@@ -98,10 +97,9 @@ export function windowsOf({ stored, readFrom, to }: SeriesPlan): SeriesWindow[] 
  */
 function fillable(request: SeriesRequest, buckets: Buckets, now: number): number {
   const { dimension } = request;
-  const { slotMs } = dimension;
-  const wait = isCounted(request) ? slotMs : 0;
+  const wait = isCounted(request) ? dimension.slotMs : 0;
   const isKnown = (start: number, end: number) => {
-    const first = nextSlot(start, slotMs);
+    const first = nextSlot(dimension, start);
     return start < now && (first < end ? first : slotStart(dimension, start)) + wait <= now;
   };
   let known = countOf(buckets);
@@ -117,8 +115,4 @@ export function storedSeries({ dimension, id, type }: Series): SeriesPlan["store
     { dimension, id, type: ratio[0] },
     { dimension, id, type: ratio[1] },
   ];
-}
-
-function nextSlot(ms: number, slotMs: number): number {
-  return Math.ceil(ms / slotMs) * slotMs;
 }

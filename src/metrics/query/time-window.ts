@@ -66,7 +66,8 @@ function readRange(text: string): Duration | CalendarSpan {
   return range;
 }
 
-function readInstant(written: string | number, field: string, now: number, zone: TimeZone): Instant {
+/** Parses the instant in a field of a request. Throws if it is not one. */
+export function readInstant(written: string | number, field: string, now: number, zone?: TimeZone): Instant {
   const instant = parseInstant(written, now, zone);
   if (instant === undefined) throw invalid("invalid_date", field, `${field} must be ${instantRule}`);
   return instant;

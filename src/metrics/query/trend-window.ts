@@ -1,7 +1,7 @@
 import { evenGrid } from "../../formats/buckets.js";
 import { type TimeZone, utc } from "../../formats/time-zone.js";
 import { isCounted } from "../dimensions.js";
-import { slotStart } from "../series.js";
+import { nextSlot, slotStart } from "../series.js";
 import { writeWindow } from "../writable-points.js";
 import type { SeriesOf } from "./search-slots.js";
 import { type RequestedWindow, timeWindow } from "./time-window.js";
@@ -47,16 +47,18 @@ export function trendWindow(
 ): TrendWindow {
   const { dimension } = series;
   const { slotMs } = dimension;
-  const nextSlot = (ms: number) => Math.ceil(ms / slotMs) * slotMs;
   const writable = writeWindow(now, retention);
-  const bounds = { firstKept: nextSlot(writable.from), writableTo: slotStart(dimension, writable.to) + slotMs };
+  const bounds = {
+    firstKept: nextSlot(dimension, writable.from),
+    writableTo: slotStart(dimension, writable.to) + slotMs,
+  };
   const open = slotStart(dimension, now);
   const isCount = isCounted(series);
   const end = isCount ? open : open + slotMs;
   if (!isRequested(asked)) return { ...bounds, to: end };
   const { from, to, backMs = 0 } = timeWindow(asked, { grid: evenGrid(slotMs), zone: asked.zone ?? utc }, now);
-  if (asked.range === undefined) return { ...bounds, from: nextSlot(from), to: nextSlot(to) };
-  return isCount ? { ...bounds, from: end - nextSlot(backMs), to: end } : { ...bounds, to: end, backMs };
+  if (asked.range === undefined) return { ...bounds, from: nextSlot(dimension, from), to: nextSlot(dimension, to) };
+  return isCount ? { ...bounds, from: end - nextSlot(dimension, backMs), to: end } : { ...bounds, to: end, backMs };
 }
 
 /** Returns whether a window is requested. */
