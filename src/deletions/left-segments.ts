@@ -1,6 +1,5 @@
 import { concerns, type Hook, type OutboxRow, SEGMENT } from "../entities/outbox.js";
-import { idsOf } from "../entities/profile/entity.js";
-import { segmentsIn } from "../entities/profile/memberships.js";
+import { idsOf, segmentsIn } from "../entities/profile/entity.js";
 import type { DeletionSubject } from "./ports.js";
 import type { DeletionScope } from "./scope.js";
 

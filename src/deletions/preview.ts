@@ -1,7 +1,6 @@
 import type { History } from "../entities/ports.js";
-import { idsOf } from "../entities/profile/entity.js";
+import { idsOf, segmentsIn } from "../entities/profile/entity.js";
 import type { Identity } from "../entities/profile/identity.js";
-import { segmentsIn } from "../entities/profile/memberships.js";
 import type { Reservation } from "../memory-budget.js";
 import { expandScope, type ScopeDependencies } from "./scope.js";
 

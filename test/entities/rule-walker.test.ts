@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { SegmentRule } from "../../src/catalogue/ports.js";
 import { decideProfiles } from "../../src/entities/decide/decide-profiles.js";
 import { ruleWalker } from "../../src/entities/decide/rule-walker.js";
-import { segmentsIn } from "../../src/entities/profile/memberships.js";
+import { segmentsIn } from "../../src/entities/profile/entity.js";
 import { MemoryBudget } from "../../src/memory-budget.js";
 import { currentRules } from "../../src/segments/current-rules.js";
 import type { Rule } from "../../src/segments/rule.js";

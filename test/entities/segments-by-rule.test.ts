@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { segmentsIn } from "../../src/entities/profile/memberships.js";
+import { segmentsIn } from "../../src/entities/profile/entity.js";
 import type { Rule } from "../../src/segments/rule.js";
 import { type EntityStage, entityStage } from "../support/entity-stage.js";
 

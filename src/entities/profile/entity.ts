@@ -113,6 +113,11 @@ export function validMemberships(memberships: Memberships, generations: Readonly
   return { ...memberships, updates: new Map(valid) };
 }
 
+/** Returns the ids of the segments that the entity is in, in code unit order. */
+export function segmentsIn({ updates }: Memberships): string[] {
+  return [...updates].flatMap(([segment, { member }]) => (member ? [segment] : [])).sort();
+}
+
 /** An entity as stored. Only `sealed` contains personal data. */
 export interface StoredEntity {
   readonly id: EntityId;

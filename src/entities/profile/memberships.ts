@@ -12,11 +12,6 @@ import type { SegmentUpdates } from "./message.js";
 
 export const noMemberships: Memberships = { fullSince: undefined, updates: new Map() };
 
-/** Returns the ids of the segments that the entity is in, in code unit order. */
-export function segmentsIn({ updates }: Memberships): string[] {
-  return [...updates].flatMap(([segment, { member }]) => (member ? [segment] : [])).sort();
-}
-
 /** Memberships under construction: the newest update per segment. The order of updates does not matter. */
 export class MembershipDraft {
   readonly #updates: Map<string, MembershipUpdate>;

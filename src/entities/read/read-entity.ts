@@ -1,11 +1,10 @@
 import type { CatalogueStore } from "../../catalogue/ports.js";
 import type { Reservation } from "../../memory-budget.js";
 import type { EntityKeys, EntityStore } from "../ports.js";
-import type { EntityId, Memberships, StoredEntity } from "../profile/entity.js";
+import { type EntityId, type Memberships, type StoredEntity, segmentsIn } from "../profile/entity.js";
 import { decodeDocument, type EntityDocument, type Json } from "../profile/entity-document.js";
 import type { Table } from "../profile/entity-tables.js";
 import { type HashIdentity, type Identity, type IdentityHash, valuesByField } from "../profile/identity.js";
-import { segmentsIn } from "../profile/memberships.js";
 import { type UnsealDependencies, unsealProfile, yieldIfLarge } from "./unseal-profile.js";
 
 export interface ReadDependencies extends UnsealDependencies {
