@@ -35,30 +35,30 @@ export class PointFold {
   readonly #bySeries = new Map<string, SeriesPoints>();
 
   add(series: Series, ms: number, value: number): void {
-    const { slots, values } = this.#pointsOf(series);
-    slots.push(Math.floor(ms / series.dimension.slotMs));
-    values.push(value);
+    const slot = Math.floor(ms / series.dimension.slotMs);
+    const key = seriesKey(series);
+    const known = this.#bySeries.get(key);
+    // Lists that begin with their first point are small: a write may have one point of each of 50,000 series.
+    if (known === undefined) this.#bySeries.set(key, { series, slots: [slot], values: [value] });
+    else {
+      known.slots.push(slot);
+      known.values.push(value);
+    }
   }
 
   /** Adds a value or null for each of these times. */
   addRow(series: Series, times: readonly number[], row: readonly (number | null)[]): void {
     const { slotMs } = series.dimension;
-    const { slots, values } = this.#pointsOf(series);
+    const key = seriesKey(series);
+    const points: SeriesPoints = this.#bySeries.get(key) ?? { series, slots: [], values: [] };
+    const { slots, values } = points;
     for (let i = 0; i < row.length; i += 1) {
       const value = row[i] as number | null;
       if (value === null) continue;
       slots.push(Math.floor((times[i] as number) / slotMs));
       values.push(value);
     }
-  }
-
-  #pointsOf(series: Series): SeriesPoints {
-    const key = seriesKey(series);
-    const known = this.#bySeries.get(key);
-    if (known !== undefined) return known;
-    const points = { series, slots: [], values: [] };
     this.#bySeries.set(key, points);
-    return points;
   }
 
   columns(): SlotColumn[] {
