@@ -16,32 +16,41 @@ const SERIES = 500;
 describe("P24: an embedded service whose files cannot grow", function () {
   this.timeout(60_000);
 
-  it("is degraded from the first rejected write until writes succeed again", async () => {
-    const service = startChild({ DATA_DIR: dataFolder(), ADMIN_KEY: adminKey, LOG_LEVEL: "silent" });
-    try {
-      const url = await service.listening;
-      const collect = async () => {
-        const headers = { authorization: adminKey, "content-type": "application/json" };
-        const body = JSON.stringify({ _uid: "ann", city: "Oslo" });
-        return (await fetch(`${url}/collect/json/web`, { method: "POST", headers, body })).status;
-      };
-      const notes = async () => {
-        const { data } = (await (await fetch(`${url}/ready`)).json()) as { data: { ready: boolean; stores: Store[] } };
-        expect(data.ready).to.equal(true);
-        return data.stores.flatMap(({ state, note }) => (state === "up" ? [] : `${state}: ${note}`));
-      };
-      expect(await collect()).to.equal(200);
-      limitFileSize(service.child.pid, 0);
-      expect(await collect()).to.equal(503);
-      expect(await notes()).to.deep.equal(["degraded: Writes fail: disk I/O error"]);
-      limitFileSize(service.child.pid);
-      expect(await notes()).to.deep.equal([]);
-      expect(await collect()).to.equal(200);
-    } finally {
-      service.child.kill("SIGKILL");
-      await service.ended;
-    }
-  });
+  const writes = [
+    { of: "a message", method: "POST", path: "/collect/json/web", body: { _uid: "ann" } },
+    { of: "a segment", method: "PUT", path: "/api/segment/readers", body: { table: "user" } },
+  ];
+  for (const { of, method, path, body } of writes)
+    it(`is degraded from the first rejected write of ${of} until writes succeed again`, async () => {
+      const service = startChild({ DATA_DIR: dataFolder(), ADMIN_KEY: adminKey, LOG_LEVEL: "silent" });
+      try {
+        const url = await service.listening;
+        let written = 0;
+        const write = async () => {
+          written += 1;
+          const headers = { authorization: adminKey, "content-type": "application/json" };
+          const json = JSON.stringify({ ...body, name: `Name ${written}` });
+          return (await fetch(url + path, { method, headers, body: json })).status;
+        };
+        const notes = async () => {
+          const { data } = (await (await fetch(`${url}/ready`)).json()) as {
+            data: { ready: boolean; stores: Store[] };
+          };
+          expect(data.ready).to.equal(true);
+          return data.stores.flatMap(({ state, note }) => (state === "up" ? [] : `${state}: ${note}`));
+        };
+        expect(await write()).to.equal(200);
+        limitFileSize(service.child.pid, 0);
+        expect(await write()).to.equal(503);
+        expect(await notes()).to.deep.equal(Array(3).fill("degraded: Writes fail: disk I/O error"));
+        limitFileSize(service.child.pid);
+        expect(await notes()).to.deep.equal([]);
+        expect(await write()).to.equal(200);
+      } finally {
+        service.child.kill("SIGKILL");
+        await service.ended;
+      }
+    });
 });
 
 interface Store {

@@ -31,31 +31,33 @@ export function damagedFile(path: string, cause?: unknown): StartError {
   return new StartError(`${path} is damaged, or not a database: ${advice}`, { cause });
 }
 
-/** Files with a failed transaction since the last successful `checkWrites`. */
-const failedWrites = new WeakSet<Database>();
+/** Failures of files so far, as `sqliteServiceError` has seen them, and their number at the last check of a file. */
+let failureCount = 0;
+const failuresAtCheck = new WeakMap<Database, number>();
+
+/**
+ * Returns why writes to the file fail, for the operator; undefined if they do not. Writes only after a failure of any
+ * file: without requests nothing else would show that writes succeed again.
+ */
+export function checkWrites(db: Database): string | undefined {
+  if ((failuresAtCheck.get(db) ?? 0) === failureCount) return undefined;
+  try {
+    withoutWaiting(db, () => transaction(db, () => setLayout(db, layoutOf(db))));
+    failuresAtCheck.set(db, failureCount);
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
 
 /** Runs `work` in one transaction that takes the write lock at its start. It is stored completely or not at all. */
 export function inTransaction<T>(db: Database, work: () => T): T {
   try {
     return transaction(db, work);
   } catch (error) {
-    if (sqliteServiceError(error) !== undefined) failedWrites.add(db);
+    // Counts the failure, also of background work, whose errors are only logged.
+    sqliteServiceError(error);
     throw error;
-  }
-}
-
-/**
- * Returns why writes to the file fail, for the operator; undefined if they do not. Writes only after a transaction has
- * failed: without requests nothing else would show that writes succeed again.
- */
-export function checkWrites(db: Database): string | undefined {
-  if (!failedWrites.has(db)) return undefined;
-  try {
-    withoutWaiting(db, () => transaction(db, () => setLayout(db, layoutOf(db))));
-    failedWrites.delete(db);
-    return undefined;
-  } catch (error) {
-    return reasonOf(error);
   }
 }
 
@@ -213,9 +215,11 @@ function failureOf(error: unknown) {
 
 /**
  * Returns the `ServiceError` for an error of SQLite; undefined for any other error and for a defect of this service.
+ * Counts the failure for `checkWrites`.
  */
 export function sqliteServiceError(error: unknown): ServiceError | undefined {
   const failure = failureOf(error);
+  if (failure !== undefined) failureCount += 1;
   if (failure?.code === FULL) return new ServiceError("out-of-space", "The store has no space left", { cause: error });
   return failure?.reason === DAMAGED ? new DamagedData(error) : failure && unavailable(error);
 }
