@@ -37,12 +37,9 @@ export async function replayLedger(dependencies: ReplayDependencies): Promise<vo
   await advanceWatermark(dependencies);
 }
 
-/**
- * Returns our own targets and the profiles. Remote targets are not restored with our data. The profiles are last: their
- * memberships go with them, and the membership index counts the people who leave.
- */
+/** Returns the profiles and our own other targets. Remote targets are not restored with our data. */
 function ownTargets({ entities, targets }: ReplayDependencies): readonly DownstreamTarget[] {
-  return [...targets.filter(({ remote }) => !remote), profileTarget(entities)];
+  return [profileTarget(entities), ...targets.filter(({ remote }) => !remote)];
 }
 
 async function eraseAgain(dependencies: ReplayDependencies, deletion: Deletion): Promise<void> {

@@ -50,7 +50,7 @@ export async function openSqliteEntities({
     const mark = await matchLedger(ledgerDb, entitiesDb, entities);
     const outbox = outboxWrites(entitiesDb, settings.hooks);
     return {
-      entities: sqliteEntityStore(entitiesDb, ledgerDb, outbox),
+      entities: sqliteEntityStore(entitiesDb, ledgerDb, clock, outbox),
       memberships: sqliteMembershipIndex(entitiesDb, clock),
       history: sqliteHistory(entitiesDb),
       outbox: sqliteOutbox(entitiesDb),

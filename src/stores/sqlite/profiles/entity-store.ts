@@ -1,3 +1,4 @@
+import type { Clock } from "../../../clock.js";
 import {
   type Commit,
   type DueProfile,
@@ -26,7 +27,7 @@ import { addSlotCount } from "../series/slot-counts.js";
 import { segmentDeletions } from "./deleted-segments.js";
 import { addKeys } from "./entity-keys.js";
 import { storedMessages } from "./history.js";
-import { COUNTED_AT_ONCE, total } from "./membership-index.js";
+import { COUNTED_AT_ONCE, membershipRemoval, total } from "./membership-index.js";
 import { outboxWrites } from "./outbox.js";
 
 /**
@@ -67,7 +68,12 @@ interface Size {
  * changes of a message. Suppression is stored in `ledger.db`. Nothing else runs between the queries to the two files
  * and the end of the transaction: this process owns both files and every step is synchronous.
  */
-export function sqliteEntityStore(db: Database, ledger: Database, outbox = outboxWrites(db, [])): EntityStore {
+export function sqliteEntityStore(
+  db: Database,
+  ledger: Database,
+  clock: Clock,
+  outbox = outboxWrites(db, []),
+): EntityStore {
   const rowsWith = (sealed: string) => `SELECT id, "table", revision, born, merged, full_since, due,
       (SELECT json_group_array(lower(hex(hash)) ORDER BY hash) FROM identity WHERE entity = entity.id) AS hashes,
       (SELECT json_group_array(json_array(
@@ -107,6 +113,7 @@ export function sqliteEntityStore(db: Database, ledger: Database, outbox = outbo
   const segments = segmentDeletions(db);
   const suppression = suppressionIn(ledger);
   const addKeysOf = addKeys(ledger);
+  const removeMemberships = membershipRemoval(db);
   const { ownersOf, isUnchanged } = storedState(db);
 
   function isAsPlanned(commit: Commit): boolean {
@@ -217,9 +224,13 @@ export function sqliteEntityStore(db: Database, ledger: Database, outbox = outbo
       return true;
     },
 
-    erase: sharingCommits((ids: readonly EntityId[]) => {
-      remove.run(JSON.stringify(ids));
-    }),
+    // Counts members who are still stored, as the membership index does: their rows are removed with the profile.
+    erase: sharingCommits((ids: readonly EntityId[]) =>
+      inTransaction(db, () => {
+        removeMemberships(ids, clock());
+        remove.run(JSON.stringify(ids));
+      }),
+    ),
 
     holds: async (ids) => stored.get(JSON.stringify(ids)) !== undefined,
   };

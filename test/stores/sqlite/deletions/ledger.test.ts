@@ -4,7 +4,7 @@ import { DatabaseSync } from "../../../../src/stores/sqlite/connection.js";
 import { entityKeysContract } from "../../../contracts/entity-keys.contract.js";
 import { ledgerContract, noScope, someDeletion } from "../../../contracts/ledger.contract.js";
 import { suppressionContract } from "../../../contracts/suppression.contract.js";
-import { commitOf } from "../../../support/commits.js";
+import { commitOf, freshEntity, keep } from "../../../support/commits.js";
 import { findBytes } from "../../../support/files.js";
 import { openTemporaryStores } from "../../../support/stores.js";
 
@@ -95,5 +95,25 @@ describe("the entity keys in ledger.db", () => {
       reader.close();
       await close();
     }
+  });
+});
+
+describe("an accepted deletion whose memberships could not be removed, as another process held entities.db", () => {
+  it("counts the person as one who left when its run erases the profile", async function () {
+    this.timeout(10_000);
+    const { stores, dir } = await openTemporaryStores();
+    const { ledger, entities, counts } = stores;
+    const person = await keep(entities, freshEntity(), { said: [{ add: ["vip"] }] });
+    const deletion = someDeletion("a", { entities: [person.id] });
+    const other = new DatabaseSync(join(dir, "entities.db"));
+    other.exec("BEGIN IMMEDIATE");
+    const accepted = ledger.accept(deletion, { ...noScope, profiles: [person] });
+    expect(await accepted.catch(({ message }: Error) => message)).to.equal("database is locked");
+    other.exec("ROLLBACK");
+    other.close();
+    expect(await ledger.find(deletion.requestId)).to.not.equal(undefined);
+    await entities.erase([person.id]);
+    const left = (await counts.unsaved(Number.MAX_SAFE_INTEGER, 9)).filter(({ stream }) => stream === "/left/vip");
+    expect(left.map(({ count }) => count)).to.deep.equal([1]);
   });
 });
