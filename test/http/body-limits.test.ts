@@ -156,3 +156,26 @@ describe("a body for which no memory is free", () => {
     await until("the memory is free again", async () => (await reserved()) === 0);
   });
 });
+
+describe("a body of points that is longer than its points", () => {
+  const service = serviceOfEachTest({ limits: { read_bytes: 4_000_000, batch_points: 1_000 } });
+
+  it("is accepted when memory is free for the points of the largest write", async () => {
+    const socket = await openSocket(service.port);
+    const headers = `Host: a\r\nAuthorization: ${service.key}\r\nContent-Type: ${json}\r\nContent-Length: 900000`;
+    socket.write(`POST /api/metric/points HTTP/1.1\r\n${headers}\r\n\r\n${" ".repeat(200_000)}`);
+    await until("another body takes memory", async () => (await gaugeOf(service, "metric_read_bytes")) >= 400_000);
+    const bodies = [
+      ["/api/metric/points", json, JSON.stringify([point])],
+      ["/api/metric/points", "application/x-ndjson", JSON.stringify(point)],
+      ["/api/v2/write?precision=ms", "text/plain", `segment,dimension_id=a value=1 ${Date.now()}`],
+    ] as const;
+    for (const [path, type, text] of bodies) {
+      const body = text + `${" ".repeat(9_999)}\n`.repeat(90);
+      const answer = await service.fetch(path, { method: "POST", body, headers: { "content-type": type } });
+      expect(answer.status, `${path} ${type}`).to.be.oneOf([200, 204]);
+      await answer.arrayBuffer();
+    }
+    socket.destroy();
+  });
+});

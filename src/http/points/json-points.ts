@@ -78,7 +78,7 @@ export async function readJsonPoints(ctx: ApiContext, reader: PointReader, limit
   }
   const { memory } = ctx.state;
   const bytes = await readBody(ctx, limits.write_body_bytes);
-  reservePoints(bytes.length, memory);
+  reservePoints(bytes.length, limits, memory);
   const usual = await readPointsFastPath(bytes, reader, limits.batch_points);
   if (usual !== undefined) return usual;
   reader.sink = reader.newSink();
