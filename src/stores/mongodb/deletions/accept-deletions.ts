@@ -113,6 +113,7 @@ async function countLeavers(
   requests: readonly Request[],
   session: ClientSession,
 ): Promise<void> {
+  if (requests.every(({ scope }) => scope.profiles.length === 0)) return;
   const generations = await endingGenerations(data);
   const counts = requests.flatMap(({ deletion, scope }) => {
     const left = scope.profiles.flatMap(({ memberships }) => segmentsIn(validMemberships(memberships, generations)));
